@@ -1,0 +1,89 @@
+# `make demo` and `make test` do all of their own set-up; they need python3 (3.11 or newer) with its
+# venv module, or uv. Everything is installed in .venv, with the versions of constraints.txt.
+
+PYTHON ?= python3
+# Test processes: one per core, at most WORKERS.
+WORKERS ?= 8
+
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+ifneq ($(UV),)
+PIP := $(UV) pip install --quiet --python $(BIN)/python
+else
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist worksteal -q
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help venv demo test lint golden heavy bench docs clean
+
+help:
+	@echo "make demo     from generated patient records to releases with their evidence"
+	@echo "make test     every check: ruff, mypy, import-linter, pytest with doctests and coverage"
+	@echo "make lint     ruff, mypy and import-linter only"
+	@echo "make golden   the numbers of the literature; a skipped one is a failure"
+	@echo "make heavy    the tests that take minutes or gigabytes"
+	@echo "make bench    side by side with other tools"
+	@echo "make docs     the reference pages, from the declarations"
+	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
+	@echo "make clean    remove caches and build products; .venv stays"
+
+# Two stamps: the demo needs no developers' tools, so it does not wait for them.
+venv: .venv/.installed
+
+.venv/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing Sfumato and the developers' tools in .venv"
+	@$(PIP) -c constraints.txt -e '.[dev]'
+	@touch .venv/.installed-project .venv/.installed
+
+.venv/.installed-project: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing Sfumato in .venv"
+	@$(PIP) -c constraints.txt -e .
+	@touch .venv/.installed-project
+
+# A half-made environment is removed, so that the next attempt starts afresh.
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "$(PYTHON) was not found: install Python 3.11 or newer, or name one with PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Sfumato needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
+	       "Name another with PYTHON=..." >&2; exit 1; }
+ifneq ($(UV),)
+	@echo "creating .venv with uv and $$($(PYTHON) -V)"
+	@$(UV) venv --quiet --seed --python $(PYTHON) .venv || { rm -rf .venv; exit 1; }
+else
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make a virtual environment: its venv or ensurepip module is missing." \
+	       "Install it (Debian, Ubuntu: apt-get install python3-venv) or install uv." >&2; exit 1; }
+	@echo "creating .venv with $$($(PYTHON) -V)"
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+endif
+
+demo: .venv/.installed-project
+	@$(BIN)/sfumato demo
+
+test: lint
+	$(PYTEST) --cov --cov-report=term
+
+lint: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports --no-logo
+
+golden: .venv/.installed
+	$(PYTEST) -m golden --no-skips
+
+heavy: .venv/.installed
+	$(BIN)/python -m pytest -m heavy -q
+
+bench: .venv/.installed
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/.installed
+	$(BIN)/python -m sfumato.cli.reference docs/reference
+
+clean:
+	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

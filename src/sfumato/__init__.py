@@ -1,0 +1,149 @@
+"""Sfumato makes data about people publishable.
+
+    import sfumato as sf
+
+    table = sf.read("register.csv", quasi=["age", "sex", "zip"], confidential=["diagnosis"])
+    release = sf.protect(table, sf.method("mdav", k=5))
+    release.evidence["record-linkage"]
+    release.save("release")
+
+Names are loaded when they are first used, so that `import sfumato` is quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+_WHERE = {
+    "read": "data.io",
+    "write": "data.io",
+    "table": "data.table",
+    "Table": "data.table",
+    "Schema": "data.schema",
+    "Column": "data.schema",
+    "Kind": "data.schema",
+    "Role": "data.schema",
+    "Partition": "data.partition",
+    "Cover": "data.partition",
+    "Pair": "data.pair",
+    "Method": "protocols",
+    "Partitioner": "protocols",
+    "Verb": "protocols",
+    "Measure": "protocols",
+    "Criterion": "protocols",
+    "Poset": "protocols",
+    "PosetSource": "protocols",
+    "Outcome": "protocols",
+    "Context": "protocols",
+    "Measurement": "protocols",
+    "Finding": "protocols",
+    "Plan": "release.plan",
+    "Step": "release.step",
+    "Release": "release.release",
+    "Evidence": "release.evidence",
+    "protect": "release.run",
+    "method": "release.api",
+    "step": "release.api",
+    "partition": "release.api",
+    "measure": "release.api",
+    "assess": "release.api",
+    "register": "registry",
+    "draft_plan": "release.draft",
+    "SfumatoError": "errors",
+    "ReleaseRefused": "errors",
+}
+_MODULES = {"generators": "data.generators", "errors": "errors", "registry": "registry"}
+
+if TYPE_CHECKING:
+    from . import errors, registry
+    from .data import generators
+    from .data.io import read, write
+    from .data.pair import Pair
+    from .data.partition import Cover, Partition
+    from .data.schema import Column, Kind, Role, Schema
+    from .data.table import Table, table
+    from .errors import ReleaseRefused, SfumatoError
+    from .protocols import (
+        Context,
+        Criterion,
+        Finding,
+        Measure,
+        Measurement,
+        Method,
+        Outcome,
+        Partitioner,
+        Poset,
+        PosetSource,
+        Verb,
+    )
+    from .registry import register
+    from .release.api import assess, measure, method, partition, step
+    from .release.draft import draft_plan
+    from .release.evidence import Evidence
+    from .release.plan import Plan
+    from .release.release import Release
+    from .release.run import protect
+    from .release.step import Step
+
+__all__ = [
+    "Column",
+    "Context",
+    "Cover",
+    "Criterion",
+    "Evidence",
+    "Finding",
+    "Kind",
+    "Measure",
+    "Measurement",
+    "Method",
+    "Outcome",
+    "Pair",
+    "Partition",
+    "Partitioner",
+    "Plan",
+    "Poset",
+    "PosetSource",
+    "Release",
+    "ReleaseRefused",
+    "Role",
+    "Schema",
+    "SfumatoError",
+    "Step",
+    "Table",
+    "Verb",
+    "assess",
+    "draft_plan",
+    "errors",
+    "generators",
+    "measure",
+    "method",
+    "partition",
+    "protect",
+    "read",
+    "register",
+    "registry",
+    "step",
+    "table",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _WHERE:
+        found = getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    elif name in _MODULES:
+        found = importlib.import_module(f".{_MODULES[name]}", __name__)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version("sfumato")
+    else:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,0 +1,1 @@
+"""Searches for partitions in which every group holds at least k records."""

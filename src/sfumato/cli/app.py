@@ -1,0 +1,228 @@
+"""`sfumato`: the commands. Thin: everything is done by release/.
+
+Exit codes: 0 done; 1 a fault in Sfumato; 2 a wrong command, plan or input; 3 refused, since a
+requirement is not met; 4 the output could not be written; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from ..errors import SfumatoError
+from . import show
+
+app = typer.Typer(
+    name="sfumato",
+    help="Make data about people publishable: nobody can be found, and the statistics still stand.",
+    epilog="Exit codes: 0 done, 1 fault, 2 wrong input, 3 refused, 4 cannot write.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"sfumato {version('sfumato')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def init(
+    file: Annotated[str, typer.Argument(help="Data file or database URL.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Plan to write (FILE's name, .toml).")
+    ] = None,
+    table: Annotated[str, typer.Option(help="Table of a database.")] = "",
+    query: Annotated[str, typer.Option(help="Query of a database.")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    json: Json = False,
+) -> None:
+    """Look at a file and draft a plan, each guess with its reason."""
+    from ..errors import OutputError
+    from ..release.draft import draft_plan
+
+    options = {key: value for key, value in (("table", table), ("query", query)) if value}
+    target = output or Path(_plan_name(file))
+    if target.exists() and not replace:
+        raise OutputError(f"{target} exists already", remedy="--replace, or --output OTHER.toml")
+    source = file if "://" in file else _relative(Path(file), target.parent)
+    text = draft_plan(file, path=source, **options)
+    show.write_plan(target, text)
+    show.drafted(target, text, json=json)
+
+
+@app.command()
+def protect(
+    plan: Annotated[Path, typer.Argument(help="Plan file (sfumato init drafts one).")],
+    input: Annotated[
+        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
+    ] = "",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
+    ] = "",
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace an existing release.")
+    ] = False,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
+    from ..errors import OutputError
+    from ..release.plan import Plan
+    from ..release.publish import check_free
+    from ..release.run import protect as run_plan
+    from ..release.run import read_input
+
+    show.load_plugins(plugin)
+    chosen = Plan.read(plan)
+    named = output or chosen.output.path
+    if not named:
+        raise OutputError(
+            "the plan names no output", remedy='[output] path = "release", or --output'
+        )
+    target = Path(named) if output else plan.parent / named
+    check_free(target, replace=replace)
+    with show.progress(quiet=json) as tell:
+        tell("reading", 0, len(chosen.steps) + 3)
+        original, notes = read_input(chosen, plan.parent, input or None)
+        release = run_plan(original, chosen, seed, progress=tell)
+        tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
+        release.save(target, replace=replace)
+    show.released(release, target, notes, json=json)
+
+
+@app.command()
+def assess(
+    original: Annotated[str, typer.Argument(help="The original file.")],
+    masked: Annotated[str, typer.Argument(help="The masked file, made by any tool.")],
+    plan: Annotated[
+        Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
+    ] = None,
+    quasi: Annotated[
+        str, typer.Option(help="Quasi-identifiers, separated by commas (all shared columns).")
+    ] = "",
+    confidential: Annotated[str, typer.Option(help="Confidential columns.")] = "",
+    align: Annotated[
+        str, typer.Option(help="Which record became which: position, none, or a key column.")
+    ] = "position",
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Measure risk and utility of a release made by any tool."""
+    from ..release.api import assess_files
+
+    show.load_plugins(plugin)
+    evidence = assess_files(
+        original,
+        masked,
+        align=align,
+        plan=plan,
+        quasi=_names(quasi),
+        confidential=_names(confidential),
+    )
+    show.assessed(evidence, json=json)
+
+
+@app.command()
+def methods(
+    kind: Annotated[str, typer.Argument(help="Only one kind: method, measure, criterion ...")] = "",
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """List everything there is, by name."""
+    show.load_plugins(plugin)
+    show.listed(kind, json=json)
+
+
+@app.command()
+def explain(
+    name: Annotated[str, typer.Argument(help="A name from `sfumato methods`.")],
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Explain a method, measure, criterion or poset: parameters, domains, paper, example."""
+    from .explain import explain as tell
+
+    show.load_plugins(plugin)
+    tell(name, json=json)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make.")] = Path(
+        "sfumato-demo"
+    ),
+    records: Annotated[int, typer.Option(help="Patients in the register.", min=100)] = 4000,
+    seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
+    json: Json = False,
+) -> None:
+    """Make a register of patients who do not exist, protect it three ways, and compare."""
+    from .demo import run as run_demo
+
+    run_demo(output, records, seed, json=json)
+
+
+def _names(given: str) -> list[str]:
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _plan_name(source: str) -> str:
+    if "://" in source:
+        return "plan.toml"
+    name = Path(source).name
+    for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".dat"):
+        name = name.removesuffix(suffix)
+    return f"{name or 'plan'}.toml"
+
+
+def _relative(file: Path, folder: Path) -> str:
+    """The data's path as the plan writes it: relative to the plan where that is shorter to read."""
+    import os
+
+    relative = os.path.relpath(str(file), str(folder or Path()))
+    return relative if not relative.startswith("..") else str(file.resolve())
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    json = "--json" in given
+    try:
+        command: Any = typer.main.get_command(app)
+        code = command.main(args=given, prog_name="sfumato", standalone_mode=False)
+    except SfumatoError as error:
+        show.failed(error, json=json)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except Exception as error:
+        sys.exit(show.usage_or_fault(error, json=json))
+    sys.exit(code if isinstance(code, int) else 0)

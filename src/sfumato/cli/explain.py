@@ -1,0 +1,141 @@
+"""`sfumato explain NAME`, from the declaration alone."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..protocols import Declaration
+from ..registry import Entry, find
+from ..release import toml
+from .show import print_json
+
+
+def facts(entry: Entry) -> dict[str, Any]:
+    """Everything a declaration says about itself."""
+    cls: type[Declaration] = entry.load()
+    schema = cls.model_json_schema()
+    parameters = []
+    for name, field in cls.model_fields.items():
+        required = field.is_required()
+        parameters.append(
+            {
+                "name": name.replace("_", "-"),
+                "meaning": field.description or "",
+                "domain": domain(schema["properties"][name], schema.get("$defs", {})),
+                "default": None if required else field.get_default(call_default_factory=True),
+                "required": required,
+            }
+        )
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "aliases": list(entry.aliases),
+        "summary": entry.summary,
+        "about": _about(cls),
+        "paper": cls.paper,
+        "acts_on": _acts_on(cls),
+        "parameters": parameters,
+        "example": example(entry, cls),
+    }
+
+
+def domain(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> str:
+    """A parameter's values in words.
+
+    >>> domain({"type": "integer", "minimum": 2}), domain({"enum": ["mean", "median"]})
+    ('integer >= 2', 'mean | median')
+    """
+    if "$ref" in schema:
+        return domain((definitions or {}).get(schema["$ref"].rpartition("/")[2], {}), definitions)
+    if "enum" in schema:
+        return " | ".join('""' if value == "" else str(value) for value in schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    if "anyOf" in schema:
+        inside = [domain(one, definitions) for one in schema["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(inside))
+    words = {"string": "text", "array": "list", "object": "table"}
+    kind = schema.get("type", "value")
+    text = words.get(kind, kind)
+    if kind == "array" and isinstance(schema.get("items"), dict):
+        text = f"list of {domain(schema['items'], definitions)}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        text = f"table of {domain(schema['additionalProperties'], definitions)}"
+    if schema.get("format") == "date":
+        text = "date"
+    signs = (
+        ("minimum", ">="),
+        ("exclusiveMinimum", ">"),
+        ("maximum", "<="),
+        ("exclusiveMaximum", "<"),
+    )
+    limits = [f"{sign} {schema[key]:g}" for key, sign in signs if key in schema]
+    if "pattern" in schema:
+        limits.append(f"like {schema['pattern']}")
+    return " ".join([text, *(", ".join(limits),)] if limits else [text])
+
+
+def example(entry: Entry, cls: type[Declaration]) -> str:
+    """Lines for a plan file."""
+    given = getattr(cls, "example", None)
+    if isinstance(given, str) and given:
+        return given
+    shown: dict[str, Any] = {}
+    for name, field in cls.model_fields.items():
+        default = None if field.is_required() else field.default
+        if isinstance(default, int | float) and not isinstance(default, bool) and default:
+            shown[name.replace("_", "-")] = default
+    if entry.kind in ("method", "partitioner"):
+        return toml.table("steps", {"use": entry.name, **shown}, array=True)
+    if entry.kind == "verb":
+        return toml.table("steps", {"use": "mdav", "k": 5, "then": entry.name}, array=True)
+    if entry.kind == "criterion":
+        return toml.table("require", {entry.name: shown})
+    if entry.kind == "measure":
+        return toml.table("measures", {entry.name: {}})
+    return toml.table("columns", {"zip": {"role": "quasi", "poset": {"kind": entry.name, **shown}}})
+
+
+def explain(name: str, *, json: bool) -> None:
+    """Print what there is to know."""
+    found = facts(find(name))
+    if json:
+        print_json(found)
+        return
+    print(f"{found['name']} ({found['kind']})")
+    print(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
+    if found["acts_on"]:
+        print(f"Acts on: {found['acts_on']}\n")
+    if found["parameters"]:
+        print("Parameters")
+        for parameter in found["parameters"]:
+            default = (
+                "needed"
+                if parameter["required"]
+                else f"default {toml_or_dash(parameter['default'])}"
+            )
+            print(f"  {parameter['name']:<18} {parameter['domain']}; {default}")
+            print(f"  {'':<18} {parameter['meaning']}")
+        print()
+    if found["paper"]:
+        print(f"Paper: {found['paper']}\n")
+    print("In a plan\n  " + found["example"].rstrip().replace("\n", "\n  "))
+
+
+def toml_or_dash(default: Any) -> str:
+    """A default as a plan would write it."""
+    if default is None:
+        return "-"
+    return toml.value(default)
+
+
+def _about(cls: type[Declaration]) -> str:
+    return inspect.cleandoc(cls.__doc__ or "")
+
+
+def _acts_on(cls: Any) -> str:
+    if not hasattr(cls, "roles"):
+        return ""
+    kinds = f" that are {', '.join(cls.kinds)}" if cls.kinds else ""
+    return f"{' and '.join(cls.roles)} columns{kinds}, unless columns are named"

@@ -1,0 +1,232 @@
+"""What the command line prints: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json as js
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
+
+if TYPE_CHECKING:
+    from ..release.evidence import Evidence
+    from ..release.release import Release
+
+_KIND_TITLES = {
+    "method": "Methods (one step of a plan)",
+    "partitioner": "Searches (one step of a plan, with a verb)",
+    "verb": "Verbs (what is done to a search's groups)",
+    "criterion": "Criteria ([require])",
+    "measure": "Measures ([measures], or [require] with a limit)",
+    "poset": "Posets (how a column generalizes)",
+    "attack": "Attacks",
+}
+
+
+def print_json(content: Any) -> None:
+    """One JSON document on standard output."""
+    print(js.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def _console(*, error: bool = False) -> Any:
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    # A pipe has no width: never cut what a program or a file will read.
+    width = None if stream.isatty() else 160
+    return Console(stderr=error, width=width, highlight=False, markup=False)
+
+
+@contextlib.contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error while there is someone to watch it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda what, done, of: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_console(error=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+
+def load_plugins(files: list[Path] | None) -> None:
+    """Run the user's own files, which register what they define."""
+    import runpy
+
+    for file in files or []:
+        if not file.is_file():
+            raise InputError(f"there is no plugin file {file}")
+        try:
+            runpy.run_path(str(file), run_name=file.stem)
+        except SfumatoError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the plugin {file} failed: {type(error).__name__}: {error}"
+            ) from error
+
+
+def write_plan(target: Path, text: str) -> None:
+    """Write a draft, whole or not at all."""
+    import os
+
+    from ..errors import OutputError
+
+    aside = target.with_name(f".{target.name}.part")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        os.replace(aside, target)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise OutputError(f"{target} cannot be written: {error}") from error
+
+
+def drafted(target: Path, text: str, *, json: bool) -> None:
+    """What `init` found."""
+    if json:
+        print_json({"plan": str(target), "text": text})
+        return
+    inside = False
+    for line in text.splitlines():
+        inside = inside or line == "[columns]"
+        if inside and not line:
+            break
+        if inside and " = {" in line:
+            name, _, rest = line.partition(" = ")
+            role = rest.partition('role = "')[2].partition('"')[0]
+            print(f"  {role:<13} {name:<22} {rest.rpartition('  # ')[2]}")
+    print(f"\nwrote {target}: read it, correct the guesses, then\n  sfumato protect {target}")
+
+
+def released(release: Release, target: Path, notes: list[str], *, json: bool) -> None:
+    """What `protect` made."""
+    from ..release.publish import private_path
+
+    private = private_path(target)
+    if json:
+        print_json(
+            {
+                "release": str(target),
+                "private": str(private),
+                "input_notes": notes,
+                **release.evidence.to_dict(),
+            }
+        )
+        return
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    for note in release.evidence.notes:
+        print(f"note: {note}", file=sys.stderr)
+    table = release.table
+    print(f"released {table.height:,} records, {len(table.names)} columns")
+    for finding in release.evidence.findings:
+        sign = ">=" if finding.at_least else "<="
+        print(f"  met  {finding.subject} {finding.value:.4g} {sign} {finding.limit:.4g}")
+    figures(release.evidence)
+    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
+    print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
+
+
+def figures(evidence: Evidence) -> None:
+    """Every measure as a table."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title, justify in (
+        ("measure", "left"),
+        ("value", "right"),
+        ("baseline", "right"),
+        ("", "left"),
+    ):
+        grid.add_column(title, justify=justify)  # type: ignore[arg-type]
+    for name, summary, value, baseline in evidence.rows():
+        grid.add_row(name, value, baseline, summary)
+    _console().print(grid)
+    for name, reason in evidence.not_taken.items():
+        print(f"  {name} does not apply: {reason}")
+
+
+def assessed(evidence: Evidence, *, json: bool) -> None:
+    """What `assess` measured."""
+    if json:
+        print_json(evidence.to_dict())
+        return
+    for note in evidence.notes:
+        print(f"note: {note}", file=sys.stderr)
+    figures(evidence)
+
+
+def listed(kind: str, *, json: bool) -> None:
+    """Everything registered."""
+    from ..errors import UnknownName
+    from ..registry import KINDS, entries
+
+    if kind and kind not in KINDS:
+        raise UnknownName("kind", kind, KINDS)
+    found = list(entries(kind or None))
+    if json:
+        keys = ("kind", "name", "summary", "aliases")
+        print_json([{key: getattr(entry, key) for key in keys} for entry in found])
+        return
+    for one in KINDS:
+        chosen = [entry for entry in found if entry.kind == one]
+        if chosen:
+            print(f"{_KIND_TITLES[one]}")
+            for entry in chosen:
+                alias = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
+                print(f"  {entry.name:<24} {entry.summary}{alias}")
+            print()
+    print("sfumato explain NAME tells more.")
+
+
+def failed(error: SfumatoError, *, json: bool) -> None:
+    """An error, with its remedy."""
+    if json:
+        print_json(error.to_dict())
+    if isinstance(error, ReleaseRefused):
+        print(f"refused: {error.message}", file=sys.stderr)
+    elif isinstance(error, Complaints):
+        _complaints(error)
+    else:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.remedy:
+            print(f"  -> {error.remedy}", file=sys.stderr)
+
+
+def _complaints(error: Complaints) -> None:
+    count = len(error.complaints)
+    print(f"{error.subject} has {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
+    places = [f"line {c.line}" if c.line is not None else "" for c in error.complaints]
+    width = max(map(len, places), default=0)
+    for place, complaint in zip(places, error.complaints, strict=True):
+        where = f"{complaint.where}: " if complaint.where else ""
+        remedy = f"   -> {complaint.remedy}" if complaint.remedy else ""
+        print(f"  {place:<{width}}  {where}{complaint.what}{remedy}", file=sys.stderr)
+
+
+def usage_or_fault(error: Exception, *, json: bool) -> int:
+    """The exit code of anything else: a wrong command line, or a fault of ours."""
+    import click
+
+    if isinstance(error, click.exceptions.Exit):
+        return int(error.exit_code)
+    if isinstance(error, click.exceptions.Abort):
+        print("interrupted; nothing was written", file=sys.stderr)
+        return 130
+    if isinstance(error, click.ClickException):
+        if json:
+            print_json({"error": "usage", "message": error.format_message()})
+        error.show(file=sys.stderr)
+        return 2
+    traceback.print_exception(error)
+    print("this is a fault in Sfumato, not in your data; nothing was written", file=sys.stderr)
+    if json:
+        print_json({"error": "fault", "message": f"{type(error).__name__}: {error}"})
+    return 1

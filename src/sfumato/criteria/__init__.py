@@ -1,0 +1,4 @@
+"""What a release must satisfy, recounted from the release alone.
+
+Nothing here shares code with the methods and searches whose promises it checks.
+"""

@@ -1,0 +1,130 @@
+"""k-anonymity, counted under both readings of a missing value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..data.table import Table
+from ..protocols import Criterion, Finding
+from .classes import Classes, comparable, equivalence_classes, first_equal, wild
+
+# The wildcard reading is also reported unasked, unless that would take more than seconds.
+_PATTERNS_UNASKED = 64
+_WORK_UNASKED = 20_000_000
+
+
+class KAnonymity(Criterion):
+    """Every combination of quasi-identifiers is shared by at least k records.
+
+    The figure is the size of the smallest equivalence class. A missing value (and "*") is a category of its own;
+    read as a wildcard it matches every value, which is not transitive, so that a record then has a number of
+    records that it may be confused with rather than a class. The finding names both figures where they can differ.
+
+    >>> from sfumato.data.table import table
+    >>> t = table({"sex": ["f", "f", "m", None]}, quasi=["sex"])
+    >>> found = KAnonymity(k=2).check(t)
+    >>> found.value, found.broken, found.detail["k_wildcard"]
+    (1.0, 2, 2)
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    paper: ClassVar[str] = (
+        "Samarati & Sweeney (1998), Protecting privacy when disclosing information: k-anonymity and its "
+        "enforcement through generalization and suppression; Sweeney (2002), k-anonymity: a model for "
+        "protecting privacy, IJUFKS 10(5)"
+    )
+    shorthand: ClassVar[str] = "k"
+    monotone: ClassVar[bool] = True
+
+    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
+    missing: Annotated[
+        Literal["category", "wildcard"],
+        Field(description="a missing or suppressed value is its own category, or matches any value"),
+    ] = "category"
+
+    def check(self, table: Table) -> Finding:
+        classes = equivalence_classes(table)
+        matches, told = classes.sizes, _wildcard(table, classes, asked=self.missing == "wildcard")
+        if self.missing == "wildcard" and told.matches is not None:
+            matches = told.matches
+        short = matches < self.k
+        detail: dict[str, Any] = {
+            "quasi_identifiers": list(classes.columns),
+            "missing": self.missing,
+            "classes": len(classes),
+            "records": table.height,
+            "records_in_broken_classes": int(classes.sizes[short].sum()),
+        }
+        if told.cells:
+            detail["cells_missing_or_suppressed"] = told.cells
+            detail["k_category"] = classes.smallest
+            detail["k_wildcard"] = (
+                told.why_not if told.matches is None else int(told.matches.min())
+            )
+        value = int(matches.min())
+        return Finding(
+            requirement=self.name,
+            subject="k-anonymity",
+            value=float(value),
+            limit=float(self.k),
+            met=value >= self.k,
+            at_least=True,
+            broken=int(short.sum()),
+            of=len(classes),
+            detail=detail,
+        )
+
+
+class _Told(NamedTuple):
+    """What the wildcard reading says: the matches of each class, or why they were not counted."""
+
+    cells: int
+    matches: np.ndarray | None
+    why_not: str = ""
+
+
+def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
+    """The records that each class may be confused with, if a missing value matches any value."""
+    schema = table.schema
+    columns = [(schema[name], table[name]) for name in classes.columns]
+    open_cells = [wild(series, column) for column, series in columns]
+    cells = sum(int(mask.sum()) for mask in open_cells)
+    if not cells:
+        return _Told(0, classes.sizes)
+    # One row for each class is enough: its records are alike.
+    gaps = np.column_stack([mask[classes.first] for mask in open_cells])
+    patterns, pattern = np.unique(gaps, axis=0, return_inverse=True)
+    pattern = pattern.reshape(-1)
+    work = len(patterns) * len(classes)
+    if not asked and (len(patterns) > _PATTERNS_UNASKED or work > _WORK_UNASKED):
+        why = (
+            f"not counted: {len(patterns):,} patterns of missing cells in {len(classes):,} classes; "
+            'ask for it with missing = "wildcard"'
+        )
+        return _Told(cells, None, why)
+    rows = pl.Series(classes.first)
+    alike = [comparable(series).gather(rows).to_frame() for _, series in columns]
+    codes = {str(j): first_equal(values) for j, values in enumerate(alike)}
+    frame = pl.DataFrame({**codes, "n": classes.sizes})
+    members = [np.flatnonzero(pattern == p) for p in range(len(patterns))]
+    parts = [frame[rows_of] for rows_of in members]
+    matches = np.zeros(len(classes), dtype=np.int64)
+    for a, rows_of in enumerate(members):
+        for b, other in enumerate(parts):
+            known = [str(j) for j in np.flatnonzero(~(patterns[a] | patterns[b]))]
+            matches[rows_of] += _matching(parts[a], other, known)
+    return _Told(cells, matches)
+
+
+def _matching(part: pl.DataFrame, other: pl.DataFrame, known: list[str]) -> np.ndarray:
+    """For each row of `part` the records of `other` that agree with it on the known columns."""
+    if not known:
+        return np.full(part.height, int(other.get_column("n").sum()), dtype=np.int64)
+    counted = other.lazy().group_by(known).agg(pl.col("n").sum().alias("found"))
+    joined = part.lazy().select(known).join(counted, on=known, how="left", maintain_order="left")
+    found = joined.select(pl.col("found").fill_null(0).cast(pl.Int64)).collect()
+    return found.get_column("found").to_numpy()

@@ -1,0 +1,123 @@
+"""Reading back the bytes of a release, with the schema of the table that was written: no guessing.
+
+What a requirement is recounted on must be what was published, so this reads files only, never memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ...errors import Complaint, InputError, SchemaError
+from ..schema import SUPPRESSED, Column, Kind, Schema
+from ..table import Table
+from .csv import parse
+from .dates import dates
+from .reading import _typed_source
+from .render import disarmed, rearmed
+from .sets import split
+from .source import TEXT, load, locate
+
+_DELIMITER = {"csv": ",", "tsv": "\t"}
+
+
+def read_back(
+    path: Any,
+    schema: Schema,
+    *,
+    format: str | None = None,
+    suppressed: str = SUPPRESSED,
+    escape_formulas: bool = False,
+    table_name: str | None = None,
+) -> Table:
+    """The table that `write_file` put at `path`, given the masked table's schema and the same options.
+
+    A mark becomes the label "*" in a generalized column, and null with a suppressed mask elsewhere. Two things
+    that a file does not hold do not come back: in typed files, which nulls of numbers, dates and sets were
+    suppressed; and in text files, the width of numbers and the type of a set's items (which are text).
+    """
+    end = locate(path, format)
+    if end.format in TEXT:
+        frame, _, _ = parse(
+            load(end), end.label, delimiter=_DELIMITER[end.format], encoding="utf-8", header=False
+        )
+        frame = _headed(frame, schema, escape_formulas=escape_formulas)
+    else:
+        frame, _ = _typed_source(end, table_name if end.format in ("duckdb", "sqlite") else None, None, None)
+        if frame.columns != schema.names:
+            raise _other_columns(frame.columns, schema)
+    columns, masks = [], {}
+    for column in schema:
+        series = frame.get_column(column.name)
+        if escape_formulas and series.dtype == pl.String:
+            series = rearmed(series)
+        values, mask = _restored(series, column, suppressed)
+        columns.append(values)
+        masks[column.name] = mask
+    return Table(pl.DataFrame(columns), schema, masks)
+
+
+def _headed(frame: pl.DataFrame, schema: Schema, *, escape_formulas: bool) -> pl.DataFrame:
+    """The records under the schema's own names, once the header is found to say the same."""
+    names = [name or "" for name in frame.row(0)]
+    expected = schema.names
+    written = disarmed(pl.Series(expected)).to_list() if escape_formulas else expected
+    if names != written:
+        raise _other_columns(names, schema)
+    return frame.slice(1).rename(dict(zip(frame.columns, expected, strict=True)))
+
+
+def _other_columns(names: list[str], schema: Schema) -> SchemaError:
+    found = ", ".join(names[:12])
+    return SchemaError(
+        "the written file",
+        [Complaint("", f"its columns are {found}, not {', '.join(schema.names[:12])}")],
+    )
+
+
+def _restored(series: pl.Series, column: Column, mark: str) -> tuple[pl.Series, np.ndarray]:
+    """A column's values, and which of its cells carry the mark."""
+    if series.dtype != pl.String:
+        return _retyped(series, column), np.zeros(len(series), dtype=bool)
+    hidden = (series == mark).fill_null(False)
+    if column.generalized:
+        return series.replace(mark, SUPPRESSED), hidden.to_numpy()
+    bare = series.zip_with(~hidden, pl.Series([None], dtype=pl.String)) if hidden.any() else series
+    return _retyped(bare, column), hidden.to_numpy()
+
+
+def _retyped(series: pl.Series, column: Column) -> pl.Series:
+    kind = column.kind
+    if column.generalized:
+        return series if series.dtype == pl.String else series.cast(pl.String)
+    if kind == Kind.ORDINAL:
+        wanted = pl.Enum(list(column.categories))
+        values = series.cast(pl.String).cast(wanted, strict=False)
+    elif series.dtype != pl.String:
+        return series
+    elif kind in (Kind.NOMINAL, Kind.TEXT):
+        return series
+    elif kind == Kind.SET:
+        return split(series)
+    elif kind == Kind.BOOLEAN:
+        values = series.replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
+    elif kind == Kind.DATE:
+        found = dates(series)
+        values = found.values if found and found.values is not None else series.cast(pl.Date, strict=False)
+    else:
+        values = series.cast(pl.Int64, strict=False) if kind == Kind.INTEGER else series
+        if kind == Kind.CONTINUOUS or values.null_count() != series.null_count():
+            # A masked integer may have become a mean.
+            values = series.cast(pl.Float64, strict=False)
+    bad = values.is_null() & series.is_not_null()
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        raise InputError(
+            f"column {column.name!r}, record {row + 1:,} of the written file holds {series[row]!r}, "
+            f"which is not {kind}"
+        )
+    return values

@@ -1,0 +1,146 @@
+"""Parquet and Arrow IPC files, and the types that a table can hold.
+
+`settle` brings any frame, also one from a database, to those types: what has no kind of its own is changed
+and noted, or refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ...errors import InputError
+from .source import Endpoint, present
+
+_INT64 = 2**63
+
+
+def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
+    """A Parquet file."""
+    path = present(endpoint)
+    try:
+        # Hive folders and globs are not files: a name such as "a[1].parquet" means itself.
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise _unreadable(endpoint, "Parquet", error) from error
+
+
+def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
+    """An Arrow IPC file, or a stream saved to a file."""
+    path = present(endpoint)
+    try:
+        with path.open("rb") as handle:
+            is_file = handle.read(6) == b"ARROW1"
+        # No memory map: the table must not change when the file does.
+        if is_file:
+            return pl.read_ipc(path, memory_map=False)
+        return pl.read_ipc_stream(path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise _unreadable(endpoint, "Arrow", error) from error
+
+
+def _unreadable(endpoint: Endpoint, what: str, error: Exception) -> InputError:
+    reason = str(error).strip().splitlines()
+    return InputError(
+        f"{endpoint.label} cannot be read as {what}: {reason[0] if reason else type(error).__name__}",
+        remedy="check that the file is complete and that its suffix is right",
+    )
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Parquet with zstd; it holds no clock, so the same table gives the same bytes."""
+    frame.write_parquet(path, compression="zstd", statistics=True)
+
+
+def write_arrow(frame: pl.DataFrame, path: Path) -> None:
+    """Arrow IPC in its oldest layout, which every reader of Arrow understands."""
+    frame.write_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())
+
+
+def settle(frame: pl.DataFrame, label: str) -> tuple[pl.DataFrame, list[str]]:
+    """The frame with every column in a type that has a kind, and what was changed."""
+    notes: list[str] = []
+    columns = [_settled(series, label, notes) for series in frame]
+    return (pl.DataFrame(columns) if columns else frame), notes
+
+
+def _settled(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
+    name, dtype = series.name, series.dtype
+    if dtype.is_float():
+        return _without_nan(series, notes)
+    if dtype.is_decimal():
+        return _from_decimal(series, notes)
+    if dtype == pl.Null:
+        notes.append(f"{name!r} holds no values")
+        return series.cast(pl.String)
+    if dtype.is_integer():
+        return _narrowed(series, notes)
+    if dtype == pl.Time:
+        notes.append(f"{name!r} holds times of day, read as text")
+        return series.dt.to_string("%H:%M:%S%.f")
+    if dtype == pl.Duration:
+        notes.append(f"{name!r} holds durations, read as seconds")
+        unit = {"ms": 1e3, "us": 1e6, "ns": 1e9}[dtype.time_unit or "us"]  # type: ignore[attr-defined]
+        return series.to_physical().cast(pl.Float64) / unit
+    if dtype == pl.Binary:
+        notes.append(f"{name!r} holds bytes, read as hexadecimal text")
+        return series.bin.encode("hex")
+    if isinstance(dtype, pl.List | pl.Array):
+        return _list(series, label, notes)
+    if dtype.is_nested() or dtype == pl.Object:
+        raise InputError(
+            f"column {name!r} of {label} holds {dtype}, which is not one value",
+            remedy="take its parts into columns of their own",
+        )
+    return series
+
+
+def _without_nan(series: pl.Series, notes: list[str]) -> pl.Series:
+    if series.dtype not in (pl.Float32, pl.Float64):
+        series = series.cast(pl.Float32)
+    if series.is_nan().any():
+        count = int(series.is_nan().sum())
+        notes.append(f"missing: NaN in {series.name!r} ({count:,} cells)")
+        return series.fill_nan(None)
+    return series
+
+
+def _from_decimal(series: pl.Series, notes: list[str]) -> pl.Series:
+    scale: Any = series.dtype.scale  # type: ignore[attr-defined]
+    if scale == 0:
+        whole = series.cast(pl.Int64, strict=False)
+        if whole.null_count() == series.null_count():
+            return whole
+        notes.append(f"{series.name!r} is text: some are longer than 64-bit integers")
+        return series.cast(pl.String)
+    notes.append(f"{series.name!r} holds decimals, read as floats")
+    return series.cast(pl.Float64)
+
+
+def _narrowed(series: pl.Series, notes: list[str]) -> pl.Series:
+    """128-bit integers as 64-bit ones where they fit."""
+    if series.dtype in (pl.Int128, pl.UInt128):
+        whole = series.cast(pl.Int64, strict=False)
+        if whole.null_count() == series.null_count():
+            return whole
+        notes.append(f"{series.name!r} is text: some are longer than 64-bit integers")
+        return series.cast(pl.String)
+    return series
+
+
+def _list(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
+    inner: Any = series.dtype.inner  # type: ignore[attr-defined]
+    if inner.is_nested() or inner == pl.Object:
+        raise InputError(
+            f"column {series.name!r} of {label} holds lists of {inner}",
+            remedy="a set-valued column holds lists of plain values",
+        )
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    if inner in (pl.String, pl.Boolean) or inner.is_integer() or inner == pl.Date:
+        return series
+    if inner != pl.Null:
+        notes.append(f"{series.name!r} holds lists of {inner}, read as lists of text")
+    return series.cast(pl.List(pl.String))

@@ -1,0 +1,344 @@
+"""From raw text to typed columns: each column is judged by all of its values, and every decision is noted.
+
+Order of the judgement: whole numbers, floats, decimal commas and thousands separators, true/false, dates,
+and else text. A kind that the caller names is obeyed, and a value that contradicts it is a complaint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from ...errors import Complaint
+from ..schema import Kind
+from . import numbers
+from .dates import Dates, dates, looks_like_date
+
+TOKENS = ("NA", "N/A", "NaN", "nan", "null", "NULL", ".", "?")
+"""What may stand for a missing value in a column of numbers or dates; in text they are text."""
+
+_CODE_NAME = re.compile(
+    r"(?i)(^|[^a-z])(zip|zipcode|plz|postcode|postal|fips|icd\d*|naics|sic|ssn|code)([^a-z]|$)"
+)
+_CODE_WIDTH = 4
+_TRUTH = {"true": True, "false": False}
+_DECLARED_TRUTH = {**_TRUTH, "1": True, "0": False, "yes": True, "no": False, "t": True, "f": False}
+_LONG_TEXT = 40
+_MOSTLY = 0.9
+
+
+@dataclass
+class Reading:
+    """What became of a file's raw columns."""
+
+    frame: pl.DataFrame
+    kinds: dict[str, str] = field(default_factory=dict)
+    """The kinds that a column's type alone would not tell."""
+    notes: list[str] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A column as the values it seems to hold; `values` is None where two readings are possible."""
+
+    values: pl.Series | None
+    note: str = ""
+    numbers: numbers.Numbers | None = None
+    text: pl.Series | None = None
+
+
+def interpret(
+    raw: pl.DataFrame,
+    *,
+    kinds: Mapping[str, str],
+    missing: Collection[str] = ("",),
+    decimal: str | None = None,
+    delimiter: str = ",",
+    formats: Mapping[str, str] | None = None,
+) -> Reading:
+    """Type every column of a frame of text.
+
+    >>> raw = pl.DataFrame({"age": ["31", "40"], "zip": ["02139", "10001"], "pay": ["1,5", "2"]})
+    >>> reading = interpret(raw, kinds={}, delimiter=";")
+    >>> reading.frame.rows(), reading.notes[0]
+    ([(31, '02139', 1.5), (40, '10001', 2.0)], "decimal: comma in 'pay'")
+    """
+    reading = Reading(raw)
+    columns: dict[str, pl.Series] = {}
+    found: dict[str, _Found] = {}
+    for series in raw:
+        name = series.name
+        text = _without(series, missing)
+        if name in kinds and kinds[name] in set(Kind):
+            columns[name] = _declared(text, Kind(kinds[name]), decimal, reading, formats or {})
+        else:
+            columns[name] = text
+            judged = _judge(text, decimal, delimiter, reading)
+            if judged is not None:
+                found[name] = judged
+            else:
+                columns[name], kind = _as_text(text, reading)
+                reading.kinds.update({name: kind} if kind else {})
+    _settle(found, columns, decimal, delimiter, reading)
+    reading.frame = pl.DataFrame(list(columns.values()))
+    return reading
+
+
+def _without(series: pl.Series, missing: Collection[str]) -> pl.Series:
+    """The column with the strings that stand for missing made null.
+
+    An empty cell without quotes is null already; a quoted one is an empty text unless the caller says more.
+    """
+    if "" not in missing:
+        series = series.fill_null("")
+    words = [word for word in missing if word]
+    if not words:
+        return series
+    return series.zip_with(~series.is_in(words).fill_null(False), pl.Series([None], dtype=pl.String))
+
+
+def _judge(
+    text: pl.Series, decimal: str | None, delimiter: str, reading: Reading
+) -> _Found | None:
+    """What the column seems to hold, or None for text; a lone token for "missing" is seen through."""
+    if text.null_count() == len(text):
+        if len(text):
+            reading.notes.append(f"{text.name!r} holds no values")
+        return None
+    found = _typed(text, decimal, delimiter)
+    if found is not None:
+        return found
+    trimmed = text.str.strip_chars()
+    present = [token for token in ("", *TOKENS) if (trimmed == token).any()]
+    words = [token for token in present if token]
+    bare = _without(trimmed, words).replace("", None)
+    if bare.null_count() == len(bare):
+        return None
+    if not present and trimmed.equals(text):
+        return None
+    found = _typed(bare, decimal, delimiter)
+    if found is None or found.values is None:
+        return found
+    if len(words) > 1:
+        reading.notes.append(
+            f"{text.name!r} is text: beside other values it holds "
+            f"{' and '.join(map(repr, words))}; name those that mean missing in missing=..."
+        )
+        return None
+    if found.values.dtype == pl.String:
+        return _Found(text, found.note)
+    if present:
+        count = bare.null_count() - text.null_count()
+        shown = " and ".join(repr(token) if token else "blank" for token in present)
+        reading.notes.append(f"missing: {shown} in {text.name!r} ({count:,} cells)")
+    return found
+
+
+def _typed(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | None:
+    """Numbers, truth values or dates, if all values are; None for text."""
+    found = _numeric(text, decimal, delimiter)
+    if found is not None:
+        return found
+    if text.drop_nulls()[0].lower() in _TRUTH:
+        truth = _truth(text, _TRUTH)
+        if truth.null_count() == text.null_count():
+            return _Found(truth)
+    when = dates(text)
+    return None if when is None else _dated(text.name, when)
+
+
+def _dated(name: str, when: Dates) -> _Found:
+    if when.values is None:
+        return _Found(
+            None,
+            f"{name!r} is text: its dates could be {' or '.join(when.formats)}; "
+            f'dates={{"{name}": "{when.formats[0]}"}} would settle it',
+        )
+    known = when.formats[0].startswith("%Y-%m-%d")
+    return _Found(when.values, "" if known else f"dates: {when.formats[0]} in {name!r}")
+
+
+def _numeric(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | None:
+    name = text.name
+    if decimal != "," or numbers.all_whole(text):
+        found = numbers.plain(text)
+        if isinstance(found, numbers.Codes):
+            return _Found(text, f"{name!r} is text: its values are digits, but {found.reason}")
+        if found is not None:
+            code = _fixed_width(text, found)
+            return _Found(text, code) if code else _Found(found.values, "", found, text)
+    if not numbers.fits(text.drop_nulls()[0]):
+        return None
+    # In a file of commas, a cell such as "1,5" is more likely a list than a number.
+    styled = numbers.styled(text, decimal or ("." if delimiter == "," else None))
+    return None if styled is None else _Found(styled.values, "", styled, text)
+
+
+def _fixed_width(text: pl.Series, found: numbers.Numbers) -> str:
+    """Why a column of whole numbers is one of codes: its name says so and all have the same width."""
+    if not found.values.dtype.is_integer() or not _CODE_NAME.search(text.name):
+        return ""
+    widths = text.str.len_chars().drop_nulls()
+    width = int(widths[0])
+    if width < _CODE_WIDTH or not (widths == width).all():
+        return ""
+    return (
+        f"{text.name!r} is text: its name and the common width of {width} digits suggest codes; "
+        f'kinds={{"{text.name}": "integer"}} overrules it'
+    )
+
+
+def _settle(
+    found: Mapping[str, _Found],
+    columns: dict[str, pl.Series],
+    decimal: str | None,
+    delimiter: str,
+    reading: Reading,
+) -> None:
+    """Decide what 1,234 and 1.234 mean from the columns where it is certain, and take up all columns."""
+    certain = {_decimal_of(f.numbers) for f in found.values() if f.numbers} - {None}
+    commas, thousands = [], []
+    for name, column in found.items():
+        if column.note:
+            reading.notes.append(column.note)
+        if column.values is None:
+            continue
+        columns[name] = column.values
+        number, text = column.numbers, column.text
+        if number is None or text is None:
+            continue
+        unsure = number.ambiguous and decimal is None
+        if number.style == "plain":
+            if unsure and certain == {","} and text.str.contains(".", literal=True).any():
+                columns[name] = numbers.as_thousands(text)
+                thousands.append(name)
+        elif unsure and certain == {"."}:
+            columns[name] = numbers.as_thousands(text)
+            thousands.append(name)
+        elif unsure and certain != {","}:
+            columns[name] = text
+            reading.notes.append(
+                f"{name!r} is text: {text.drop_nulls()[0]!r} may have a decimal comma or a thousands "
+                'separator; decimal="," or decimal="." settles it'
+            )
+        else:
+            (thousands if number.style == "point-grouped" else commas).append(name)
+            if number.style == "comma-grouped":
+                thousands.append(name)
+    if commas:
+        reading.notes.insert(0, f"decimal: comma in {', '.join(map(repr, commas))}")
+    if thousands:
+        reading.notes.append(f"thousands separators in {', '.join(map(repr, thousands))}")
+
+
+def _decimal_of(number: numbers.Numbers) -> str | None:
+    """The decimal mark that a column proves, if it does."""
+    if number.ambiguous or number.values.dtype.is_integer() and number.style == "plain":
+        return None
+    return "," if number.style in ("comma", "comma-grouped") else "."
+
+
+def _as_text(text: pl.Series, reading: Reading) -> tuple[pl.Series, str]:
+    """A column of text; its kind is "text" when it is long and hardly ever repeats."""
+    name = text.name
+    present = text.drop_nulls()
+    if present.is_empty():
+        return text, ""
+    if present.str.starts_with(" ").all() and present.str.len_chars().min() != 1:
+        text = text.str.strip_prefix(" ")
+        reading.notes.append(f"the blank before every value of {name!r} was left out")
+    elif (text == "").any():
+        reading.notes.append(f"{name!r} holds quoted empty cells, which are text and not missing")
+    _note_nearly(text, reading)
+    if len(present) >= 20 and present.n_unique() > _MOSTLY * len(present):
+        mean = present.str.len_chars().mean()
+        if isinstance(mean, float) and mean >= _LONG_TEXT:
+            return text, Kind.TEXT.value
+    return text, ""
+
+
+def _note_nearly(text: pl.Series, reading: Reading) -> None:
+    """Say so when only a few values keep a column from being numbers or dates."""
+    present = text.drop_nulls()
+    first = present[0]
+    bad = text.cast(pl.Float64, strict=False).is_null() & text.is_not_null()
+    count, what = int(bad.sum()), "numbers"
+    if count > 0.5 * len(present) and looks_like_date(first):
+        bad = text.str.to_date("%Y-%m-%d", strict=False).is_null() & text.is_not_null()
+        count, what = int(bad.sum()), "dates (YYYY-MM-DD)"
+    if 0 < count <= 0.5 * len(present):
+        row = int(bad.arg_max() or 0)
+        reading.notes.append(
+            f"{text.name!r} is text: {count:,} of its values are no {what}, first {text[row]!r} in "
+            f"record {row + 1:,}"
+        )
+
+
+def _declared(
+    text: pl.Series, kind: Kind, decimal: str | None, reading: Reading, formats: Mapping[str, str]
+) -> pl.Series:
+    """The column as the kind that the caller named; a complaint names the first value that is not."""
+    if kind in (Kind.NOMINAL, Kind.TEXT, Kind.ORDINAL, Kind.SET):
+        return text
+    bare = text.replace("", None)
+    form = formats.get(text.name)
+    values = _as_declared(bare, kind, decimal, form)
+    bad = values.is_null() & bare.is_not_null()
+    words = [token for token in TOKENS if (text == token).any()]
+    if bad.any() and len(words) == 1:
+        without = _without(bare, words)
+        again = _as_declared(without, kind, decimal, form)
+        if not (again.is_null() & without.is_not_null()).any():
+            count = without.null_count() - text.null_count()
+            reading.notes.append(f"missing: {words[0]!r} in {text.name!r} ({count:,} cells)")
+            return again
+    if kind == Kind.INTEGER and not bad.any() and values.dtype.is_float():
+        bad = ((values % 1) != 0).fill_null(False) | (values.abs() > 2.0**53).fill_null(False)
+        values = values.cast(pl.Int64, strict=False)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        article = "a whole number" if kind == Kind.INTEGER else f"of kind {kind}"
+        more = f" (and {int(bad.sum()) - 1:,} more)" if bad.sum() > 1 else ""
+        reading.complaints.append(
+            Complaint(
+                text.name,
+                f"record {row + 1:,} holds {text[row]!r}, which is not {article}{more}",
+                "mend the value, name it in missing=..., or use kind = \"nominal\"",
+            )
+        )
+        return text
+    return values
+
+
+def _as_declared(
+    text: pl.Series, kind: Kind, decimal: str | None, form: str | None
+) -> pl.Series:
+    """Values of a numeric, boolean or date kind; null where a value is none."""
+    if text.null_count() == len(text):
+        empty = {Kind.DATE: pl.Date(), Kind.BOOLEAN: pl.Boolean(), Kind.INTEGER: pl.Int64()}
+        return text.cast(empty.get(kind, pl.Float64()))
+    if kind == Kind.BOOLEAN:
+        return _truth(text, _DECLARED_TRUTH)
+    if kind == Kind.DATE and form:
+        return text.str.strip_chars().str.to_date(form, strict=False)
+    if kind == Kind.DATE:
+        when = dates(text.str.strip_chars(), compact=True)
+        if when is not None and when.values is not None:
+            return when.values
+        return text.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)
+    values = numbers.forced(text, decimal)
+    if kind == Kind.CONTINUOUS:
+        values = values.cast(pl.Float64)
+    if values.dtype.is_float():
+        # "NaN" is a word for missing, never a number that somebody measured.
+        return values.fill_nan(None)
+    return values
+
+
+def _truth(text: pl.Series, words: Mapping[str, bool]) -> pl.Series:
+    lower = text.str.strip_chars().str.to_lowercase()
+    return lower.replace_strict(words, default=None, return_dtype=pl.Boolean)

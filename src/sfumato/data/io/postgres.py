@@ -1,0 +1,235 @@
+"""PostgreSQL by URL. Rows travel by COPY, in both directions, in one transaction.
+
+Whatever the driver says is stripped of the URL's user and password before it becomes a message.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+
+from ...errors import InputError, OutputError, SfumatoError
+from .source import Endpoint, redact
+from .sql import check_names, choose, quoted
+
+_INTEGERS = ("int2", "int4", "int8", "oid")
+_FLOATS = ("float4", "float8")
+_CHUNK = 1 << 20
+
+
+@contextmanager
+def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool) -> Iterator[Any]:
+    """A transaction on the server, committed if the body succeeds; errors come out without credentials."""
+    try:
+        import psycopg
+    except ImportError:
+        raise error(
+            "reading and writing PostgreSQL needs the psycopg package",
+            remedy="pip install 'sfumato[postgres]'",
+        ) from None
+    try:
+        with psycopg.connect(endpoint.url, client_encoding="utf8", connect_timeout=15) as connection:
+            connection.read_only = read_only
+            # Dates and floats must come as text that reads back exactly, whatever the server's defaults.
+            connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
+            connection.execute("SET LOCAL extra_float_digits = 1")
+            connection.execute("SET LOCAL timezone = 'UTC'")
+            yield connection
+    except psycopg.Error as problem:
+        lines = redact(str(problem), endpoint.url).strip().splitlines()
+        reason = lines[0] if lines else type(problem).__name__
+        # `from None`: the driver's own message may hold what was just struck out.
+        raise error(
+            f"{endpoint.label}: {reason}", remedy="check the URL, the server, and the table or query"
+        ) from None
+
+
+def read_postgres(
+    endpoint: Endpoint, table: str | None, query: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """A table or the result of a query of a PostgreSQL database."""
+    with _connected(endpoint, InputError, read_only=True) as connection:
+        schema = connection.execute("SELECT current_schema()").fetchone()[0] or "public"
+        tables = connection.execute(
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' "
+            "AND n.nspname !~ '^pg_' ORDER BY 1, 2"
+        ).fetchall()
+        statement, notes = choose(tables, table, query, endpoint.label, schema)
+        columns = _columns(connection, statement, endpoint.label)
+        frame = _copy_out(connection, statement, columns)
+        typed = [_typed(frame.to_series(i), column, notes) for i, column in enumerate(columns)]
+    return pl.DataFrame(typed), notes
+
+
+class _Column:
+    """A column of a result: its name, its type's name, and the labels of an enumeration."""
+
+    def __init__(self, name: str, kind: str, element: str | None, labels: list[str], scale: int | None):
+        self.name, self.kind, self.element = name, kind, element
+        self.labels, self.scale = labels, scale
+
+
+def _columns(connection: Any, statement: str, label: str) -> list[_Column]:
+    cursor = connection.execute(f"SELECT * FROM ({statement}\n) AS q LIMIT 0")
+    described = list(cursor.description)
+    check_names([column.name for column in described], label)
+    found = []
+    for column in described:
+        kind, element = connection.execute(
+            "SELECT t.typname, e.typname FROM pg_type t LEFT JOIN pg_type e "
+            "ON t.typelem = e.oid AND t.typlen = -1 AND t.typelem <> 0 WHERE t.oid = %s",
+            [column.type_code],
+        ).fetchone()
+        labels = connection.execute(
+            "SELECT enumlabel FROM pg_enum WHERE enumtypid = %s ORDER BY enumsortorder",
+            [column.type_code],
+        ).fetchall()
+        found.append(_Column(column.name, kind, element, [row[0] for row in labels], column.scale))
+    return found
+
+
+def _copy_out(connection: Any, statement: str, columns: list[_Column]) -> pl.DataFrame:
+    """All rows as text: null and empty text told apart by quotes, arrays as JSON."""
+    from .csv import copied_cells
+
+    wanted = ", ".join(
+        f"to_json({quoted(c.name)})::text" if c.element else f"({quoted(c.name)})::text" for c in columns
+    )
+    if not columns:
+        raise InputError("the query returns no columns", remedy="select at least one column")
+    sink = io.BytesIO()
+    command = f"COPY (SELECT {wanted} FROM ({statement}\n) AS q) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+    with connection.cursor().copy(command) as copy:
+        for piece in copy:
+            sink.write(piece)
+    return copied_cells(sink.getvalue(), len(columns))
+
+
+def _typed(text: pl.Series, column: _Column, notes: list[str]) -> pl.Series:
+    text = text.alias(column.name)
+    kind = column.kind
+    if kind in _INTEGERS:
+        return text.cast(pl.Int64)
+    if kind in _FLOATS:
+        return text.str.replace("Infinity", "inf", literal=True).cast(pl.Float64)
+    if kind == "numeric":
+        return _numeric(text, column, notes)
+    if kind == "bool":
+        return text.replace_strict({"true": True, "false": False}, return_dtype=pl.Boolean)
+    if kind in ("date", "timestamp", "timestamptz"):
+        return _temporal(text, kind, column.name)
+    if column.labels:
+        return text.cast(pl.Enum(column.labels))
+    if column.element:
+        return _array(text, column)
+    if kind == "bytea":
+        notes.append(f"{column.name!r} holds bytes, read as hexadecimal text")
+        return text.str.strip_prefix("\\x")
+    return text
+
+
+def _numeric(text: pl.Series, column: _Column, notes: list[str]) -> pl.Series:
+    if column.scale == 0:
+        whole = text.cast(pl.Int64, strict=False)
+        if whole.null_count() == text.null_count():
+            return whole
+        notes.append(f"{column.name!r} is text: some are longer than 64-bit integers")
+        return text
+    notes.append(f"{column.name!r} holds decimals, read as floats")
+    return text.str.replace("Infinity", "inf", literal=True).cast(pl.Float64)
+
+
+def _temporal(text: pl.Series, kind: str, name: str) -> pl.Series:
+    if kind == "date":
+        values = text.str.to_date("%Y-%m-%d", strict=False)
+    elif kind == "timestamp":
+        values = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    else:
+        values = text.str.to_datetime(
+            "%Y-%m-%d %H:%M:%S%.f%#z", time_unit="us", time_zone="UTC", strict=False
+        )
+    bad = values.is_null() & text.is_not_null()
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        raise InputError(
+            f"column {name!r}, record {row + 1:,}: {text[row]!r} has no date in the calendar",
+            remedy=f"NULLIF({quoted(name)}, {text[row]!r}) in query=...",
+        )
+    return values
+
+
+def _array(text: pl.Series, column: _Column) -> pl.Series:
+    whole = column.element in _INTEGERS
+    wanted = pl.List(pl.Int64) if whole else pl.List(pl.String)
+    try:
+        return text.str.json_decode(wanted)
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"column {column.name!r} holds {column.element} arrays of several dimensions or of parts",
+            remedy="unnest it in query=...",
+        ) from None
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def write_postgres(
+    frame: pl.DataFrame, endpoint: Endpoint, table_name: str, *, replace: bool
+) -> None:
+    """Create the table and fill it, in one transaction; an existing one is replaced only on request."""
+    schema, _, name = table_name.rpartition(".")
+    target = (f"{quoted(schema)}." if schema else "") + quoted(name)
+    with _connected(endpoint, OutputError, read_only=False) as connection:
+        exists = connection.execute("SELECT to_regclass(%s)", [target]).fetchone()[0]
+        if exists and not replace:
+            raise OutputError(
+                f"{endpoint.label} already has a table {table_name!r}",
+                remedy="replace=True, or another table_name",
+            )
+        if exists:
+            connection.execute(f"DROP TABLE {target}")
+        columns = ", ".join(f"{quoted(s.name)} {_sql_type(s)}" for s in frame)
+        connection.execute(f"CREATE TABLE {target} ({columns})")
+        prepared = pl.DataFrame([_prepared(series) for series in frame])
+        # Every text is quoted: an unquoted empty cell is null, and a bare \. would end the data.
+        body = prepared.write_csv(include_header=False, quote_style="non_numeric").encode()
+        with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT csv)") as copy:
+            for start in range(0, len(body), _CHUNK):
+                copy.write(body[start : start + _CHUNK])
+
+
+def _sql_type(series: pl.Series) -> str:
+    dtype = series.dtype
+    if isinstance(dtype, pl.List):
+        inner = dtype.inner
+        return ("bigint" if pl.Series([], dtype=inner).dtype.is_integer() else "text") + "[]"
+    if dtype == pl.UInt64:
+        return "numeric(20, 0)"
+    if dtype.is_integer():
+        return "bigint"
+    if dtype.is_float():
+        return "real" if dtype == pl.Float32 else "double precision"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype == pl.Date:
+        return "date"
+    if isinstance(dtype, pl.Datetime):
+        return "timestamptz" if dtype.time_zone else "timestamp"
+    return "text"
+
+
+def _prepared(series: pl.Series) -> pl.Series:
+    """Lists as PostgreSQL's array literals; the rest is written as it is."""
+    if not isinstance(series.dtype, pl.List):
+        return series
+    item = pl.element().cast(pl.String)
+    escaped = item.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True)
+    cells = series.list.eval(
+        pl.when(item.is_null()).then(pl.lit("NULL")).otherwise(pl.lit('"') + escaped + pl.lit('"'))
+    ).list.join(",")
+    return pl.select(("{" + pl.lit(cells) + "}").alias(series.name)).to_series()

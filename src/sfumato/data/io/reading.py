@@ -1,0 +1,208 @@
+"""Reading tables: the way from a path or a URL to a `Table`, with a note for every decision on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from ...errors import Complaint, InputError, SchemaError
+from ..schema import Kind
+from ..table import Table
+from ..table import table as make_table
+from .csv import parse
+from .files import read_arrow, read_parquet, settle
+from .infer import interpret
+from .sets import SetSpec, columns_of, gather, parse_fimi, specs
+from .source import DATABASES, TEXT, Endpoint, load, locate
+from .sql import read_duckdb, read_sqlite
+
+MISSING = ("",)
+"""What an unquoted cell of a text file must hold to be missing, unless the caller says otherwise."""
+
+
+def read(
+    source: Any,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    posets: Mapping[str, Any] | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    dates: Mapping[str, str] | None = None,
+    sets: SetSpec | Sequence[SetSpec] | None = None,
+    format: str | None = None,
+    **roles: str | Sequence[str],
+) -> Table:
+    """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
+
+    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite .db; .dat
+    with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH, duckdb:///PATH), with `table`
+    or `query` for a database. `format` overrules the suffix.
+
+    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole file unless
+    given. `kinds` overrules a column's type ("nominal" keeps its text as it is), `dates` gives the format of
+    a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what stands for a missing value, and columns in
+    `categories` are ordinal, in that order. A cell "" in quotes is an empty text, not a missing one.
+
+    Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
+    `sets={"id": "person", "item": "code"}` turns a long table into one record per id.
+
+    `read_with_notes` also tells what was decided on the way.
+    """
+    return read_with_notes(
+        source,
+        kinds=kinds,
+        categories=categories,
+        posets=posets,
+        query=query,
+        table=table,
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal=decimal,
+        header=header,
+        missing=missing,
+        dates=dates,
+        sets=sets,
+        format=format,
+        **roles,
+    )[0]
+
+
+def read_with_notes(
+    source: Any,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    posets: Mapping[str, Any] | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    dates: Mapping[str, str] | None = None,
+    sets: SetSpec | Sequence[SetSpec] | None = None,
+    format: str | None = None,
+    **roles: str | Sequence[str],
+) -> tuple[Table, list[str]]:
+    """The table that `read` gives, and every decision that was taken to read it."""
+    end = locate(source, format)
+    wanted = dict(kinds or {})
+    wanted.update({name: "ordinal" for name in categories or {} if name not in wanted})
+    wanted.update({name: "date" for name in dates or {} if name not in wanted})
+    listed = specs(sets)
+    # A column of kind "set" in a text file needs no description: its cells are JSON lists or cut at blanks.
+    described = columns_of(listed)
+    listed += [
+        {"column": name}
+        for name, kind in wanted.items()
+        if kind == Kind.SET and name not in described and end.format in TEXT
+    ]
+    text_options = {"delimiter": delimiter, "decimal": decimal, "dates": dates or None}
+    _check_options(
+        end,
+        {"table": table, "query": query},
+        {**text_options, "header": None if header else False, "missing": _given(missing)},
+        encoding,
+    )
+    complaints: list[Complaint] = []
+    if end.format in TEXT:
+        raw, dialect, notes = parse(
+            load(end), end.label, delimiter=delimiter, encoding=encoding, header=header
+        )
+        as_text = {name: "nominal" for name in columns_of(listed)}
+        reading = interpret(
+            raw,
+            kinds={**wanted, **as_text},
+            missing=_words(missing),
+            decimal=_decimal(decimal),
+            delimiter=dialect.delimiter,
+            formats=dates,
+        )
+        frame, complaints = reading.frame, reading.complaints
+        notes = notes + reading.notes
+        wanted = {**reading.kinds, **wanted}
+    else:
+        frame, notes = _typed_source(end, table, query, encoding)
+        frame, more = settle(frame, end.label)
+        notes = notes + more
+    frame, more = gather(frame, listed, end.label)
+    return _finish(frame, end, wanted, categories, posets, roles, complaints), notes + more
+
+
+def _finish(
+    frame: pl.DataFrame,
+    end: Endpoint,
+    kinds: Mapping[str, str],
+    categories: Mapping[str, Sequence[str]] | None,
+    posets: Mapping[str, Any] | None,
+    roles: Mapping[str, str | Sequence[str]],
+    complaints: list[Complaint],
+) -> Table:
+    """The table, or every complaint about values, kinds and roles at once."""
+    if not frame.width:
+        raise InputError(f"{end.label} has no columns", remedy="give a table with columns")
+    bad = {complaint.where for complaint in complaints}
+    sound = {name: kind for name, kind in kinds.items() if name not in bad}
+    try:
+        made = make_table(frame, kinds=sound, posets=posets, categories=categories, **roles)
+    except SchemaError as error:
+        raise SchemaError(end.label, [*complaints, *error.complaints]) from None
+    if complaints:
+        raise SchemaError(end.label, complaints)
+    return made
+
+
+def _typed_source(
+    end: Endpoint, table: str | None, query: str | None, encoding: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    if end.format == "fimi":
+        return parse_fimi(load(end), end.label, encoding)
+    if end.format == "parquet":
+        return read_parquet(end), []
+    if end.format == "arrow":
+        return read_arrow(end), []
+    if end.format == "duckdb":
+        return read_duckdb(end, table, query)
+    if end.format == "sqlite":
+        return read_sqlite(end, table, query)
+    from .postgres import read_postgres
+
+    return read_postgres(end, table, query)
+
+
+def _check_options(
+    end: Endpoint, sql: Mapping[str, Any], text: Mapping[str, Any], encoding: str | None
+) -> None:
+    """An option that the format would ignore is an error, not a wish unheard."""
+    idle = [name for name, value in sql.items() if value is not None and end.format not in DATABASES]
+    idle += [name for name, value in text.items() if value is not None and end.format not in TEXT]
+    if encoding is not None and end.format not in (*TEXT, "fimi"):
+        idle.append("encoding")
+    if idle:
+        raise InputError(
+            f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})", remedy="leave out"
+        )
+
+
+def _words(missing: Any) -> tuple[str, ...]:
+    return (missing,) if isinstance(missing, str) else tuple(missing)
+
+
+def _given(missing: Any) -> tuple[str, ...] | None:
+    words = _words(missing)
+    return None if words == MISSING else words
+
+
+def _decimal(decimal: str | None) -> str | None:
+    if decimal not in (None, ".", ","):
+        raise InputError(f"{decimal!r} is not a decimal mark", remedy='decimal="." or decimal=","')
+    return decimal

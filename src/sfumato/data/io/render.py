@@ -1,0 +1,135 @@
+"""How the cells of a table are written: suppressed cells as a mark, sets as text, formulas disarmed.
+
+Sets in text files: the items with one blank between them; or, where an item is empty, missing, holds
+white space, begins with "[" or is the mark itself, the whole column as JSON lists. `read(..., sets=...)` knows
+both.
+"""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from ...errors import OutputError
+from ..schema import SUPPRESSED
+from ..table import Table
+
+FORMULA = r"^'*[=+\-@\t\r\n]"
+"""A text that a spreadsheet would run, or one that already looks disarmed and must stay tellable from it."""
+_DISARMED = r"^'+[=+\-@\t\r\n]"
+
+
+def printable(
+    table: Table, *, suppressed: str = SUPPRESSED, escape_formulas: bool = False
+) -> pl.DataFrame:
+    """The table for a text file: suppressed cells as the mark, sets as text, whatever the column's kind."""
+    columns = []
+    for name in table.names:
+        series = table[name]
+        is_list = isinstance(series.dtype, pl.List | pl.Array)
+        hidden = pl.Series(table.suppressed(name))
+        if is_list:
+            series = sets_as_text(series, suppressed)
+        elif isinstance(series.dtype, pl.Categorical | pl.Enum):
+            series = series.cast(pl.String)
+        if series.dtype == pl.String:
+            _refuse_nul(series)
+            if escape_formulas:
+                series = disarmed(series)
+        elif isinstance(series.dtype, pl.Datetime):
+            series = _moments(series)
+        if hidden.any():
+            series = _marked(series.cast(pl.String), hidden, suppressed)
+        columns.append(series.alias(disarmed(pl.Series([name]))[0] if escape_formulas else name))
+    return pl.DataFrame(columns)
+
+
+def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
+    """The table for a typed file: the mark in columns of text; null in numbers, dates and sets, which it
+    would break."""
+    columns = []
+    for name in table.names:
+        series = table[name]
+        hidden = pl.Series(table.suppressed(name))
+        if hidden.any() and (
+            series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum)
+        ):
+            series = _marked(series.cast(pl.String), hidden, suppressed)
+        elif isinstance(series.dtype, pl.Array):
+            series = series.arr.to_list()
+        columns.append(series)
+    return pl.DataFrame(columns)
+
+
+def _marked(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
+    """The mark in the hidden cells; refused where a value that is not hidden reads the same."""
+    clash = (text == mark).fill_null(False) & ~hidden
+    if clash.any():
+        row = int(clash.arg_max() or 0)
+        raise OutputError(
+            f"column {text.name!r}, record {row + 1:,} holds {mark!r}, which also marks suppressed cells",
+            remedy="suppressed=... another mark",
+        )
+    return pl.select(
+        pl.when(pl.lit(hidden)).then(pl.lit(mark)).otherwise(pl.lit(text)).alias(text.name)
+    ).to_series()
+
+
+def disarmed(text: pl.Series) -> pl.Series:
+    """An apostrophe before every text that a spreadsheet would run as a formula.
+
+    >>> disarmed(pl.Series(["=1+1", "-5 to 0", "a"])).to_list()
+    ["'=1+1", "'-5 to 0", 'a']
+    """
+    return pl.select(
+        pl.when(pl.lit(text).str.contains(FORMULA))
+        .then(pl.lit("'") + pl.lit(text))
+        .otherwise(pl.lit(text))
+        .alias(text.name)
+    ).to_series()
+
+
+def rearmed(text: pl.Series) -> pl.Series:
+    """What `disarmed` was given."""
+    return pl.select(
+        pl.when(pl.lit(text).str.contains(_DISARMED))
+        .then(pl.lit(text).str.slice(1))
+        .otherwise(pl.lit(text))
+        .alias(text.name)
+    ).to_series()
+
+
+def sets_as_text(series: pl.Series, mark: str = SUPPRESSED) -> pl.Series:
+    """One cell per set; see the module's docstring for the two forms.
+
+    >>> sets_as_text(pl.Series([["I10", "E11"], [], None])).to_list()
+    ['I10 E11', '', None]
+    >>> sets_as_text(pl.Series([["whole milk"], []])).to_list()
+    ['["whole milk"]', '[]']
+    """
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    lists = series.cast(pl.List(pl.String))
+    items = lists.filter(lists.list.len() > 0).explode()
+    awkward = items.is_null() | items.str.contains(r"\s|^\[|^$") | (items == mark)
+    if not awkward.fill_null(True).any():
+        return lists.list.join(" ")
+    cells = [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in lists.to_list()]
+    return pl.Series(series.name, cells, dtype=pl.String)
+
+
+def _refuse_nul(series: pl.Series) -> None:
+    bad = series.str.contains("\0", literal=True).fill_null(False)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        raise OutputError(
+            f"column {series.name!r}, record {row + 1:,} holds a NUL character, which text formats cannot",
+            remedy="write Parquet or Arrow, or remove it",
+        )
+
+
+def _moments(series: pl.Series) -> pl.Series:
+    """Moments as ISO 8601 text, with their zone as an offset where they have one."""
+    zone = getattr(series.dtype, "time_zone", None)
+    return series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z" if zone else "%Y-%m-%dT%H:%M:%S%.f")

@@ -1,0 +1,274 @@
+"""DuckDB and SQLite files, by table or query; what they share with PostgreSQL.
+
+Databases are opened for reading only. A table is named by identifiers, which are always quoted; only `query` is
+SQL, and it is the caller's own.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote as url_quote
+
+import polars as pl
+
+from ...errors import Complaint, InputError, SchemaError, suggest
+from .dates import dates
+from .source import Endpoint, present
+
+_BATCH = 50_000
+# DuckDB types without a counterpart in Polars, read as their text.
+_AS_TEXT = ("interval", "bit", "time with time zone", "uuid", "map", "union", "variant", "geometry")
+
+
+def quoted(name: str) -> str:
+    """A quoted identifier.
+
+    >>> quoted('odd"name')
+    '"odd""name"'
+    """
+    if "\0" in name or not name:
+        raise InputError(f"{name!r} cannot be the name of a table or column", remedy="rename it")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def choose(
+    tables: Sequence[tuple[str, str]],
+    table: str | None,
+    query: str | None,
+    label: str,
+    default_schema: str = "main",
+) -> tuple[str, list[str]]:
+    """The SELECT for a table or query out of (schema, table) names; the only table needs no naming."""
+    if table is not None and query is not None:
+        raise InputError("both table and query are given", remedy="give one of them")
+    if query is not None:
+        if not query.strip().rstrip(";").strip():
+            raise InputError("the query is empty", remedy='query="SELECT ... FROM ..."')
+        return query.strip().rstrip(";"), []
+    names = [name if schema == default_schema else f"{schema}.{name}" for schema, name in tables]
+    if table is None:
+        if len(tables) != 1:
+            listed = ", ".join(names[:12]) or "none"
+            raise InputError(
+                f"{label} holds {len(tables)} tables: {listed}",
+                remedy="table=NAME or query=SQL" if tables else "check the database",
+            )
+        return _select(tables[0]), [f"table: {names[0]}"]
+    for wanted in ((default_schema, table), tuple(table.split(".", 1))):
+        if wanted in tables:
+            return _select((wanted[0], wanted[-1])), []
+    elsewhere = [found for found in tables if found[1] == table]
+    if len(elsewhere) == 1:
+        return _select(elsewhere[0]), []
+    close = suggest(table, names)
+    listed = ", ".join(names[:12]) or "none"
+    remedy = f"did you mean {close[0]!r}?" if close else f"the tables are {listed}"
+    raise InputError(f"{label} has no table {table!r}", remedy=remedy)
+
+
+def _select(name: tuple[str, str]) -> str:
+    return f"SELECT * FROM {quoted(name[0])}.{quoted(name[1])}"
+
+
+def check_names(names: Iterable[str], label: str) -> None:
+    """Refuse a result with two columns of one name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SchemaError(
+            label,
+            [Complaint(n, "appears more than once", f'SELECT ... AS "{n}_2"') for n in twice],
+        )
+
+
+def failed(label: str, error: Exception) -> InputError:
+    """A database's complaint, its first line only."""
+    lines = str(error).strip().splitlines()
+    return InputError(
+        f"{label} cannot be read: {lines[0] if lines else type(error).__name__}",
+        remedy="check the database, and the table or query",
+    )
+
+
+# --- DuckDB -----------------------------------------------------------------------------------------------
+
+
+def read_duckdb(
+    endpoint: Endpoint, table: str | None, query: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """A table or the result of a query of a DuckDB file."""
+    import duckdb
+
+    path = present(endpoint)
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
+    except (duckdb.Error, OSError, RuntimeError) as error:
+        raise failed(endpoint.label, error) from error
+    try:
+        with connection:
+            return _from_duckdb(connection, endpoint.label, table, query)
+    except (duckdb.Error, pl.exceptions.PolarsError, UnicodeError, RuntimeError) as error:
+        raise failed(endpoint.label, error) from error
+
+
+# An extension is never fetched from the network behind the user's back.
+DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+
+
+def _from_duckdb(
+    connection: Any, label: str, table: str | None, query: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    tables = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables "
+        "WHERE table_catalog = current_database() ORDER BY 1, 2"
+    ).fetchall()
+    statement, notes = choose(tables, table, query, label)
+    relation = connection.sql(statement)
+    if relation is None:
+        raise InputError("the query returns no table", remedy='query="SELECT ... FROM ..."')
+    check_names(relation.columns, label)
+    wanted = []
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        column = quoted(name)
+        if str(kind.id) in _AS_TEXT:
+            column = f"CAST({column} AS VARCHAR) AS {column}"
+            notes.append(f"{name!r} is {kind}, read as text")
+        wanted.append(column)
+    frame = pl.DataFrame(pl.from_arrow(relation.project(", ".join(wanted)).to_arrow_table()))
+    enums = {
+        name: pl.Enum(dict(kind.children)["values"])
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+        if str(kind.id) == "enum"
+    }
+    return frame.with_columns(pl.col(n).cast(pl.String).cast(e) for n, e in enums.items()), notes
+
+
+# --- SQLite -----------------------------------------------------------------------------------------------
+
+
+def read_sqlite(
+    endpoint: Endpoint, table: str | None, query: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """A table or the result of a query of an SQLite file."""
+    path = present(endpoint)
+    if _is_duckdb(path):  # both call their files .db
+        return read_duckdb(endpoint, table, query)
+    uri = f"file:{url_quote(str(path.absolute()))}?mode=ro"
+    connection = None
+    try:
+        connection = sqlite3.connect(uri, uri=True)
+        return _from_sqlite(connection, endpoint.label, table, query)
+    # ValueError: a text of the database is not UTF-8, or the query holds a NUL.
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        raise failed(endpoint.label, error) from error
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _is_duckdb(path: Path) -> bool:
+    with path.open("rb") as handle:
+        return handle.read(12)[8:] == b"DUCK"
+
+
+def _from_sqlite(
+    connection: sqlite3.Connection, label: str, table: str | None, query: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    tables = connection.execute(
+        "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
+    ).fetchall()
+    statement, notes = choose(tables, table, query, label)
+    declared = _declared_types(connection, statement)
+    cursor = connection.execute(statement)
+    if cursor.description is None:
+        raise InputError("the query returns no table", remedy='query="SELECT ... FROM ..."')
+    names = [column[0] for column in cursor.description]
+    check_names(names, label)
+    parts: list[list[Any]] = [[] for _ in names]
+    while rows := cursor.fetchmany(_BATCH):
+        for part, values in zip(parts, zip(*rows, strict=True), strict=True):
+            part.extend(values)
+    declared = declared or [""] * len(names)
+    columns = [
+        _sqlite_column(name, values, kind.upper(), notes)
+        for name, values, kind in zip(names, parts, declared, strict=True)
+    ]
+    return pl.DataFrame(columns), notes
+
+
+def _declared_types(connection: sqlite3.Connection, statement: str) -> list[str]:
+    """The declared types of a result's columns, through a view that lives in memory only."""
+    try:
+        connection.execute(f'CREATE TEMP VIEW "sfumato result" AS {statement}')
+        rows = connection.execute('PRAGMA temp.table_info("sfumato result")').fetchall()
+        connection.execute('DROP VIEW temp."sfumato result"')
+    except (sqlite3.Error, sqlite3.Warning):
+        return []  # not a plain SELECT: its values alone will tell
+    return [row[2] for row in rows]
+
+
+def _sqlite_column(name: str, values: list[Any], declared: str, notes: list[str]) -> pl.Series:
+    """SQLite lets every cell have its own type, so the values decide and the declaration refines."""
+    found = {type(value) for value in values} - {type(None)}
+    if not found:
+        return pl.Series(name, values, dtype=_empty_type(declared))
+    if bytes in found:
+        notes.append(f"{name!r} holds bytes, read as hexadecimal text")
+        values = [v.hex() if isinstance(v, bytes) else v for v in values]
+        found = {type(value) for value in values} - {type(None)}
+    if found == {int}:
+        if declared.startswith("BOOL") and set(values) <= {0, 1, None}:
+            return pl.Series(name, values, dtype=pl.Int64).cast(pl.Boolean)
+        if "REAL" in declared or "FLOA" in declared or "DOUB" in declared:
+            return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)
+        return pl.Series(name, values, dtype=pl.Int64)
+    if found <= {int, float}:
+        return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)
+    if found != {str}:
+        notes.append(f"{name!r} holds text beside numbers, read as text")
+    text = pl.Series(name, [None if v is None else str(v) for v in values], dtype=pl.String)
+    return _declared_text(text, declared)
+
+
+def _empty_type(declared: str) -> Any:
+    for word, dtype in (
+        ("INT", pl.Int64),
+        ("REAL", pl.Float64),
+        ("BOOL", pl.Boolean),
+        ("DATETIME", pl.Datetime("us")),
+        ("TIMESTAMP", pl.Datetime("us")),
+        ("DATE", pl.Date),
+        ("JSON", pl.List(pl.String)),
+    ):
+        if word in declared:
+            return dtype
+    return pl.String
+
+
+def _declared_text(text: pl.Series, declared: str) -> pl.Series:
+    """Text in a column that was declared to hold dates or lists."""
+    if declared.startswith(("DATE", "TIMESTAMP")):
+        when = dates(text)
+        if when is not None and when.values is not None:
+            return when.values
+    if declared == "JSON":
+        lists = [None if cell is None else _json_list(cell) for cell in text.to_list()]
+        if all(cell is None or isinstance(cell, list) for cell in lists):
+            items = [item for cell in lists if cell for item in cell]
+            if all(isinstance(item, int) and not isinstance(item, bool) for item in items) and items:
+                return pl.Series(text.name, lists, dtype=pl.List(pl.Int64))
+            if all(isinstance(item, str) or item is None for item in items):
+                return pl.Series(text.name, lists, dtype=pl.List(pl.String))
+    return text
+
+
+def _json_list(cell: str) -> Any:
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell

@@ -1,0 +1,80 @@
+"""`Pair`: an original table, its masked version, and which record became which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from ..errors import MeasureError
+from .table import Table
+
+Alignment = Literal["position", "none"] | str
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Original and masked, aligned explicitly or not at all.
+
+    `rows[j]` is the original row that became masked row j, -1 where none did; None means that
+    nobody knows, and measures that need alignment refuse.
+    """
+
+    original: Table
+    masked: Table
+    rows: np.ndarray | None
+
+    @classmethod
+    def of(cls, original: Table, masked: Table, align: Alignment = "position") -> Pair:
+        """Align by "position", by the name of a key column, or "none"."""
+        if align == "none":
+            return cls(original, masked, None)
+        if align == "position":
+            if original.height != masked.height:
+                raise MeasureError(
+                    f"the original has {original.height:,} records and the masked table "
+                    f"{masked.height:,}: they cannot be aligned by position",
+                    remedy='align="KEY" (a column in both) or align="none"',
+                )
+            return cls(original, masked, np.arange(original.height))
+        return cls(original, masked, _match_keys(original, masked, align))
+
+    @property
+    def aligned(self) -> bool:
+        """Whether it is known which record became which."""
+        return self.rows is not None
+
+    def aligned_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Original rows and masked rows that belong together."""
+        if self.rows is None:
+            raise MeasureError(
+                "this measure must know which masked record belongs to which original",
+                remedy='align="position" or align="KEY"',
+            )
+        masked = np.flatnonzero(self.rows >= 0)
+        return self.rows[masked], masked
+
+    def shared(self) -> list[str]:
+        """Columns that both tables have, in the original's order."""
+        return [name for name in self.original.names if name in self.masked.schema]
+
+
+def _match_keys(original: Table, masked: Table, key: str) -> np.ndarray:
+    for side, table in (("original", original), ("masked", masked)):
+        if key not in table.schema:
+            raise MeasureError(
+                f"the {side} table has no column {key!r} to align by",
+                remedy='align="position", align="none", or a column that both tables have',
+            )
+        values = table[key]
+        if values.null_count() or values.n_unique() != table.height:
+            raise MeasureError(
+                f"column {key!r} of the {side} table does not tell its records apart",
+                remedy="align by a column without missing or repeated values",
+            )
+    left = masked.frame.select(pl.col(key).cast(pl.String))
+    right = original.frame.select(pl.col(key).cast(pl.String)).with_row_index("__row")
+    found = left.join(right, on=key, how="left", maintain_order="left")["__row"]
+    return found.cast(pl.Int64).fill_null(-1).to_numpy()

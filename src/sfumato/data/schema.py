@@ -1,0 +1,147 @@
+"""What the columns of a table are (kinds) and what they mean for disclosure (roles)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Complaint, SchemaError, suggest
+
+if TYPE_CHECKING:
+    from ..protocols import PosetSource
+
+SUPPRESSED = "*"
+"""How a suppressed value is published: it could be anything."""
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    CONTINUOUS = "continuous"
+    INTEGER = "integer"
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    SET = "set"
+    TEXT = "text"
+
+
+NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER)
+ORDERED = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
+CATEGORICAL = (Kind.ORDINAL, Kind.NOMINAL, Kind.BOOLEAN, Kind.TEXT)
+
+
+class Role(StrEnum):
+    """What a column means for disclosure."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    CONFIDENTIAL = "confidential"
+    TARGET = "target"
+    WEIGHT = "weight"
+    HOUSEHOLD = "household"
+    INSENSITIVE = "insensitive"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind and role, the order of its categories, and how it generalizes.
+
+    `generalized` marks a masked column that holds labels ("[20, 29]", "{a, b}", "*") instead of
+    values.
+    """
+
+    name: str
+    kind: Kind
+    role: Role = Role.INSENSITIVE
+    categories: tuple[str, ...] = ()
+    poset: PosetSource | None = None
+    generalized: bool = False
+
+    def with_(self, **changes: Any) -> Column:
+        """A copy with some attributes changed."""
+        return replace(self, **changes)
+
+
+class Schema(Mapping[str, Column]):
+    """The columns of a table, by name and in order. Iterates over `Column` objects.
+
+    >>> schema = Schema([Column("age", Kind.INTEGER, Role.QUASI), Column("pay", Kind.CONTINUOUS)])
+    >>> schema.names, schema.of_role("quasi")
+    (['age', 'pay'], ['age'])
+    """
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        listed = tuple(columns)
+        self._columns = {column.name: column for column in listed}
+        if len(self._columns) != len(listed):
+            seen: set[str] = set()
+            twice = sorted({c.name for c in listed if c.name in seen or seen.add(c.name)})  # type: ignore[func-returns-value]
+            raise SchemaError(
+                "the table",
+                [Complaint(name, "appears more than once", "rename one of them") for name in twice],
+            )
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._columns[name]
+        except KeyError:
+            raise SchemaError("the table", [missing_column(name, self.names)]) from None
+
+    def __iter__(self) -> Iterator[Column]:  # type: ignore[override]
+        return iter(self._columns.values())
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.names))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{c.name}: {c.kind} {c.role}" for c in self)
+        return f"Schema({inside})"
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return list(self._columns)
+
+    def of_role(self, *roles: str) -> list[str]:
+        """Names of the columns that have one of the roles."""
+        return [column.name for column in self if column.role in roles]
+
+    @property
+    def quasi(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return self.of_role(Role.QUASI)
+
+    @property
+    def confidential(self) -> list[str]:
+        """Names of the confidential columns."""
+        return self.of_role(Role.CONFIDENTIAL)
+
+    def with_column(self, column: Column) -> Schema:
+        """A copy with one column replaced (same name) or appended."""
+        return Schema({**self._columns, column.name: column}.values())
+
+    def only(self, names: Iterable[str]) -> Schema:
+        """A copy with these columns, in this order."""
+        return Schema(self[name] for name in names)
+
+
+def missing_column(name: str, known: Iterable[str]) -> Complaint:
+    """The complaint about a column that is not there."""
+    known = list(known)
+    close = suggest(name, known)
+    listed = ", ".join(known[:12]) + (" ..." if len(known) > 12 else "")
+    remedy = f'did you mean "{close[0]}"?' if close else f"the columns are {listed}"
+    return Complaint(name, "there is no such column", remedy)

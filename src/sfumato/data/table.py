@@ -1,0 +1,364 @@
+"""`Table`: an immutable table of records with its schema.
+
+Inside is a Polars frame. Anything that speaks the Arrow C stream protocol comes in, and
+`to_frame` gives back the kind that came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..errors import Complaint, InputError, SchemaError
+from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
+
+_ROLE_WORDS = tuple(role.value for role in Role)
+
+
+class Table:
+    """Records with a schema. Every change makes a new table.
+
+    `suppressed` holds, for columns that keep their values, which nulls were put there by a method;
+    a missing value is not a suppressed one.
+
+    >>> t = table({"age": [31, 40], "sex": ["f", "m"], "pay": [1.5, 2.0]}, quasi=["age", "sex"])
+    >>> t.height, t.schema.quasi, str(t.schema["pay"].kind)
+    (2, ['age', 'sex'], 'continuous')
+    """
+
+    __slots__ = ("_frame", "_origin", "_schema", "_suppressed")
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        schema: Schema,
+        suppressed: Mapping[str, np.ndarray] | None = None,
+        origin: str = "polars",
+    ) -> None:
+        if frame.columns != schema.names:
+            raise SchemaError(
+                "the table", [Complaint("", "the schema does not list the frame's columns")]
+            )
+        self._frame = frame
+        self._schema = schema
+        self._suppressed = {n: m for n, m in (suppressed or {}).items() if n in schema and m.any()}
+        self._origin = origin
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The records as a Polars frame (which is itself immutable in use)."""
+        return self._frame
+
+    @property
+    def schema(self) -> Schema:
+        """Kinds, roles and posets of the columns."""
+        return self._schema
+
+    @property
+    def height(self) -> int:
+        """Number of records."""
+        return self._frame.height
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return self._schema.names
+
+    def __getitem__(self, name: str) -> pl.Series:
+        return self._frame.get_column(self._schema[name].name)
+
+    def suppressed(self, name: str) -> np.ndarray:
+        """Which cells of a column were suppressed by a method."""
+        mask = self._suppressed.get(name)
+        if self._schema[name].generalized:
+            labels = (self._frame.get_column(name).cast(pl.String) == SUPPRESSED).fill_null(False)
+            return labels.to_numpy() if mask is None else labels.to_numpy() | mask
+        return np.zeros(self.height, dtype=bool) if mask is None else mask
+
+    def missing(self, name: str) -> np.ndarray:
+        """Which cells of a column were missing to begin with."""
+        nulls = self._frame.get_column(name).is_null().to_numpy()
+        return nulls & ~self._suppressed.get(name, np.False_)
+
+    def with_columns(
+        self,
+        series: Iterable[pl.Series],
+        columns: Iterable[Column] = (),
+        suppressed: Mapping[str, np.ndarray] | None = None,
+    ) -> Table:
+        """A copy with some columns replaced, with their new schema entries if those change."""
+        frame = self._frame.with_columns(*series)
+        schema = self._schema
+        for column in columns:
+            schema = schema.with_column(column)
+        for name in frame.columns:
+            if name not in schema:
+                schema = schema.with_column(Column(name, kind_of(frame.get_column(name))))
+        marks = {**self._suppressed, **(suppressed or {})}
+        return Table(frame, schema.only(frame.columns), marks, self._origin)
+
+    def without(self, names: Sequence[str]) -> Table:
+        """A copy without some columns."""
+        kept = [name for name in self.names if name not in set(names)]
+        return Table(
+            self._frame.select(kept), self._schema.only(kept), self._suppressed, self._origin
+        )
+
+    def take(self, rows: np.ndarray) -> Table:
+        """A copy with these rows, in this order."""
+        marks = {name: mask[rows] for name, mask in self._suppressed.items()}
+        index = pl.Series(
+            np.ascontiguousarray(rows, dtype=np.uint32 if self.height < 2**32 else np.uint64)
+        )
+        return Table(self._frame[index], self._schema, marks, self._origin)
+
+    def with_schema(self, schema: Schema) -> Table:
+        """A copy with other roles, kinds or posets."""
+        return Table(self._frame, schema, self._suppressed, self._origin)
+
+    def to_frame(self) -> Any:
+        """The data as the kind of object that came in: pandas, pyarrow, duckdb or polars."""
+        if self._origin == "pandas":
+            return self._frame.to_pandas()
+        if self._origin == "pyarrow":
+            return self._frame.to_arrow()
+        if self._origin == "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(self._frame.to_arrow())
+        return self._frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        roles = "; ".join(
+            f"{role}: {', '.join(names)}" for role in Role if (names := self._schema.of_role(role))
+        )
+        return f"Table({self.height:,} records x {len(self._schema)} columns; {roles})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the roles and kinds above the first records."""
+        head = "".join(
+            f"<th>{_escape(c.name)}<br><small>{c.kind}<br>{c.role}</small></th>"
+            for c in self._schema
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_escape('' if v is None else v)}</td>" for v in row) + "</tr>"
+            for row in self._frame.head(8).iter_rows()
+        )
+        return (
+            f"<p><b>Table</b>: {self.height:,} records, {len(self._schema)} columns</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def _escape(value: object) -> str:
+    import html
+
+    return html.escape(str(value))
+
+
+def kind_of(series: pl.Series) -> Kind:
+    """The kind that a column's type suggests."""
+    dtype = series.dtype
+    if dtype.is_float() or dtype.is_decimal():
+        return Kind.CONTINUOUS
+    if dtype.is_integer():
+        return Kind.INTEGER
+    if dtype == pl.Boolean:
+        return Kind.BOOLEAN
+    if dtype.is_temporal():
+        return Kind.DATE
+    if isinstance(dtype, pl.List | pl.Array):
+        return Kind.SET
+    if isinstance(dtype, pl.Enum):
+        return Kind.ORDINAL
+    return Kind.NOMINAL
+
+
+def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
+    """A Polars frame from anything tabular, and the kind of object it was."""
+    if isinstance(source, Table):
+        return source.frame, source._origin
+    if isinstance(source, pl.LazyFrame):
+        return source.collect(), "polars"
+    if isinstance(source, pl.DataFrame):
+        return source, "polars"
+    package = type(source).__module__.partition(".")[0].lstrip("_")
+    try:
+        if package == "pandas":
+            return pl.from_pandas(source, include_index=False), "pandas"
+        if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
+            return pl.DataFrame(pl.from_arrow(_stream(source))), package
+        if isinstance(source, Mapping):
+            return pl.DataFrame(source, strict=False), "polars"
+    except Exception as error:
+        raise InputError(
+            f"the {type(source).__name__} cannot be read as a table: {error}"
+        ) from error
+    raise InputError(
+        f"a {type(source).__name__} is not a table",
+        remedy="give a pandas, polars, pyarrow or duckdb table, or use sf.read(path)",
+    )
+
+
+def _stream(source: Any) -> Any:
+    import pyarrow as pa
+
+    return source if isinstance(source, pa.Table) else pa.table(source)
+
+
+def table(
+    source: Any,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    posets: Mapping[str, Any] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    **roles: str | Sequence[str],
+) -> Table:
+    """A `Table` from any frame, with roles given as lists: `quasi=["age", "zip"]`, `weight="w"`.
+
+    Kinds come from the types unless `kinds` says otherwise; every complaint is raised at once.
+    """
+    frame, origin = as_frame(source)
+    unknown = [word for word in roles if word not in _ROLE_WORDS]
+    complaints = [
+        Complaint(word, "there is no such role", f"the roles are {', '.join(_ROLE_WORDS)}")
+        for word in unknown
+    ]
+    role_of: dict[str, Role] = {}
+    for word, given in roles.items():
+        for name in [given] if isinstance(given, str) else given:
+            if name in role_of and word not in unknown and role_of[name] != word:
+                complaints.append(
+                    Complaint(name, f"is both {role_of[name]} and {word}", "give it one role")
+                )
+            elif word not in unknown:
+                role_of[name] = Role(word)
+    schema, more = check_schema(frame, role_of, kinds or {}, posets or {}, categories or {})
+    complaints += more
+    if complaints:
+        raise SchemaError("the table", complaints)
+    assert schema is not None
+    return conform(Table(frame, schema, origin=origin))
+
+
+def check_schema(
+    frame: pl.DataFrame,
+    roles: Mapping[str, str],
+    kinds: Mapping[str, str],
+    posets: Mapping[str, Any],
+    categories: Mapping[str, Sequence[str]],
+) -> tuple[Schema | None, list[Complaint]]:
+    """The schema that these words describe for the frame, and everything that is wrong with
+    them."""
+    complaints = [
+        missing_column(name, frame.columns)
+        for name in dict.fromkeys([*roles, *kinds, *posets, *categories])
+        if name not in frame.columns
+    ]
+    columns = []
+    for name in frame.columns:
+        series = frame.get_column(name)
+        kind = kind_of(series)
+        if name in kinds:
+            try:
+                kind = Kind(kinds[name])
+            except ValueError:
+                listed = ", ".join(k.value for k in Kind)
+                complaints.append(
+                    Complaint(name, f"there is no kind {kinds[name]!r}", f"the kinds are {listed}")
+                )
+        order = tuple(map(str, categories.get(name, ())))
+        if kind == Kind.ORDINAL and not order:
+            if isinstance(series.dtype, pl.Enum):
+                order = tuple(series.dtype.categories.to_list())
+            elif series.dtype.is_numeric():
+                order = tuple(map(str, series.drop_nulls().unique().sort().to_list()))
+            else:
+                found = ", ".join(map(repr, series.drop_nulls().unique().sort().to_list()[:6]))
+                complaints.append(
+                    Complaint(
+                        name,
+                        "an ordinal column needs the order of its categories",
+                        f"categories = [{found}] in the right order",
+                    )
+                )
+        complaints += _kind_complaints(name, series, kind, order)
+        columns.append(
+            Column(name, kind, Role(roles.get(name, Role.INSENSITIVE)), order, posets.get(name))
+        )
+    return (None if complaints else Schema(columns)), complaints
+
+
+def _kind_complaints(
+    name: str, series: pl.Series, kind: Kind, order: tuple[str, ...]
+) -> list[Complaint]:
+    """Values that contradict the kind, with the first row that does."""
+    dtype = series.dtype
+    if kind in (Kind.CONTINUOUS, Kind.INTEGER) and not dtype.is_numeric():
+        bad = series.cast(pl.String, strict=False).cast(pl.Float64, strict=False).is_null()
+        bad &= series.is_not_null()
+        if dtype != pl.Boolean and bad.any():
+            row = int(bad.arg_max() or 0)
+            what = f"row {row + 1} holds {series[row]!r}, which is not a number"
+            return [Complaint(name, what, 'mend the value, or use kind = "nominal"')]
+    if kind == Kind.SET and not isinstance(dtype, pl.List | pl.Array):
+        return [Complaint(name, "a set-valued column holds lists", "read it with sets = ...")]
+    if kind == Kind.DATE and not (dtype.is_temporal() or dtype == pl.String):
+        return [Complaint(name, f"holds {dtype}, not dates", 'use kind = "integer"')]
+    if kind == Kind.DATE and dtype == pl.String:
+        bad = series.str.to_date(strict=False).is_null() & series.is_not_null()
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            what = f"row {row + 1} holds {series[row]!r}, which is not a date (YYYY-MM-DD)"
+            return [Complaint(name, what, 'mend the value, or use kind = "nominal"')]
+    if kind == Kind.ORDINAL and order:
+        values = set(series.drop_nulls().cast(pl.String).unique().to_list())
+        stray = sorted(values - set(order))
+        if stray:
+            what = f"{stray[0]!r} is not among its categories"
+            return [Complaint(name, what, f"add it to categories = {list(order)!r}")]
+    return []
+
+
+def conform(given: Table) -> Table:
+    """The table with each column stored as its kind asks (an ordinal as an Enum, a date as a
+    date)."""
+    changed = []
+    for column in given.schema:
+        series = given.frame.get_column(column.name)
+        stored = _stored_as(series, column)
+        if stored is not series:
+            changed.append(stored)
+    return given.with_columns(changed) if changed else given
+
+
+def _stored_as(series: pl.Series, column: Column) -> pl.Series:
+    dtype = series.dtype
+    if column.generalized:
+        return series
+    if column.kind == Kind.ORDINAL:
+        wanted = pl.Enum(list(column.categories))
+        return series if dtype == wanted else series.cast(pl.String).cast(wanted)
+    if column.kind == Kind.DATE and dtype == pl.String:
+        return series.str.to_date()
+    if column.kind == Kind.CONTINUOUS and not dtype.is_float():
+        return series.cast(pl.Float64)
+    if column.kind == Kind.INTEGER and not dtype.is_integer():
+        whole = series.cast(pl.Float64) if dtype != pl.Boolean else series
+        if dtype.is_float() and not bool(((whole % 1) == 0).all()):
+            row = int(((whole % 1) != 0).arg_max() or 0)
+            what = f"row {row + 1} holds {series[row]!r}, which is not whole"
+            raise SchemaError("the table", [Complaint(column.name, what, 'kind = "continuous"')])
+        return whole.cast(pl.Int64)
+    if column.kind in (Kind.NOMINAL, Kind.TEXT) and dtype.is_numeric():
+        return series.cast(pl.String)
+    return series

@@ -1,0 +1,410 @@
+"""Groups of records that are published alike: the state and the moves of local suppression to k.
+
+A group is a set of suppressed columns (its mask, one bit per column) and the values that its members
+share on the others. Records that have no group yet are in limbo. Every move keeps the promise that a
+group has no member or at least k of them; `sweep` looks at one mask and makes all the moves into its
+groups, `settle` finds room for a record that fits nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.kernels.matches import Ints, Mask, Words, capacity, locate, put
+
+Floats = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Everything that the moves read and change; records and groups by number."""
+
+    words: Words
+    fields: Words
+    costs: Floats
+    weight: Floats
+    missing: Ints
+    """mask of the missing cells of each record"""
+    must: Ints
+    """mask of the columns that any group of the record must have suppressed"""
+    group: Ints
+    """group of each record; -1 in limbo"""
+    active: Ints
+    """the records that are not at rest in their own class, in the order in which they were disturbed"""
+    is_active: Mask
+    size: Ints
+    mask: Ints
+    member: Ints
+    """some record that has the values of the group"""
+    reserve: Ints
+    """rows of the classes that need no suppression, class by class, those that cost least first"""
+    next_reserve: Ints
+    """for each group, where in `reserve` its next recruit stands"""
+    end_reserve: Ints
+    free: Ints
+    """numbers of groups that may be used again (a stack)"""
+    used: Ints
+    """length of `active`, highest group number used, length of `free`"""
+
+
+@njit(cache=True, nogil=True)
+def mask_cost(costs: Floats, mask: int) -> float:
+    """Cost of one record's cells in these columns."""
+    total = 0.0
+    for j in range(costs.size):
+        if (mask >> j) & 1:
+            total += costs[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _dearer(
+    costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
+) -> float:
+    """What moving a record of weight one from the old mask to this one adds; both with their costs."""
+    if missing:  # missing cells cost nothing
+        cost -= mask_cost(costs, mask & missing)
+        old_cost -= mask_cost(costs, old_mask & missing)
+    return cost - old_cost
+
+
+@njit(cache=True, nogil=True)
+def _new_group(state: State, mask: int, member: int) -> int:
+    if state.used[2] > 0:
+        state.used[2] -= 1
+        group = state.free[state.used[2]]
+    else:
+        group = state.used[1]
+        state.used[1] += 1
+    state.size[group] = 0
+    state.mask[group] = mask
+    state.member[group] = member
+    state.next_reserve[group] = state.end_reserve[group] = 0
+    return group
+
+
+@njit(cache=True, nogil=True)
+def _enter(state: State, record: int, group: int) -> None:
+    """The record joins the group; the group it left has been told already."""
+    state.group[record] = group
+    state.size[group] += 1
+    if not state.is_active[record]:
+        state.is_active[record] = True
+        state.active[state.used[0]] = record
+        state.used[0] += 1
+
+
+@njit(cache=True, nogil=True)
+def covered(words: Words, must: Ints, rows: Ints, mask: int, keep: Words, k: int) -> int:
+    """How many of these records would find k - 1 others of them under this mask."""
+    room = capacity(rows.size)
+    keys = np.empty((room, keep.size), np.uint64)
+    slots = np.full(room, -1, np.int64)
+    counts = np.zeros(rows.size, np.int64)
+    used, total = 0, 0
+    for i in rows:
+        if must[i] & ~mask == 0:
+            place = locate(keys, slots, words, i, keep)
+            if slots[place] < 0:
+                put(keys, slots, place, used, words, i, keep)
+                used += 1
+            slot = slots[place]
+            counts[slot] += 1
+            total += k if counts[slot] == k else (1 if counts[slot] > k else 0)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def hopeful(state: State) -> Ints:
+    """Those who pay more than one cell of the cheapest column, or could pay nothing.
+
+    Nobody else gains by a move to a mask that suppresses something in the record.
+    """
+    costs, missing, group_mask = state.costs, state.missing, state.mask
+    least = costs.min() * (1 + 1e-9)
+    rows = np.empty(state.used[0], np.int64)
+    found = 0
+    for i in state.active[: state.used[0]]:
+        paid = mask_cost(costs, group_mask[state.group[i]] & ~missing[i])
+        if paid > least or (missing[i] != 0 and paid > 0):
+            rows[found] = i
+            found += 1
+    return rows[:found]
+
+
+@njit(cache=True, nogil=True)
+def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
+    """Positions sorted by slot, and where each slot begins."""
+    start = np.zeros(count + 1, np.int64)
+    for t in range(slot_of.size):
+        start[slot_of[t] + 1] += 1
+    for s in range(count):
+        start[s + 1] += start[s]
+    fill = start[:count].copy()
+    order = np.empty(slot_of.size, np.int64)
+    for t in range(slot_of.size):
+        order[fill[slot_of[t]]] = t
+        fill[slot_of[t]] += 1
+    return order, start
+
+
+@njit(cache=True, nogil=True)
+def _gainers(
+    state: State, asked: Ints, mask: int, cost: float, group_cost: Floats, gap: float, slack: float
+) -> tuple[Ints, Floats]:
+    """Who of those asked would rather be under this mask, and what each would add (below zero)."""
+    # Here as in `_fillers` the state is not handed on: counting its references takes longer than the work.
+    costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
+    group_of, group_mask = state.group, state.mask
+    rows = np.empty(asked.size, np.int64)
+    change = np.empty(asked.size, np.float64)
+    found = 0
+    for i in asked:
+        if must[i] & ~mask != 0:
+            continue
+        group = group_of[i]
+        add = -gap
+        if group >= 0:
+            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+        if add * weight[i] < -slack:
+            rows[found], change[found] = i, add * weight[i]
+            found += 1
+    return rows[:found], change[:found]
+
+
+@njit(cache=True, nogil=True)
+def _fillers(
+    state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, wanted: Mask,
+    gains: Mask, keys: Words, slots: Ints,
+) -> tuple[Ints, Ints, Floats]:
+    """Who could fill up the wanted slots: slot, record (or -1 - class, many records), added cost each."""
+    costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
+    group_of, active, group_mask, size = state.group, state.active, state.mask, state.size
+    words, reserve = state.words, state.reserve
+    most = state.used[0] + state.used[1] if wanted.any() else 0
+    slot_of = np.empty(most, np.int64)
+    who = np.empty(most, np.int64)
+    change = np.empty(most, np.float64)
+    found = 0
+    if most == 0:
+        return slot_of, who, change
+    for t in range(state.used[0]):
+        i = active[t]
+        if gains[i] or must[i] & ~mask != 0:
+            continue
+        slot = slots[locate(keys, slots, words, i, keep)]
+        if slot < 0 or not wanted[slot]:
+            continue
+        group = group_of[i]
+        if group >= 0 and size[group] > k:
+            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+            slot_of[found], who[found], change[found] = slot, i, add * weight[i]
+            found += 1
+    for group in range(state.used[1]):
+        at = state.next_reserve[group]
+        if size[group] <= k or at >= state.end_reserve[group]:
+            continue
+        i = reserve[at]
+        if must[i] & ~mask != 0:
+            continue
+        slot = slots[locate(keys, slots, words, i, keep)]
+        if slot >= 0 and wanted[slot]:
+            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+            slot_of[found], who[found], change[found] = slot, -1 - group, add * weight[i]
+            found += 1
+    return slot_of[:found], who[:found], change[:found]
+
+
+@njit(cache=True, nogil=True)
+def _take_gainers(
+    state: State, rows: Ints, change: Floats, mine: Ints, k: int, leaving: Ints, chosen: Ints
+) -> tuple[int, float]:
+    """Take those of a slot's gainers whose groups can spare them: a group keeps k members or none."""
+    got, added = 0, 0.0
+    for t in mine:
+        if state.group[rows[t]] >= 0:
+            leaving[state.group[rows[t]]] += 1
+    for t in mine:
+        group = state.group[rows[t]]
+        if group >= 0:
+            if state.size[group] <= k and leaving[group] < state.size[group]:
+                continue
+            leaving[group] -= 1
+            state.size[group] -= 1
+        chosen[got] = rows[t]
+        got += 1
+        added += change[t]
+    for t in mine:
+        if state.group[rows[t]] >= 0:
+            leaving[state.group[rows[t]]] = 0
+    return got, added
+
+
+@njit(cache=True, nogil=True)
+def _take_fillers(
+    state: State, who: Ints, change: Floats, mine: Ints, k: int, chosen: Ints, got: int, added: float
+) -> tuple[int, float]:
+    """Fill a slot up to k with the cheapest records that their groups can spare."""
+    for at in np.argsort(change[mine], kind="mergesort"):
+        t = mine[at]
+        if got == k:
+            break
+        if who[t] >= 0:
+            group = state.group[who[t]]
+            if state.size[group] > k:
+                state.size[group] -= 1
+                chosen[got] = who[t]
+                got += 1
+                added += change[t]
+            continue
+        group = -1 - who[t]
+        each = change[t] / state.weight[state.reserve[state.next_reserve[group]]]
+        while got < k and state.size[group] > k:
+            if state.next_reserve[group] == state.end_reserve[group]:
+                break
+            state.size[group] -= 1
+            chosen[got] = state.reserve[state.next_reserve[group]]
+            added += each * state.weight[chosen[got]]
+            state.next_reserve[group] += 1
+            got += 1
+    return got, added
+
+
+@njit(cache=True, nogil=True)
+def _put_back(state: State, chosen: Ints, got: int) -> None:
+    """Undo the taking of these records."""
+    for t in range(got):
+        group = state.group[chosen[t]]
+        if group >= 0:
+            state.size[group] += 1
+            if not state.is_active[chosen[t]]:
+                state.next_reserve[group] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _move(state: State, chosen: Ints, got: int, target: int, mask: int) -> None:
+    """Put the records that were taken into the group, or into a new one of this mask."""
+    for t in range(got):
+        group = state.group[chosen[t]]
+        if group >= 0 and state.size[group] == 0:
+            state.size[group] = -1  # so that it is retired once
+            state.free[state.used[2]] = group
+            state.used[2] += 1
+    if target < 0:
+        target = _new_group(state, mask, chosen[0])
+    for t in range(got):
+        _enter(state, chosen[t], target)
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    state: State, asked: Ints, mask: int, keep: Words, k: int, fill_up: bool, gap: float, slack: float
+) -> float:
+    """Make every move of the records asked into groups of this mask that pays; return the change.
+
+    A group that falls short of k is filled up with others if `fill_up`. A record in limbo is taken to
+    gain `gap` times its weight: what it would pay more under the next dearer masks. Changes within
+    `slack` of zero are rounding, not gains.
+    """
+    cost = mask_cost(state.costs, mask)
+    group_cost = np.empty(state.used[1], np.float64)
+    for group in range(state.used[1]):
+        group_cost[group] = mask_cost(state.costs, state.mask[group])
+    rows, change = _gainers(state, asked, mask, cost, group_cost, gap, slack)
+    if rows.size == 0:
+        return 0.0
+    gains = np.zeros(state.group.size, np.bool_)
+    room = capacity(rows.size)
+    keys = np.empty((room, keep.size), np.uint64)
+    slots = np.full(room, -1, np.int64)
+    slot_of = np.empty(rows.size, np.int64)
+    count = 0
+    for t in range(rows.size):
+        place = locate(keys, slots, state.words, rows[t], keep)
+        if slots[place] < 0:
+            put(keys, slots, place, count, state.words, rows[t], keep)
+            count += 1
+        slot_of[t] = slots[place]
+        gains[rows[t]] = True
+    order, start = _by_slot(slot_of, count)
+    published = np.full(count, -1, np.int64)
+    for group in range(state.used[1]):
+        if state.mask[group] == mask and state.size[group] > 0:
+            slot = slots[locate(keys, slots, state.words, state.member[group], keep)]
+            if slot >= 0:
+                published[slot] = group
+    wanted = (published < 0) & fill_up
+    fill_slot, filler, fill_change = _fillers(
+        state, mask, cost, keep, k, group_cost, wanted, gains, keys, slots
+    )
+    fill_order, fill_start = _by_slot(fill_slot, count)
+    leaving = np.zeros(state.size.size, np.int64)
+    chosen = np.empty(rows.size + k, np.int64)
+    total = 0.0
+    for s in range(count):
+        mine = order[start[s] : start[s + 1]]
+        got, added = _take_gainers(state, rows, change, mine, k, leaving, chosen)
+        if got == 0:
+            continue
+        if published[s] < 0 and got < k:
+            fill = fill_order[fill_start[s] : fill_start[s + 1]]
+            got, added = _take_fillers(state, filler, fill_change, fill, k, chosen, got, added)
+        if published[s] >= 0 or (got >= k and added < -slack):
+            _move(state, chosen, got, published[s], mask)
+            total += added
+        else:
+            _put_back(state, chosen, got)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def settle(state: State, record: int, k: int) -> None:
+    """Give a record in limbo to the group where that costs least, suppressing more there if need be.
+
+    The group takes on the columns in which the record differs: all of it, or if it can spare them only
+    k - 1 members, which then form a new group with the record.
+    """
+    total = np.zeros(state.used[1], np.float64)
+    for i in range(state.group.size):
+        if state.group[i] >= 0:
+            total[state.group[i]] += state.weight[i]
+    best, best_mask, best_cost, best_split = -1, 0, np.inf, False
+    for group in range(state.used[1]):
+        if state.size[group] <= 0:
+            continue
+        mask = state.mask[group] | state.must[record]
+        for j in range(state.costs.size):
+            if (mask >> j) & 1 == 0:
+                for w in range(state.fields.shape[1]):
+                    apart = state.words[record, w] ^ state.words[state.member[group], w]
+                    if apart & state.fields[j, w]:
+                        mask |= 1 << j
+        own = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
+        added = mask_cost(state.costs, mask & ~state.mask[group] & ~state.missing[state.member[group]])
+        split = mask != state.mask[group] and state.size[group] >= 2 * k - 1
+        share = (k - 1) / state.size[group] if split else 1.0
+        if own + added * total[group] * share < best_cost:
+            best, best_mask, best_split = group, mask, split
+            best_cost = own + added * total[group] * share
+    if best_mask == state.mask[best]:
+        _enter(state, record, best)
+        return
+    members = np.flatnonzero(state.group == best)
+    members = members[np.argsort(state.weight[members], kind="mergesort")]
+    # Recruits are no longer taken in order from what is left of this class.
+    state.next_reserve[best] = state.end_reserve[best]
+    if best_split:
+        target = _new_group(state, best_mask, record)
+        for i in members[: k - 1]:
+            state.size[best] -= 1
+            _enter(state, i, target)
+    else:
+        target = best
+        state.mask[best] = best_mask
+        state.size[best] = 0
+        for i in members:
+            _enter(state, i, target)
+    _enter(state, record, target)

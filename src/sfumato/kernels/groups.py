@@ -1,0 +1,407 @@
+"""Reductions over groups of records: sizes, sums, means, medians, modes, ranges, value sets.
+
+Labels are those of a partition: 0..g-1, and -1 for a suppressed record, which is never counted.
+`groups` is g; it may be left out where the greatest label is the last group. One column in gives
+one column out, a matrix (n, d) gives a matrix (g, d).
+
+Codes are integers of any width but uint64, and are read as they come: at ten million records a copy
+would count. A missing value is 0 in unsigned codes (the codec's way) and -1 in signed ones; a group
+without a value gets that code. Time and memory are in proportion to records, groups and codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.kernels.blocks import select
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Array = NDArray[Any]
+
+SHORT = 24  # below this insertion sort beats the general one
+ROOMY = 65_536  # a table of counts this long is always affordable
+
+
+def _checked(labels: Array, groups: int | None, rows: int | None = None) -> tuple[Array, int]:
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind != "i":
+        raise ValueError(f"labels are one column of signed integers, not {labels.dtype}")
+    if rows is not None and labels.size != rows:
+        raise ValueError(f"{labels.size} labels for {rows} records: one each is needed")
+    low, high = (int(labels.min()), int(labels.max())) if labels.size else (-1, -1)
+    count = high + 1 if groups is None else groups
+    if low < -1 or high >= count:
+        raise ValueError(f"labels run from {low} to {high}, not from -1 to {count - 1}")
+    return labels, count
+
+
+def _columns(values: Array) -> Array:
+    """The same numbers as a matrix."""
+    if values.ndim not in (1, 2):
+        raise ValueError(f"records have one column or several, not {values.ndim} dimensions")
+    return values.reshape(-1, 1) if values.ndim == 1 else values
+
+
+def _coded(codes: Array) -> tuple[Array, int]:
+    """The codes as a matrix, and the code of a missing value."""
+    codes = np.asarray(codes)
+    if codes.dtype.kind not in "iu" or codes.dtype == np.uint64:
+        raise ValueError(f"codes are int8 to int64 or uint8 to uint32, not {codes.dtype}")
+    missing = 0 if codes.dtype.kind == "u" else -1
+    if missing < 0 and codes.size and codes.min() < missing:
+        raise ValueError(f"code {codes.min()} is below -1, which stands for missing")
+    return _columns(codes), missing
+
+
+@njit(cache=True, nogil=True)
+def _offsets(labels: Array, groups: int) -> Ints:
+    offsets = np.zeros(groups + 1, np.int64)
+    for i in range(labels.size):
+        if labels[i] >= 0:
+            offsets[labels[i] + 1] += 1
+    for g in range(groups):
+        offsets[g + 1] += offsets[g]
+    return offsets
+
+
+@njit(cache=True, nogil=True)
+def _order(labels: Array, offsets: Ints) -> Ints:
+    place = offsets[:-1].copy()
+    order = np.empty(offsets[-1], np.int64)
+    for i in range(labels.size):
+        g = labels[i]
+        if g >= 0:
+            order[place[g]] = i
+            place[g] += 1
+    return order
+
+
+def group_sizes(labels: Array, groups: int | None = None) -> Ints:
+    """Number of records in each group.
+
+    >>> group_sizes(np.array([0, 1, -1, 1])).tolist()
+    [1, 2]
+    """
+    labels, count = _checked(labels, groups)
+    return np.diff(_offsets(labels, count))
+
+
+def group_order(labels: Array, groups: int | None = None) -> tuple[Ints, Ints]:
+    """Rows group by group in their own order, and where each group starts (g + 1 offsets).
+
+    >>> order, offsets = group_order(np.array([1, 0, -1, 1]))
+    >>> order.tolist(), offsets.tolist()
+    ([1, 0, 3], [0, 1, 3])
+    """
+    labels, count = _checked(labels, groups)
+    offsets = _offsets(labels, count)
+    return _order(labels, offsets), offsets
+
+
+@njit(cache=True, nogil=True)
+def _sums(labels: Array, x: Floats, total: Floats, carry: Floats) -> None:
+    """Neumaier (1974): what rounding takes from `total` is kept in `carry`."""
+    for i in range(labels.size):
+        g = labels[i]
+        if g >= 0:
+            for j in range(x.shape[1]):
+                old, value = total[g, j], x[i, j]
+                new = old + value
+                total[g, j] = new
+                if abs(old) >= abs(value):
+                    carry[g, j] += (old - new) + value
+                else:
+                    carry[g, j] += (value - new) + old
+
+
+@njit(cache=True, nogil=True)
+def _close(total: Floats, carry: Floats, sizes: Ints) -> None:
+    """Turn sums into totals (no sizes) or means (sizes), in place."""
+    for g in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            high = total[g, j]
+            low = carry[g, j] if np.isfinite(high) else 0.0
+            if sizes.size == 0 or sizes[g] == 0:
+                total[g, j] = np.nan if sizes.size > 0 else high + low
+                continue
+            size = float(sizes[g])
+            mean = high / size
+            # The remainder mean * size - high, exactly (Dekker 1971), corrects the quotient: the
+            # mean of equal values is then that value, to the last bit.
+            split = 134217729.0 * mean
+            upper = split - (split - mean)
+            lower = mean - upper
+            split = 134217729.0 * size
+            upper_size = split - (split - size)
+            lower_size = size - upper_size
+            product = mean * size
+            error = lower * lower_size - (
+                ((product - upper * upper_size) - lower * upper_size) - upper * lower_size
+            )
+            better = mean + ((high - product) - error + low) / size
+            total[g, j] = better if np.isfinite(better) else mean
+
+
+def _summed(labels: Array, x: Array, groups: int | None, *, divide: bool) -> Floats:
+    matrix = _columns(np.asarray(x, dtype=np.float64))
+    labels, count = _checked(labels, groups, len(matrix))
+    total, carry = np.zeros((count, matrix.shape[1])), np.zeros((count, matrix.shape[1]))
+    _sums(labels, matrix, total, carry)
+    _close(total, carry, np.diff(_offsets(labels, count)) if divide else np.empty(0, np.int64))
+    return total[:, 0] if np.ndim(x) == 1 else total
+
+
+def group_sums(labels: Array, x: Array, groups: int | None = None) -> Floats:
+    """Sum of each group, by compensated summation; NaN where a member is NaN.
+
+    >>> group_sums(np.array([0, 0, 0]), np.array([1e16, 1.0, -1e16])).tolist()
+    [1.0]
+    """
+    return _summed(labels, x, groups, divide=False)
+
+
+def group_means(labels: Array, x: Array, groups: int | None = None) -> Floats:
+    """Mean of each group, accurate to the last bit or nearly; NaN where a member is NaN.
+
+    A group without records has no mean and gets NaN.
+
+    >>> group_means(np.array([0, 1, 0]), np.array([0.5, 7.0, 1.5])).tolist()
+    [1.0, 7.0]
+    """
+    return _summed(labels, x, groups, divide=True)
+
+
+@njit(cache=True, nogil=True)
+def _sort_few(values: Array) -> None:
+    for i in range(1, values.size):
+        value, at = values[i], i
+        while at > 0 and values[at - 1] > value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
+
+
+@njit(cache=True, nogil=True)
+def _medians(x: Floats, order: Ints, offsets: Ints, lower: bool, result: Floats) -> None:
+    most = 0
+    for g in range(offsets.size - 1):
+        most = max(most, offsets[g + 1] - offsets[g])
+    buffer, moved = np.empty(most), np.empty(most, np.int64)
+    for g in range(offsets.size - 1):
+        size = offsets[g + 1] - offsets[g]
+        for j in range(x.shape[1]):
+            whole = size > 0
+            for i in range(size):
+                buffer[i] = x[order[offsets[g] + i], j]
+                whole &= not np.isnan(buffer[i])
+            if not whole:
+                result[g, j] = np.nan
+                continue
+            high, low = size // 2, (size - 1) // 2
+            if size <= SHORT:
+                _sort_few(buffer[:size])
+                left, right = buffer[low], buffer[high]
+            else:
+                select(buffer, moved, 0, size, high)
+                right = buffer[high]
+                left = right if low == high else np.max(buffer[:high])
+            if lower or left == right:
+                result[g, j] = left
+            else:
+                half = (left + right) / 2.0
+                result[g, j] = half if np.isfinite(half) else left / 2.0 + right / 2.0
+
+
+def group_medians(
+    labels: Array, x: Array, groups: int | None = None, *, lower: bool = False
+) -> Floats:
+    """Median of each group; `lower` takes the lower of two middle values, not their mean.
+
+    NaN where a member is NaN or the group has no records.
+
+    >>> x = np.array([1.0, 2.0, 4.0, 9.0])
+    >>> group_medians(np.zeros(4, int), x).tolist(), group_medians(np.zeros(4, int), x, lower=True)
+    ([3.0], array([2.]))
+    """
+    matrix = _columns(np.asarray(x, dtype=np.float64))
+    labels, count = _checked(labels, groups, len(matrix))
+    offsets = _offsets(labels, count)
+    result = np.empty((count, matrix.shape[1]))
+    _medians(matrix, _order(labels, offsets), offsets, lower, result)
+    return result[:, 0] if np.ndim(x) == 1 else result
+
+
+@njit(cache=True, nogil=True)
+def _modes(
+    codes: Array, missing: int, most: int, order: Ints, offsets: Ints, result: Array
+) -> None:
+    count = np.zeros(most + 2, np.int64)  # by code - missing, so that missing is entry 0
+    for g in range(offsets.size - 1):
+        best, mode = np.int64(0), np.int64(missing)
+        for at in range(offsets[g], offsets[g + 1]):
+            count[np.int64(codes[order[at]]) - missing] += 1
+        count[0] = 0
+        for at in range(offsets[g], offsets[g + 1]):
+            code = np.int64(codes[order[at]])
+            times = count[code - missing]
+            if times > best or (times == best and times > 0 and code < mode):
+                best, mode = times, code
+        for at in range(offsets[g], offsets[g + 1]):
+            count[np.int64(codes[order[at]]) - missing] = 0
+        result[g] = mode
+
+
+def _compact(column: Array, missing: int) -> tuple[Array, Array | None]:
+    """Ranks in place of codes that leave wide gaps, and the codes that the ranks stand for."""
+    if not column.size or int(column.max()) <= max(2 * column.size, ROOMY):
+        return column, None
+    present, rank = np.unique(column, return_inverse=True)
+    if present[0] != missing:  # rank 0 is kept for missing, whether or not it occurs
+        return rank + (1 + missing), np.concatenate(([np.array(missing, column.dtype)], present))
+    return rank + missing, present
+
+
+def group_modes(labels: Array, codes: Array, groups: int | None = None) -> Array:
+    """The commonest code of each group, of equals the lowest; missing values are not counted.
+
+    >>> group_modes(np.array([0, 0, 0, 1]), np.array([2, 1, -1, -1], np.int32)).tolist()
+    [1, -1]
+    """
+    matrix, missing = _coded(codes)
+    labels, count = _checked(labels, groups, len(matrix))
+    offsets = _offsets(labels, count)
+    order = _order(labels, offsets)
+    result = np.empty((count, matrix.shape[1]), matrix.dtype)
+    for j in range(matrix.shape[1]):
+        column, meaning = _compact(matrix[:, j], missing)
+        most = int(column.max()) if column.size else 0
+        if meaning is None:
+            _modes(column, missing, most, order, offsets, result[:, j])
+        else:
+            ranks = np.empty(count, np.int64)
+            _modes(column, missing, most, order, offsets, ranks)
+            result[:, j] = meaning[ranks - missing]
+    return result[:, 0] if np.ndim(codes) == 1 else result
+
+
+@njit(cache=True, nogil=True)
+def _min_max(
+    labels: Array, codes: Array, missing: int, low: Array, high: Array, gaps: NDArray[np.bool_]
+) -> None:
+    for i in range(labels.size):
+        g = labels[i]
+        if g < 0:
+            continue
+        for j in range(codes.shape[1]):
+            code = codes[i, j]
+            if code == missing:
+                gaps[g, j] = True
+            elif low[g, j] == missing:  # the first that is not missing
+                low[g, j] = high[g, j] = code
+            else:
+                low[g, j] = min(low[g, j], code)
+                high[g, j] = max(high[g, j], code)
+
+
+def group_min_max(
+    labels: Array, codes: Array, groups: int | None = None
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Least and greatest code of each group, and whether some value of it is missing.
+
+    >>> low, high, gaps = group_min_max(np.array([0, 0, 0]), np.array([4, 0, 2], np.uint8))
+    >>> low.tolist(), high.tolist(), gaps.tolist()
+    ([2], [4], [True])
+    """
+    matrix, missing = _coded(codes)
+    labels, count = _checked(labels, groups, len(matrix))
+    shape = (count, matrix.shape[1])
+    low, high = np.full(shape, missing, matrix.dtype), np.full(shape, missing, matrix.dtype)
+    gaps = np.zeros(shape, np.bool_)
+    _min_max(labels, matrix, missing, low, high, gaps)
+    if np.ndim(codes) == 1:
+        return low[:, 0], high[:, 0], gaps[:, 0]
+    return low, high, gaps
+
+
+@njit(cache=True, nogil=True)
+def _list_codes(
+    codes: Array, missing: int, most: int, order: Ints, offsets: Ints, keep: bool,
+    starts: Ints, values: Array, counts: Ints,
+) -> None:  # fmt: skip
+    count = np.zeros(most + 2, np.int64)  # by code - missing, as in _modes
+    end = 0
+    for g in range(offsets.size - 1):
+        starts[g] = end
+        for at in range(offsets[g], offsets[g + 1]):
+            code = codes[order[at]]
+            entry = np.int64(code) - missing
+            if keep or entry > 0:
+                if count[entry] == 0:
+                    values[end] = code
+                    end += 1
+                count[entry] += 1
+        if end - starts[g] <= SHORT:
+            _sort_few(values[starts[g] : end])
+        else:
+            values[starts[g] : end].sort()
+        for i in range(starts[g], end):
+            entry = np.int64(values[i]) - missing
+            if counts.size > 0:
+                counts[i] = count[entry]
+            count[entry] = 0
+    starts[-1] = end
+
+
+def _listed(
+    labels: Array, codes: Array, groups: int | None, keep: bool, *, count: bool
+) -> tuple[Ints, Array, Ints]:
+    matrix, missing = _coded(codes)
+    if np.ndim(codes) != 1:
+        raise ValueError("the distinct codes of one column at a time can be listed")
+    labels, total = _checked(labels, groups, len(matrix))
+    offsets = _offsets(labels, total)
+    order = _order(labels, offsets)
+    column, meaning = _compact(matrix[:, 0], missing)
+    most = int(column.max()) if column.size else 0
+    starts = np.empty(total + 1, np.int64)
+    values = np.empty(order.size, column.dtype)
+    counts = np.empty(order.size if count else 0, np.int64)
+    _list_codes(column, missing, most, order, offsets, keep, starts, values, counts)
+    values, counts = values[: starts[-1]].copy(), counts[: starts[-1]].copy()
+    return starts, values if meaning is None else meaning[values - missing], counts
+
+
+def group_distinct(
+    labels: Array, codes: Array, groups: int | None = None, *, with_missing: bool = False
+) -> tuple[Ints, Array]:
+    """The distinct codes of each group, ascending: group g has values[starts[g]:starts[g + 1]].
+
+    Missing is left out, unless `with_missing` makes it a value like any other.
+
+    >>> starts, values = group_distinct(np.array([0, 1, 0, 1]), np.array([3, 2, 1, 2], np.uint8))
+    >>> starts.tolist(), values.tolist()
+    ([0, 2, 3], [1, 3, 2])
+    """
+    starts, values, _ = _listed(labels, codes, groups, with_missing, count=False)
+    return starts, values
+
+
+def histogram(
+    labels: Array, codes: Array, m: int, groups: int | None = None, *, with_missing: bool = False
+) -> tuple[Ints, Array, Ints]:
+    """Times that each code occurs in each group, for the codes that do: starts, codes, counts.
+
+    All codes must lie below `m`. Missing is left out, unless `with_missing` counts it too.
+
+    >>> starts, values, counts = histogram(np.array([0, 0, 0]), np.array([3, 1, 3], np.uint8), 4)
+    >>> starts.tolist(), values.tolist(), counts.tolist()
+    ([0, 2], [1, 3], [1, 2])
+    """
+    if np.size(codes) and int(np.max(codes)) >= m:
+        raise ValueError(f"code {np.max(codes)} is not below m = {m}")
+    return _listed(labels, codes, groups, with_missing, count=True)

@@ -1,0 +1,293 @@
+"""Who is like whom: class sizes, class labels, and match counts with wildcards.
+
+Everything here rests on one representation. Each column gets a field of bits wide enough for its
+codes plus one; a record is the concatenation of its fields, in as many 64-bit words as that takes
+(one, for the usual handful of quasi-identifiers). A field of zeros stands for "nothing here": a
+wildcard, a suppressed or a missing cell. Projecting a record on some columns is then one AND per
+word, and two records agree on those columns exactly when the words agree. Tables of records are
+hash tables that keep the words themselves, so a collision costs time and never a wrong count.
+
+With wildcards matching is not transitive, so there are no classes to count. But two records with
+given sets of wildcards match when they agree on the columns that are wild in neither: records are
+grouped by their set of wildcards, and for every pair of sets equal projections are counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+
+WORD = 64
+
+
+class Packed(NamedTuple):
+    """Records as bit fields."""
+
+    words: Words
+    """uint64 (n, w): one row per record"""
+    fields: Words
+    """uint64 (d, w): the bits of each column"""
+
+    def keep(self, dropped: Mask) -> Words:
+        """The bits that are left when some columns (bool of length d) are dropped."""
+        return np.bitwise_or.reduce(self.fields[~dropped], axis=0, initial=np.uint64(0))
+
+
+def pack(codes: ArrayLike, empty: ArrayLike | None = None) -> Packed:
+    """Records as bit fields; cells where `empty` is true become zeros, which no code is."""
+    table = as_codes(codes)
+    n, d = table.shape
+    blank = None if empty is None else as_mask(empty, table.shape, "the mask of empty cells")
+    columns: list[NDArray[np.uint64]] = []
+    widths: list[int] = []
+    for j in range(d):
+        column = table[:, j]
+        # Codes beyond the number of records are sparse; dense ones take fewer bits and cannot overflow.
+        if n and int(column.max()) >= n:
+            column = np.unique(column, return_inverse=True)[1]
+        digit = column.astype(np.uint64) + np.uint64(1)
+        if blank is not None:
+            digit[blank[:, j]] = 0
+        columns.append(digit)
+        widths.append(int(digit.max(initial=0)).bit_length())
+    places: list[tuple[int, int]] = []
+    word, shift = 0, 0
+    for width in widths:
+        if shift + width > WORD:
+            word, shift = word + 1, 0
+        places.append((word, shift))
+        shift += width
+    words = np.zeros((n, word + 1), dtype=np.uint64)
+    fields = np.zeros((d, word + 1), dtype=np.uint64)
+    for j, (at, shift) in enumerate(places):
+        words[:, at] |= columns[j] << np.uint64(shift)
+        fields[j, at] = ((1 << widths[j]) - 1) << shift
+    return Packed(words, fields)
+
+
+def as_codes(codes: ArrayLike) -> NDArray[np.integer]:
+    """The codes as an (n, d) array of integers, or an error that says what is wrong with them."""
+    table = np.asarray(codes)
+    if table.ndim != 2 or table.shape[1] == 0 or table.dtype.kind not in "iu":
+        raise ValueError(
+            f"codes must be integers of shape (records, columns), at least one column; "
+            f"got {table.dtype} of shape {table.shape}"
+        )
+    if table.size and table.dtype.kind == "i" and int(table.min()) < 0:
+        row, column = np.argwhere(table < 0)[0]
+        raise ValueError(
+            f"codes must not be negative; row {row}, column {column} holds {table[row, column]}: "
+            "give missing cells a code of their own"
+        )
+    return table
+
+
+def as_mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Mask:
+    """The mask as booleans of the given shape, or an error that names it."""
+    found = np.asarray(mask)
+    if found.dtype != np.bool_ or found.shape != shape:
+        raise ValueError(
+            f"{what} must be boolean of shape {shape}; got {found.dtype} of shape {found.shape}"
+        )
+    return found
+
+
+@njit(cache=True, nogil=True)
+def capacity(rows: int) -> int:
+    """Slots of a hash table for so many rows: a power of two, at most half full."""
+    slots = 8
+    while slots < 2 * rows:
+        slots *= 2
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def locate(keys: Words, slots: Ints, words: Words, row: int, keep: Words) -> int:
+    """Where the row's projection stands in the table, or the free place where it belongs.
+
+    `slots` is -1 where free. The multiplier and shifts are those of a 64-bit finalizer: every bit of
+    the projection reaches the low bits that choose the place.
+    """
+    mixed = np.uint64(0)
+    for w in range(words.shape[1]):
+        mixed ^= words[row, w] & keep[w]
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(0xD6E8FEB86659FD93)
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(0xD6E8FEB86659FD93)
+        mixed ^= mixed >> np.uint64(32)
+    last = np.uint64(slots.size - 1)
+    place = mixed & last
+    while slots[place] >= 0:
+        same = True
+        for w in range(words.shape[1]):
+            if keys[place, w] != words[row, w] & keep[w]:
+                same = False
+                break
+        if same:
+            break
+        place = (place + np.uint64(1)) & last
+    return np.int64(place)
+
+
+@njit(cache=True, nogil=True)
+def put(keys: Words, slots: Ints, place: int, slot: int, words: Words, row: int, keep: Words) -> None:
+    """Take the free `place` for the row's projection."""
+    slots[place] = slot
+    for w in range(words.shape[1]):
+        keys[place, w] = words[row, w] & keep[w]
+
+
+@njit(cache=True, nogil=True)
+def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
+    """Number the projections of these rows by first appearance; the labels and how many there are."""
+    room = capacity(rows.size)
+    keys = np.empty((room, words.shape[1]), np.uint64)
+    slots = np.full(room, -1, np.int64)
+    labels = np.empty(rows.size, np.int64)
+    count = 0
+    for t in range(rows.size):
+        place = locate(keys, slots, words, rows[t], keep)
+        if slots[place] < 0:
+            put(keys, slots, place, count, words, rows[t], keep)
+            count += 1
+        labels[t] = slots[place]
+    return labels, count
+
+
+@njit(cache=True, nogil=True)
+def _meet(
+    held: Words, held_weight: Ints, held_count: Ints, guests: Words, guest_weight: Ints,
+    guest_count: Ints, keep: Words,
+) -> None:
+    """Add to each row's count the weight of the rows of the other side that equal it on `keep`.
+
+    One side stands in the table, the other streams past it. A side with an empty count is not counted.
+    """
+    room = capacity(len(held))
+    keys = np.empty((room, held.shape[1]), np.uint64)
+    slots = np.full(room, -1, np.int64)
+    slot_of = np.empty(len(held), np.int64)
+    held_total = np.zeros(len(held), np.int64)
+    guest_total = np.zeros(len(held), np.int64)
+    used = 0
+    for i in range(len(held)):
+        place = locate(keys, slots, held, i, keep)
+        if slots[place] < 0:
+            put(keys, slots, place, used, held, i, keep)
+            used += 1
+        slot_of[i] = slots[place]
+        held_total[slots[place]] += held_weight[i]
+    for i in range(len(guests)):
+        slot = slots[locate(keys, slots, guests, i, keep)]
+        if slot >= 0:
+            guest_total[slot] += guest_weight[i]
+            if guest_count.size:
+                guest_count[i] += held_total[slot]
+    if held_count.size:
+        for i in range(len(held)):
+            held_count[i] += guest_total[slot_of[i]]
+
+
+class Crowd(NamedTuple):
+    """The distinct records of a table, those with the same empty fields side by side."""
+
+    packed: Packed
+    weight: Ints
+    """how often each occurs"""
+    wild: Mask
+    """bool (p, d): the empty columns of each group"""
+    groups: list[slice]
+    """the records of each group"""
+
+
+def crowd(packed: Packed) -> tuple[Crowd, Ints]:
+    """The distinct records of a table, and for each record which of them it is."""
+    words, fields = packed
+    labels, count = label(words, np.arange(len(words)), packed.keep(np.zeros(len(fields), bool)))
+    first = np.empty(count, np.int64)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]
+    empty = np.empty((count, len(fields)), dtype=bool)
+    for j, field in enumerate(fields):
+        empty[:, j] = ~np.any(words[first] & field, axis=1)
+    pattern = class_labels(empty.view(np.uint8))
+    order = np.argsort(pattern, kind="stable")
+    bounds = [0, *(np.flatnonzero(np.diff(pattern[order])) + 1).tolist(), count]
+    groups = [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+    wild = empty[order[[group.start for group in groups]]]
+    place = np.empty(count, np.int64)
+    place[order] = np.arange(count)
+    weight = np.bincount(labels, minlength=count)[order]
+    return Crowd(Packed(words[first[order]], fields), weight, wild, groups), place[labels]
+
+
+def count_in(asked: Crowd, among: Crowd) -> Ints:
+    """For each distinct record of `asked`, how many records of `among` match it."""
+    counts, nobody = np.zeros(asked.weight.size, np.int64), np.empty(0, np.int64)
+    for wild, mine in zip(asked.wild, asked.groups, strict=True):
+        for other, theirs in zip(among.wild, among.groups, strict=True):
+            us = (asked.packed.words[mine], asked.weight[mine], counts[mine])
+            them = (among.packed.words[theirs], among.weight[theirs], nobody)
+            # The smaller side goes into the table.
+            pair = (*us, *them) if len(us[0]) <= len(them[0]) else (*them, *us)
+            _meet(*pair, asked.packed.keep(wild | other))
+    return counts
+
+
+def count_within(among: Crowd) -> Ints:
+    """For each distinct record of the crowd, how many records of the crowd match it."""
+    counts, nobody = np.zeros(among.weight.size, np.int64), np.empty(0, np.int64)
+    words, weight = among.packed.words, among.weight
+    # Smallest groups first: of each pair the smaller one goes into the table.
+    ranked = sorted(
+        zip(among.wild, among.groups, strict=True), key=lambda group: group[1].stop - group[1].start
+    )
+    for at, (wild, mine) in enumerate(ranked):
+        for other, theirs in ranked[at:]:
+            back = nobody if theirs is mine else counts[theirs]  # a group meets itself once
+            us, keep = (words[mine], weight[mine], counts[mine]), among.packed.keep(wild | other)
+            _meet(*us, words[theirs], weight[theirs], back, keep)
+    return counts
+
+
+def match_counts(codes: ArrayLike, wildcard: ArrayLike) -> Ints:
+    """For each record, how many records match it, itself included; wildcards match anything.
+
+    Two records match if in every column they are equal or at least one of them is a wildcard. The
+    relation is not transitive: the counts are those of the records' neighbourhoods, not of classes.
+
+    >>> match_counts([[1, 1], [1, 2], [2, 2]], [[False, False], [False, True], [False, False]])
+    array([2, 2, 1])
+    """
+    among, labels = crowd(pack(codes, as_mask(wildcard, np.shape(codes), "wildcard")))
+    return count_within(among)[labels]
+
+
+
+def class_labels(codes: ArrayLike) -> Ints:
+    """The class of each record, equal in all columns, numbered by first appearance.
+
+    >>> class_labels([[5, 0], [3, 1], [5, 0]])
+    array([0, 1, 0])
+    """
+    packed = pack(codes)
+    everything = packed.keep(np.zeros(len(packed.fields), dtype=bool))
+    labels: Ints = label(packed.words, np.arange(len(packed.words)), everything)[0]
+    return labels
+
+
+def class_sizes(codes: ArrayLike) -> Ints:
+    """For each record, the number of records equal to it in all columns, itself included.
+
+    >>> class_sizes([[5, 0], [3, 1], [5, 0]])
+    array([2, 1, 2])
+    """
+    labels = class_labels(codes)
+    return np.bincount(labels)[labels]

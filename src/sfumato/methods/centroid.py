@@ -1,0 +1,103 @@
+"""What microaggregation publishes: one value for the whole group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..data.codec import decode, encode, floats, from_floats
+from ..data.partition import Partition
+from ..data.schema import ORDERED, Kind
+from ..errors import MethodError
+from ..kernels.groups import group_means, group_medians, group_modes
+from ..protocols import Outcome, Verb
+from .suppression import suppress
+
+if TYPE_CHECKING:
+    from ..data.partition import Cover
+    from ..data.table import Table
+
+
+class Centroid(Verb):
+    """Replace each value by its group's mean, median or mode.
+
+    Numbers and dates take the mean (or median), ordinals the median, categories the mode (ties
+    to the first in order). The mean of whole numbers need not be whole; `whole` rounds it. Where
+    some of a group miss a value and others do not, the whole group's cells are suppressed, else
+    those who miss it would stand apart.
+    """
+
+    name: ClassVar[str] = "centroid"
+    paper: ClassVar[str] = (
+        "Torra 2004, Microaggregation for categorical variables: a median based approach"
+    )
+
+    numeric: Annotated[
+        Literal["mean", "median"], Field(description="what replaces numbers and dates")
+    ] = "mean"
+    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = False
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        if not isinstance(partition, Partition):
+            raise MethodError(
+                "centroid replaces the values of disjoint groups, and these overlap",
+                remedy='then = "generalize"',
+            )
+        labels = partition.labels
+        series, changed, marks = [], [], {}
+        facts: dict[str, Any] = {"groups": partition.groups, "smallest group": partition.smallest}
+        for name in columns:
+            column = table.schema[name]
+            made = self._column(table, name, partition)
+            mixed = _mixed(table[name].is_null().to_numpy(), partition)
+            gone = (mixed[labels] & (labels >= 0)) | (labels < 0)
+            if gone.any():
+                made = suppress(made, gone, column.generalized)
+                marks[name] = gone | table.suppressed(name)
+                facts.setdefault("suppressed cells", {})[name] = int(gone.sum())
+            series.append(made)
+            whole = column.kind != Kind.INTEGER or made.dtype.is_integer()
+            changed.append(column if whole else column.with_(kind=Kind.CONTINUOUS))
+        return Outcome(table.with_columns(series, changed, marks), partition=partition, facts=facts)
+
+    def _column(self, table: Table, name: str, partition: Partition) -> pl.Series:
+        column, given = table.schema[name], table[name]
+        labels = partition.labels
+        if column.generalized or column.kind not in ORDERED:
+            found = encode(given)
+            modes = group_modes(labels, found.codes, partition.groups)
+            return decode(_spread(modes, labels, 0), found.domain, name)
+        numbers = floats(given, column)
+        if column.kind == Kind.ORDINAL or self.numeric == "median":
+            lower = column.kind in (Kind.ORDINAL, Kind.DATE)
+            centre = group_medians(labels, numbers, partition.groups, lower=lower)
+        else:
+            centre = group_means(labels, numbers[:, None], partition.groups)[:, 0]
+        return from_floats(_spread(centre, labels, np.nan), column, given, whole=self.whole)
+
+
+def _spread(by_group: np.ndarray, labels: np.ndarray, suppressed: float) -> np.ndarray:
+    """Group values to records; suppressed records get the given filler."""
+    if not by_group.size:
+        return np.full(labels.size, suppressed)
+    return np.where(labels >= 0, by_group[labels], suppressed)
+
+
+def _mixed(missing: np.ndarray, partition: Partition) -> np.ndarray:
+    """Which groups hold both missing and present values."""
+    inside = partition.labels >= 0
+    count = np.bincount(
+        partition.labels[inside], weights=missing[inside], minlength=partition.groups
+    )
+    found: np.ndarray = (count > 0) & (count < partition.sizes)
+    return found

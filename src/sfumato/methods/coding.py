@@ -1,0 +1,134 @@
+"""Top and bottom coding: extreme values give people away."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from pydantic import Field, model_validator
+
+from ..data.schema import Kind
+from ..errors import MethodError
+from ..protocols import Method, Outcome
+
+if TYPE_CHECKING:
+    from ..data.schema import Column
+    from ..data.table import Table
+
+Bound = float | dt.date | str
+
+
+class TopBottomCoding(Method):
+    """Publish values beyond a threshold as the threshold.
+
+    A threshold is given as a value, as a share of the records, or as their number; `replace`
+    says whether the extreme values become the threshold itself or the mean of those beyond it
+    (which keeps the column's mean).
+    """
+
+    name: ClassVar[str] = "top-bottom-coding"
+    aliases: ClassVar[tuple[str, ...]] = ("top-coding", "bottom-coding")
+    kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
+    paper: ClassVar[str] = "Hundepool et al., Statistical Disclosure Control, 2012, section 3.3"
+
+    top: Annotated[
+        Bound | None, Field(description="largest value to publish", union_mode="left_to_right")
+    ] = None
+    bottom: Annotated[
+        Bound | None, Field(description="smallest value to publish", union_mode="left_to_right")
+    ] = None
+    top_share: Annotated[
+        float, Field(ge=0, lt=0.5, description="share of the records to code at the top")
+    ] = 0.0
+    bottom_share: Annotated[
+        float, Field(ge=0, lt=0.5, description="share of the records to code at the bottom")
+    ] = 0.0
+    top_count: Annotated[int, Field(ge=0, description="records to code at the top")] = 0
+    bottom_count: Annotated[int, Field(ge=0, description="records to code at the bottom")] = 0
+    replace: Annotated[
+        str, Field(pattern="^(threshold|mean)$", description="threshold, or mean of those beyond")
+    ] = "threshold"
+
+    @model_validator(mode="after")
+    def _one_way_each(self) -> Self:
+        for side in ("top", "bottom"):
+            ways = [getattr(self, side) is not None, getattr(self, f"{side}_share") > 0]
+            if sum(ways) + (getattr(self, f"{side}_count") > 0) > 1:
+                raise ValueError(f"give the {side} as a value, a share or a count, not several")
+        given = (self.top, self.bottom, self.top_share or None, self.bottom_share or None)
+        if all(v is None for v in given) and not (self.top_count or self.bottom_count):
+            raise ValueError("give top, bottom, top_share, bottom_share, top_count or bottom_count")
+        return self
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, left = self.targets(table)
+        facts, series, columns = {}, [], []
+        for name in chosen:
+            column = table.schema[name]
+            coded, fact = self._code(table[name], column)
+            series.append(coded)
+            # The mean of whole numbers need not be whole.
+            columns.append(column.with_(kind=Kind.CONTINUOUS) if coded.dtype.is_float() else column)
+            facts[name] = fact
+        warnings = tuple(f"{name} was left alone: it has no order" for name in left)
+        return Outcome(table.with_columns(series, columns), facts=facts, warnings=warnings)
+
+    def _code(self, series: pl.Series, column: Column) -> tuple[pl.Series, dict[str, object]]:
+        rank = series.to_physical() if column.kind == Kind.ORDINAL else series
+        present = rank.drop_nulls().sort()
+        fact: dict[str, object] = {}
+        coded = series
+        for side, sign in (("bottom", 1), ("top", -1)):
+            limit = self._limit(side, present, column)
+            if limit is None:
+                continue
+            beyond = (rank < limit if sign == 1 else rank > limit).fill_null(False)
+            fact[f"{side}_coded"] = int(beyond.sum())
+            if not beyond.any():
+                continue
+            coded = coded.zip_with(~beyond, self._replacement(series, column, limit, beyond, coded))
+        return coded.alias(series.name), fact
+
+    def _limit(self, side: str, present: pl.Series, column: Column) -> object:
+        given = getattr(self, side)
+        if given is not None:
+            return _as_value(given, column, side)
+        share, count = getattr(self, f"{side}_share"), getattr(self, f"{side}_count")
+        count = count or int(np.floor(share * len(present)))
+        if not count:
+            return None
+        if count >= len(present):
+            raise MethodError(
+                f"column {column.name!r} has {len(present):,} values, not more than {count:,}",
+                remedy=f"{side}_count = {max(1, len(present) // 20)}",
+            )
+        found: object = present[count] if side == "bottom" else present[-count - 1]
+        return found
+
+    def _replacement(
+        self, series: pl.Series, column: Column, limit: object, beyond: pl.Series, coded: pl.Series
+    ) -> pl.Series:
+        if self.replace == "mean" and column.kind in (Kind.CONTINUOUS, Kind.INTEGER):
+            mean = float(series.filter(beyond).mean())  # type: ignore[arg-type]
+            return pl.Series([mean], dtype=pl.Float64)
+        if column.kind == Kind.ORDINAL:
+            return pl.Series([column.categories[int(limit)]], dtype=series.dtype)  # type: ignore[call-overload]
+        return pl.Series([limit], dtype=coded.dtype)
+
+
+def _as_value(given: Bound, column: Column, side: str) -> object:
+    """A plan's threshold as the column holds it."""
+    try:
+        if column.kind == Kind.ORDINAL:
+            return column.categories.index(str(given))
+        if column.kind == Kind.DATE:
+            return given if isinstance(given, dt.date) else dt.date.fromisoformat(str(given))
+        number = float(given)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        raise MethodError(
+            f"{side} = {given!r} is not a value of column {column.name!r}, which is {column.kind}",
+            remedy="name the columns that the threshold is meant for in `columns`",
+        ) from None
+    return int(number) if column.kind == Kind.INTEGER and number.is_integer() else number

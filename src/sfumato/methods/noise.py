@@ -1,0 +1,90 @@
+"""Noise that looks like the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ..data.codec import Matrix, from_floats
+from ..data.schema import Kind
+from ..errors import MethodError
+from ..protocols import Method, Outcome
+
+if TYPE_CHECKING:
+    from ..data.table import Table
+
+
+class CorrelatedNoise(Method):
+    """Add noise with the covariance of the data.
+
+    x' = x + e, e ~ N(0, b S). The mean is kept in expectation and the covariance grows to (1 +
+    b) S; with `restore` (Kim's correction) x' is pulled back, x' = m + (x + e - m) / sqrt(1 +
+    b), so that the covariance is kept in expectation too. Records are grouped by which values
+    they miss; a value that is missing stays missing.
+    """
+
+    name: ClassVar[str] = "correlated-noise"
+    aliases: ClassVar[tuple[str, ...]] = ("noise",)
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
+    paper: ClassVar[str] = (
+        "Kim 1986, A method for limiting disclosure in microdata based on random "
+        "noise and transformation"
+    )
+
+    amount: Annotated[
+        float, Field(gt=0, le=10, description="b: variance of the noise relative to the data's")
+    ] = 0.1
+    restore: Annotated[
+        bool, Field(description="pull back so that means and covariances are kept in expectation")
+    ] = True
+    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, _ = self.targets(table)
+        x = Matrix(table, chosen).numeric
+        if x.shape[0] < 2:
+            raise MethodError(
+                "correlated-noise needs two records or more to know the data's covariance",
+                remedy="use another method for a table this small",
+            )
+        if np.isinf(x).any():
+            row, j = map(int, np.argwhere(np.isinf(x))[0])
+            raise MethodError(
+                f"column {chosen[j]!r} is infinite in row {row + 1}", remedy="mend or drop the row"
+            )
+        mean, covariance = _moments(x)
+        noise = _draw(covariance, x.shape[0], rng) * np.sqrt(self.amount)
+        masked = x + noise
+        if self.restore:
+            masked = mean + (masked - mean) / np.sqrt(1.0 + self.amount)
+        series, columns = [], []
+        for j, name in enumerate(chosen):
+            column = table.schema[name]
+            made = from_floats(masked[:, j], column, table[name], whole=self.whole)
+            series.append(made)
+            columns.append(column.with_(kind=Kind.CONTINUOUS) if made.dtype.is_float() else column)
+        facts = {"columns": chosen, "relative_variance": self.amount, "restored": self.restore}
+        return Outcome(table.with_columns(series, columns), facts=facts)
+
+
+def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and covariances over the pairs of values that are present."""
+    present = ~np.isnan(x)
+    counts = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, x, 0.0).sum(axis=0) / counts
+    centred = np.where(present, x - mean, 0.0)
+    pairs = present.astype(np.float64).T @ present.astype(np.float64)
+    return mean, centred.T @ centred / np.maximum(pairs - 1, 1)
+
+
+def _draw(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows with that covariance. Eigenvalues below zero (from missing values) are taken as zero."""
+    scale = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
+    # The correlation matrix: columns of very different size lose no digits to one another.
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    root = vectors * np.sqrt(np.clip(values, 0.0, None))
+    drawn: np.ndarray = (rng.standard_normal((n, scale.size)) @ root.T) * scale
+    return drawn

@@ -1,0 +1,59 @@
+"""What bound posets share: checks on codes, and labels made once for each distinct group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+
+def check_codes(low: np.ndarray, high: np.ndarray, size: int) -> None:
+    """`ValueError` unless 1 <= low <= high <= size throughout."""
+    if not low.size:
+        return
+    if low.shape != high.shape:
+        raise ValueError(f"{low.size} lowest codes and {high.size} highest ones do not match")
+    if int(low.min()) < 1 or int(high.max()) > size or bool((low > high).any()):
+        raise ValueError(
+            f"codes run from 1 to {size}, the lowest not above the highest "
+            "(0 is missing and has no label)"
+        )
+
+
+def spread(labels: Sequence[str], inverse: np.ndarray) -> list[str]:
+    """One label for each group from the labels of the distinct groups."""
+    # Groups share their text objects: millions of groups cost one pointer each.
+    found: list[str] = np.array([*labels, ""], dtype=object)[inverse].tolist()
+    return found
+
+
+def pair_labels(
+    low: np.ndarray, high: np.ndarray, size: int, label: Callable[[int, int], str]
+) -> list[str]:
+    """`label(low, high)` for each group, called once for each distinct pair of codes."""
+    low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+    check_codes(low, high, size)
+    key = low * (size + 1) + high
+    distinct, inverse = _distinct(key, (size + 1) ** 2)
+    pairs = zip(*(part.tolist() for part in np.divmod(distinct, size + 1)), strict=True)
+    return spread([label(first, last) for first, last in pairs], inverse)
+
+
+def _distinct(key: np.ndarray, space: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys of 0..space-1 and which of them each one is."""
+    if space > max(4 * key.size, 1 << 16):
+        distinct, inverse = np.unique(key, return_inverse=True)
+        return distinct, inverse
+    # Few possible pairs: marking them is faster than sorting millions of groups.
+    number = np.zeros(space, dtype=np.int64)
+    number[key] = 1
+    distinct = np.flatnonzero(number)
+    number[distinct] = np.arange(distinct.size)
+    return distinct, number[key]
+
+
+def unknown(kind: str, strays: Iterable[str], where: str, remedy: str) -> ValueError:
+    """The error about values or labels that a poset does not know."""
+    listed = list(strays)
+    more = f" (and {len(listed) - 1:,} more)" if len(listed) > 1 else ""
+    return ValueError(f'{kind} "{listed[0]}"{more} is not {where} -> {remedy}')

@@ -1,0 +1,96 @@
+"""Hierarchy files in ARX's layout: a row for each value, first the value, then its ancestors."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from .grow import nodes_from_rows
+from .tree import Tree
+
+_DELIMITERS = (";", "\t", ",")
+_GZIP = b"\x1f\x8b"
+_SAMPLE = 200  # rows looked at to find the delimiter
+
+
+def read_tree(path: str, *, header: bool, delimiter: str) -> Tree:
+    """The tree of a file; read once for as long as the file does not change."""
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise ValueError(f"the hierarchy {path}: {reason} -> mend `path`") from error
+    return _read_tree(path, header, delimiter, (stat.st_ino, stat.st_size, stat.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=16)
+def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) -> Tree:
+    name = f"the hierarchy {Path(path).name}"
+    rows = read_rows(_content(path, name), name, delimiter)
+    if header:
+        rows = rows[1:]
+    if not rows:
+        raise ValueError(f"{name} has no rows -> give one row for each value")
+    if all(len(row) < 2 for row in rows):
+        raise ValueError(
+            f'{name} has one column only -> a row is a value, then its ancestors, last "*"; '
+            "delimiters are ; , or tab"
+        )
+    return Tree(nodes_from_rows(rows, name, first_row=2 if header else 1), name)
+
+
+def _content(path: str, name: str) -> str:
+    try:
+        raw = Path(path).read_bytes()
+        if raw.startswith(_GZIP):
+            raw = gzip.decompress(raw)
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ValueError(f"{name}, row {line}: it is not UTF-8 -> save it as UTF-8") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} cannot be read ({error}) -> mend `path`") from error
+
+
+def read_rows(content: str, name: str, delimiter: str = "") -> list[list[str]]:
+    """The rows of a file, without the empty cells that fill up short ones.
+
+    >>> read_rows("Bonn;Germany;*\\nMonaco;*;\\n", "the file")
+    [['Bonn', 'Germany', '*'], ['Monaco', '*']]
+    """
+    delimiter = delimiter or find_delimiter(content.splitlines()[:_SAMPLE])
+    out = []
+    try:
+        for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True):
+            while row and not row[-1]:
+                row.pop()
+            out.append(row)
+    except csv.Error as error:
+        where = f"{name}, row {len(out) + 1}"
+        raise ValueError(f"{where}: {error} -> mend its quotation marks") from error
+    while out and not out[-1]:
+        out.pop()
+    return out
+
+
+def find_delimiter(lines: Sequence[str]) -> str:
+    """The delimiter that cuts every line into equally many cells, else the one that cuts most.
+
+    >>> find_delimiter(["a, b;*", "c;*"]), find_delimiter(["a,x,*", "b,y,*"])
+    (';', ',')
+    """
+
+    def merit(delimiter: str) -> tuple[bool, int]:
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+        except csv.Error:
+            return False, 0
+        return len(set(widths)) == 1 and widths[0] > 1, sum(width > 1 for width in widths)
+
+    return max(_DELIMITERS, key=merit)

@@ -1,0 +1,401 @@
+"""The shapes of things: what a method, a search, a verb, a measure, a criterion and a poset must
+offer.
+
+Each is a frozen pydantic declaration. Its fields, with their domains and one-line meanings, are
+the only place where a parameter is described: the check, the error text, the plan file, the
+command line and the reference page are all made from them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import Complaint, MethodError, ParameterError, suggest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .data.codec import Matrix
+    from .data.pair import Pair
+    from .data.partition import Cover, Partition
+    from .data.table import Table
+
+Direction = Literal["lower", "higher"]
+
+
+class Declaration(BaseModel):
+    """A named thing with parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    registry_kind: ClassVar[str] = ""
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    paper: ClassVar[str] = ""
+    """Where the algorithm was published."""
+    shorthand: ClassVar[str] = ""
+    """The parameter that a bare value stands for: `k-anonymity = 5`."""
+
+    @classmethod
+    def build(cls, parameters: Mapping[str, Any]) -> Any:
+        """Make one from plain values, hyphens or underscores; every complaint at once."""
+        complaints = cls.complaints(parameters)
+        if complaints:
+            raise ParameterError(
+                f"{cls.name}: " + "; ".join(str(complaint) for complaint in complaints),
+                remedy=f"sfumato explain {cls.name}",
+            )
+        return cls(**{key.replace("-", "_"): value for key, value in parameters.items()})
+
+    @classmethod
+    def complaints(cls, parameters: Mapping[str, Any]) -> list[Complaint]:
+        """What is wrong with these parameters, each with its remedy."""
+        plain = {key.replace("-", "_"): value for key, value in parameters.items()}
+        try:
+            cls(**plain)
+        except ValidationError as error:
+            return [cls._complaint(dict(problem)) for problem in error.errors()]
+        return []
+
+    @classmethod
+    def _complaint(cls, problem: dict[str, Any]) -> Complaint:
+        where = ".".join(str(part) for part in problem["loc"])
+        known = sorted(cls.model_fields)
+        if problem["type"] == "extra_forbidden":
+            close = suggest(where, known)
+            remedy = f'did you mean "{close[0]}"?' if close else f"it takes {', '.join(known)}"
+            return Complaint(where, f"{cls.name} has no such parameter", remedy)
+        top = str(problem["loc"][0]) if problem["loc"] else ""
+        meaning = cls.model_fields[top].description if top in cls.model_fields else ""
+        if problem["type"] == "missing":
+            return Complaint(where, "is needed", meaning or "")
+        what = problem["msg"]
+        what = what[:1].lower() + what[1:]
+        given = problem.get("input")
+        return Complaint(where, f"{what} (got {given!r})", meaning or "")
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults, as plain values for a plan file."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.parameters().items())
+        return f"{self.name}({inside})"
+
+
+class _Columnar(Declaration):
+    """What methods and searches share: the columns they act on."""
+
+    roles: ClassVar[tuple[str, ...]] = ("quasi",)
+    """The roles it acts on unless columns are named."""
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """The kinds it can act on; empty means all."""
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(description="columns to act on; all suitable quasi-identifiers unless given"),
+    ] = ()
+
+    def targets(self, table: Table) -> tuple[list[str], list[str]]:
+        """The columns to act on, and those of the right role that were left alone for their
+        kind."""
+        if self.columns:
+            for name in self.columns:
+                column = table.schema[name]
+                if not self.suits(table, name):
+                    raise MethodError(
+                        f"{self.name} cannot act on column {name!r}, which is {column.kind}"
+                        + (" and generalized" if column.generalized else ""),
+                        remedy=f"name columns that are {', '.join(self.kinds)}",
+                    )
+            return list(self.columns), []
+        of_role = [c.name for c in table.schema if c.role in self.roles]
+        chosen = [name for name in of_role if self.suits(table, name)]
+        if not chosen:
+            what = f" that are {', '.join(self.kinds)}" if self.kinds else ""
+            raise MethodError(
+                f"{self.name} found no {' or '.join(self.roles)} columns{what}",
+                remedy="give columns a role, or name them in `columns`",
+            )
+        return chosen, [name for name in of_role if name not in chosen]
+
+    def suits(self, table: Table, name: str) -> bool:
+        """Whether it can act on that column."""
+        column = table.schema[name]
+        if column.generalized and self.kinds:
+            # Labels such as "[20, 29]" are categories, whatever the column was before.
+            return "nominal" in self.kinds
+        return not self.kinds or column.kind in self.kinds
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step returns: the masked table, and everything the evidence must name.
+
+    `rows[i]` is the row of the step's input that became row i; None means all rows, in order.
+    `facts` are public; `secrets` (keys, maps) go to the private face only.
+    """
+
+    table: Table
+    rows: np.ndarray | None = None
+    partition: Partition | Cover | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+class Method(_Columnar, ABC):
+    """Masks a table in one step."""
+
+    registry_kind: ClassVar[str] = "method"
+
+    @abstractmethod
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        """The masked table. The input is never modified."""
+
+
+class Partitioner(_Columnar, ABC):
+    """Puts similar records into groups; what is done to a group is a verb's business."""
+
+    registry_kind: ClassVar[str] = "partitioner"
+    default_verb: ClassVar[str] = "generalize"
+
+    @abstractmethod
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
+        """A group label for each record."""
+
+
+class Engine(Protocol):
+    """Where steps run. An engine that cannot run a task exactly says so by a `MethodError`."""
+
+    name: ClassVar[str]
+
+    def run(
+        self,
+        task: Callable[[Table, np.random.Generator], Outcome],
+        table: Table,
+        rng: np.random.Generator,
+    ) -> Outcome:
+        """The task's outcome."""
+
+
+class Verb(Declaration, ABC):
+    """What is done to the groups of a partition."""
+
+    registry_kind: ClassVar[str] = "verb"
+
+    @abstractmethod
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        """The table with the columns of each group made alike."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Everything a measure may look at."""
+
+    pair: Pair
+    rng: np.random.Generator
+    partition: Partition | None = None
+    reference: Table | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A figure with what is needed to judge it. Compares and formats like its value."""
+
+    name: str
+    value: float
+    direction: Direction = "lower"
+    bounds: tuple[float, float] = (float("-inf"), float("inf"))
+    interval: tuple[float, float] | None = None
+    """Bounds or a confidence interval of the value; `detail["interval"]` says which."""
+    baseline: float | None = None
+    """What the value would be by chance, or before masking; `detail["baseline"]` says which."""
+    per_record: np.ndarray | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Measurement):
+            return self.name == other.name and self.value == other.value
+        return self.value == other
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.value))
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < float(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= float(other)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public part: everything but the per-record vector."""
+        plain: dict[str, Any] = {
+            "value": self.value,
+            "direction": self.direction,
+            # JSON has no infinity.
+            "bounds": [b if abs(b) != float("inf") else None for b in self.bounds],
+        }
+        if self.interval is not None:
+            plain["interval"] = list(self.interval)
+        if self.baseline is not None:
+            plain["baseline"] = self.baseline
+        if self.detail:
+            plain["detail"] = dict(self.detail)
+        return plain
+
+
+class Measure(Declaration, ABC):
+    """A figure of disclosure risk or information loss."""
+
+    registry_kind: ClassVar[str] = "measure"
+    about: ClassVar[Literal["risk", "utility"]]
+    direction: ClassVar[Direction] = "lower"
+    bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    needs_alignment: ClassVar[bool] = False
+    """Whether it must know which masked record belongs to which original."""
+    unit: ClassVar[str] = ""
+    """How the figure reads: "%" of 0..1 shares, or a word."""
+
+    @abstractmethod
+    def measure(self, context: Context) -> Measurement:
+        """Take the measurement."""
+
+    def result(self, value: float, **more: Any) -> Measurement:
+        """A measurement with this measure's name, direction and bounds."""
+        return Measurement(
+            name=self.name, value=float(value), direction=self.direction, bounds=self.bounds, **more
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One requirement, counted on what is about to be published."""
+
+    requirement: str
+    subject: str
+    """What was counted, as the subject of a sentence: "t-closeness of diagnosis"."""
+    value: float
+    limit: float
+    met: bool
+    at_least: bool
+    """Whether the limit is a floor (k) or a ceiling (t)."""
+    broken: int = 0
+    """Classes (or records) that break the limit."""
+    of: int = 0
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
+        if self.broken:
+            found += f" in {self.broken:,} of {self.of:,} classes"
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for evidence and `--json`."""
+        return {
+            "requirement": self.requirement,
+            "value": self.value,
+            "limit": self.limit,
+            "at_least": self.at_least,
+            "met": self.met,
+            "broken": self.broken,
+            "of": self.of,
+            **({"detail": dict(self.detail)} if self.detail else {}),
+        }
+
+
+class Criterion(Declaration, ABC):
+    """What a release must satisfy, counted from the release alone."""
+
+    registry_kind: ClassVar[str] = "criterion"
+    monotone: ClassVar[bool] = False
+    """Whether joining classes never breaks it, so that searches may prune."""
+
+    @abstractmethod
+    def check(self, table: Table) -> Finding:
+        """Count it on the equivalence classes of the table's quasi-identifiers."""
+
+
+class Poset(ABC):
+    """Values, their generalizations, and the order between them, bound to one column's domain.
+
+    Values are what the column holds; generalizations are labels, as they are published. For
+    searches, every value has a code 1..m (0 is kept for missing), and where `spans` is true the
+    least upper bound of a set of values is that of its smallest and its largest code.
+    """
+
+    spans: ClassVar[bool] = True
+
+    @abstractmethod
+    def leq(self, lower: Any, upper: Any) -> bool:
+        """Whether `upper` is `lower` or a generalization of it."""
+
+    @abstractmethod
+    def lub(self, values: Iterable[Any]) -> Any:
+        """The least upper bound: the most specific generalization that covers them all."""
+
+    @abstractmethod
+    def height(self, value: Any) -> int:
+        """Steps from the value itself: 0 for an ungeneralized one."""
+
+    @abstractmethod
+    def measure(self, value: Any) -> float:
+        """The share of the domain that a published value leaves open: 0 exact, 1 suppressed (NCP).
+
+        Raises `ValueError` for a label that this poset does not know.
+        """
+
+    @abstractmethod
+    def codes(self, values: Sequence[Any]) -> np.ndarray:
+        """The code 1..m of each value (int64); `ValueError` names a value that it does not know."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> np.ndarray:
+        """float64[m + 1]: where each code lies, for measuring widths; entry 0 is unused."""
+
+    @abstractmethod
+    def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
+        """What is published for groups whose codes run from low[i] to high[i] (both 1..m)."""
+
+    def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
+        """What is published for groups with the distinct sorted codes
+        codes[starts[i]:starts[i+1]]."""
+        return self.labels(codes[starts[:-1]], codes[starts[1:] - 1])
+
+
+class PosetSource(Declaration, ABC):
+    """How a plan describes a poset, before it has seen the column."""
+
+    registry_kind: ClassVar[str] = "poset"
+
+    @abstractmethod
+    def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Poset:
+        """The poset over the column's sorted distinct values (missing left out).
+
+        `counts` says how often each occurs, for sources that look at the data.
+        """

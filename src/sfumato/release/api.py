@@ -1,0 +1,162 @@
+"""The sentences of the Python interface that are not `read` or `protect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..data.codec import Matrix
+from ..data.io import read_with_notes
+from ..data.pair import Pair
+from ..data.partition import Cover, Partition
+from ..data.schema import Kind, Role, Schema
+from ..data.table import Table, as_frame, conform, kind_of, table
+from ..errors import ParameterError
+from ..protocols import Measure, Measurement, Method, Partitioner, Verb
+from ..rng import draw_seed, stream
+from .evidence import Evidence, take, take_one, usual_panel
+from .plan import Plan
+from .run import read_input
+from .step import Step, build
+
+
+def method(name: str, **parameters: Any) -> Any:
+    """Any registered method, search or verb, by its name.
+
+    >>> method("mdav", k=3)
+    Mdav(columns=(), k=3, category_weight=1.0)
+    """
+    return build("method|partitioner|verb", name, parameters)
+
+
+def step(use: Method | Partitioner, then: Verb | str | None = None) -> Step:
+    """A search with what is done to its groups: `sf.step(sf.method("mdav"), then="generalize")`."""
+    return Step(use, build("verb", then, {}) if isinstance(then, str) else then)
+
+
+def partition(given: Any, search: Partitioner | str, seed: int | None = None) -> Partition | Cover:
+    """The groups that a search finds, without masking anything.
+
+    >>> partition(table({"x": [1, 2, 9, 10]}, quasi=["x"]), method("mdav", k=2)).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    records = _as_table(given)
+    if isinstance(search, str):
+        search = build("partitioner", search, {})
+    if not isinstance(search, Partitioner):
+        raise ParameterError(
+            f"{search!r} is not a search", remedy='sf.method("mondrian", k=5), for example'
+        )
+    columns, _ = search.targets(records)
+    rng = stream(draw_seed() if seed is None else seed, 1, search.name)
+    return search.partition(Matrix(records, columns), rng)
+
+
+def measure(
+    name: str,
+    original: Any,
+    masked: Any,
+    align: str = "position",
+    *,
+    seed: int = 0,
+    reference: Any = None,
+    **parameters: Any,
+) -> Measurement:
+    """One registered measure by its name.
+
+    Frames without roles count every shared column as a quasi-identifier.
+    """
+    built: Measure = build("measure", name, parameters)
+    pair = as_pair(original, masked, align)
+    sample = None if reference is None else _like(reference, pair.original)
+    return take_one(built, pair, seed=seed, reference=sample)
+
+
+def assess(
+    original: Any, masked: Any, align: str = "position", *, seed: int = 0, reference: Any = None
+) -> Evidence:
+    """Every measure that applies to a release made by any tool."""
+    pair = as_pair(original, masked, align)
+    sample = None if reference is None else _like(reference, pair.original)
+    taken, left = take(usual_panel(), pair, seed=seed, reference=sample)
+    records = {"original": pair.original.height, "published": pair.masked.height}
+    return Evidence(measurements=taken, not_taken=left, records=records)
+
+
+def as_pair(original: Any, masked: Any, align: str) -> Pair:
+    """Original and masked with one schema: the original's roles, labels recognized in the masked
+    table."""
+    before = original if isinstance(original, Table) else _with_roles(original, masked)
+    if isinstance(masked, Table) and masked.schema.quasi:
+        return Pair.of(before, masked, align)
+    return Pair.of(before, _like(masked, before), align)
+
+
+def _as_table(given: Any) -> Table:
+    return (
+        given if isinstance(given, Table) else table(given, quasi=list(as_frame(given)[0].columns))
+    )
+
+
+def _with_roles(original: Any, masked: Any) -> Table:
+    frame, _ = as_frame(original)
+    other, _ = as_frame(masked)
+    return table(original, quasi=[name for name in frame.columns if name in other.columns])
+
+
+def _like(given: Any, original: Table) -> Table:
+    """A frame read with the original's schema; a column whose type changed to text holds labels."""
+    frame, origin = as_frame(given)
+    columns = []
+    for name in frame.columns:
+        series = frame.get_column(name)
+        if name not in original.schema:
+            columns.append(table(frame.select(name)).schema[name])
+            continue
+        column = original.schema[name]
+        text = series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum)
+        was_text = original[name].dtype in (pl.String, pl.Categorical) or isinstance(
+            original[name].dtype, pl.Enum
+        )
+        if text and (not was_text or _has_new_labels(series, original[name])):
+            columns.append(column.with_(generalized=True))
+        elif kind_of(series) == Kind.CONTINUOUS and column.kind == Kind.INTEGER:
+            columns.append(column.with_(kind=Kind.CONTINUOUS))
+        else:
+            columns.append(column)
+    return conform(Table(frame, Schema(columns), origin=origin))
+
+
+def _has_new_labels(series: Any, original: Any) -> bool:
+    known = set(original.drop_nulls().cast(pl.String).unique().to_list())
+    return bool(set(series.drop_nulls().cast(pl.String).unique().to_list()) - known)
+
+
+def assess_files(
+    original: str,
+    masked: str,
+    *,
+    align: str = "position",
+    plan: Any = None,
+    quasi: list[str] | None = None,
+    confidential: list[str] | None = None,
+) -> Evidence:
+    """`assess` for two files, with roles from a plan or from lists."""
+    words = Plan() if plan is None else Plan.read(plan)
+    before, notes = read_input(words, Path(), original)
+    frame, more = read_with_notes(masked)
+    shared = [name for name in before.names if name in frame.schema]
+    roles = dict.fromkeys(quasi or [], Role.QUASI)
+    roles |= dict.fromkeys(confidential or [], Role.CONFIDENTIAL)
+    if not roles and not before.schema.quasi:
+        roles = {name: Role.QUASI for name in shared if name != align}
+        notes.append("no roles were given: every shared column counts as a quasi-identifier")
+    schema = before.schema
+    for name, role in roles.items():
+        schema = schema.with_column(schema[name].with_(role=role))
+    found = assess(before.with_schema(schema), frame.frame, align)
+    return Evidence(
+        found.measurements, found.not_taken, records=found.records, notes=(*notes, *more)
+    )

@@ -1,0 +1,130 @@
+"""The evidence of a release: every requirement with its count, every measure with its figure,
+every step by name."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MeasureError, SfumatoError, UnknownName
+from ..protocols import Context, Finding, Measure, Measurement
+from ..registry import entries
+from ..rng import stream
+from .step import build
+
+if TYPE_CHECKING:
+    from ..data.pair import Pair
+    from ..data.partition import Partition
+    from ..data.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known about a release. `evidence["record-linkage"]` is a `Measurement`."""
+
+    measurements: Mapping[str, Measurement]
+    not_taken: Mapping[str, str] = field(default_factory=dict)
+    """Measures that do not apply to this release, with the reason."""
+    findings: tuple[Finding, ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    records: Mapping[str, int] = field(default_factory=dict)
+    columns: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Measurement:
+        if name in self.measurements:
+            return self.measurements[name]
+        if name in self.not_taken:
+            raise MeasureError(f"{name} was not measured: {self.not_taken[name]}")
+        raise UnknownName("measurement", name, list(self.measurements))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.measurements
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measurements)
+
+    @property
+    def met(self) -> bool:
+        """Whether every requirement is met."""
+        return all(finding.met for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public face, as plain values: no seed, no key, no per-record figure."""
+        return {
+            "records": dict(self.records),
+            "columns": [dict(column) for column in self.columns],
+            "steps": [dict(step) for step in self.steps],
+            "requirements": [finding.to_dict() for finding in self.findings],
+            "measures": {name: m.to_dict() for name, m in self.measurements.items()},
+            "not_measured": dict(self.not_taken),
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """name, what it is about, the figure and its baseline, as text for a table."""
+        about = {entry.name: entry for entry in entries("measure")}
+        for name, measurement in self.measurements.items():
+            summary = about[name].summary if name in about else ""
+            before = "" if measurement.baseline is None else f"{measurement.baseline:.4g}"
+            yield name, summary, f"{measurement.value:.4g}", before
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name}={m.value:.4g}" for name, m in self.measurements.items())
+        return f"Evidence({figures})"
+
+    def _repr_html_(self) -> str:
+        required = "".join(
+            f"<tr><td>{html.escape(str(f))}</td><td>{'met' if f.met else 'NOT MET'}</td></tr>"
+            for f in self.findings
+        )
+        measured = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows()
+        )
+        return (
+            f"<table><thead><tr><th>requirement</th><th></th></tr></thead>{required}</table>"
+            "<table><thead><tr><th>measure</th><th>meaning</th><th>value</th><th>baseline</th></tr>"
+            f"</thead>{measured}</table>"
+        )
+
+
+def usual_panel() -> tuple[Measure, ...]:
+    """Every registered measure, with its defaults."""
+    return tuple(build("measure", entry.name, {}) for entry in entries("measure"))
+
+
+def take(
+    measures: Iterable[Measure],
+    pair: Pair,
+    *,
+    seed: int,
+    partition: Partition | None = None,
+    reference: Table | None = None,
+) -> tuple[dict[str, Measurement], dict[str, str]]:
+    """Take each measure; those that do not apply say why."""
+    taken: dict[str, Measurement] = {}
+    left: dict[str, str] = {}
+    for measure in measures:
+        try:
+            taken[measure.name] = take_one(
+                measure, pair, seed=seed, partition=partition, reference=reference
+            )
+        except SfumatoError as error:
+            left[measure.name] = error.message
+    return taken, left
+
+
+def take_one(
+    measure: Measure,
+    pair: Pair,
+    *,
+    seed: int,
+    partition: Partition | None = None,
+    reference: Table | None = None,
+) -> Measurement:
+    """One measurement, with the stream of its name."""
+    rng = stream(seed, 0, f"measure/{measure.name}")
+    return measure.measure(Context(pair=pair, rng=rng, partition=partition, reference=reference))

@@ -1,0 +1,208 @@
+"""Guessing what the columns of a file are, and saying why: names, patterns, uniqueness.
+
+The eighteen identifiers are those of the HIPAA Privacy Rule, 45 CFR 164.514(b)(2) (Lasko 2007,
+figure 1-1). A guess is a draft for a person to correct; it errs on the side of protection.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from ..data.schema import Kind, Role
+from ..data.table import Table
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column seems to be, and why."""
+
+    name: str
+    kind: Kind
+    role: Role
+    why: str
+    poset: dict[str, Any] = field(default_factory=dict)
+
+
+# Words in a column's name. The first that matches decides; the number is the line of the HIPAA
+# list.
+_NAMED: tuple[tuple[str, Role, str], ...] = (
+    (
+        r"(first|last|sur|given|family|full|middle|maiden)_?name|^name$|_name$|^patient$",
+        Role.IDENTIFIER,
+        "a person's name (HIPAA 1)",
+    ),
+    (r"phone|telephone|mobile|^tel$", Role.IDENTIFIER, "a telephone number (HIPAA 4)"),
+    (r"^fax|_fax", Role.IDENTIFIER, "a fax number (HIPAA 5)"),
+    (r"e_?mail", Role.IDENTIFIER, "an e-mail address (HIPAA 6)"),
+    (
+        r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|number)",
+        Role.IDENTIFIER,
+        "a social security or national number (HIPAA 7)",
+    ),
+    (
+        r"^mrn$|record_?(no|num|id)|medical_?record|chart_?(no|num|id)|patient_?(no|num|id)|case_?(no|num|id)",
+        Role.IDENTIFIER,
+        "a record number (HIPAA 8)",
+    ),
+    (
+        r"(plan|beneficiary|insurance|member|policy)_?(no|num|id)",
+        Role.IDENTIFIER,
+        "a health plan number (HIPAA 9)",
+    ),
+    (r"account|^iban|card_?(no|num)", Role.IDENTIFIER, "an account number (HIPAA 10)"),
+    (r"licen[cs]e|certificate", Role.IDENTIFIER, "a certificate or licence number (HIPAA 11)"),
+    (r"vehicle|^vin$|plate", Role.IDENTIFIER, "a vehicle identifier (HIPAA 12)"),
+    (r"device_?id|serial|^imei|^mac$|mac_addr", Role.IDENTIFIER, "a device identifier (HIPAA 13)"),
+    (r"^url$|website|web_?page|homepage", Role.IDENTIFIER, "a web address (HIPAA 14)"),
+    (r"^ip$|ip_?addr", Role.IDENTIFIER, "a network address (HIPAA 15)"),
+    (
+        r"finger_?print|voice_?print|biometric|retina|^iris_?(scan|code)",
+        Role.IDENTIFIER,
+        "a biometric identifier (HIPAA 16)",
+    ),
+    (r"photo|portrait|face_?image", Role.IDENTIFIER, "a photograph (HIPAA 17)"),
+    (r"street|address", Role.IDENTIFIER, "an address (HIPAA 2)"),
+    (
+        r"household|family_?id|^hh_?id|_hid$|dwelling",
+        Role.HOUSEHOLD,
+        "it ties people of one household together",
+    ),
+    (
+        r"(sampl|survey|design|person|replicate).*w(eigh)?t$|^wgt|_wgt$|^pwgtp$|^wgtp$|^weights?$|^fnlwgt$",
+        Role.WEIGHT,
+        "a sampling weight by its name",
+    ),
+    (
+        r"zip|post_?(al_?)?code|postcode|county|city|town|municip|district|region|state$|^state|province|puma|country|commune",
+        Role.QUASI,
+        "geography (HIPAA 2)",
+    ),
+    (
+        r"birth|^dob$|admi(ssion|t)|discharge|death_?date|date_of|_date$|^date",
+        Role.QUASI,
+        "a date that others may know (HIPAA 3)",
+    ),
+    (r"^age|_age$|agep$", Role.QUASI, "age (HIPAA 3)"),
+    (
+        r"sex|gender|race|ethnic|nationality|native|citizen|relig|marital|marriage|education|school|degree|occupation|^job|profession|workclass|industry|language|household_?size|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
+        Role.QUASI,
+        "a trait that acquaintances and registers know",
+    ),
+    (
+        r"readmi|died|dead|surviv|mortal|outcome|target|^label$|^class$|^y$|default$|churn",
+        Role.TARGET,
+        "an outcome that models predict",
+    ),
+    (
+        r"diagnos|icd|disease|illness|symptom|drug|medic|therap|treat|procedure|hiv|cancer|psych|alcohol|smok|lab_|income|salary|wage|earn|pay|charge|cost|balance|debt|loan|tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|vote",
+        Role.CONFIDENTIAL,
+        "what a person would want kept private",
+    ),
+)
+_VALUES: tuple[tuple[str, str], ...] = (
+    (r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$", "its values are e-mail addresses (HIPAA 6)"),
+    (r"^\d{3}-\d{2}-\d{4}$", "its values look like social security numbers (HIPAA 7)"),
+    (r"^(https?://|www\.)\S+$", "its values are web addresses (HIPAA 14)"),
+    (r"^(\d{1,3}\.){3}\d{1,3}$", "its values are network addresses (HIPAA 15)"),
+    (
+        r"^\+?\(?\d{2,4}\)?[ -/]\d{3,4}[ -]?\d{3,4}$",
+        "its values look like telephone numbers (HIPAA 4)",
+    ),
+    (r"^[A-HJ-NPR-Z0-9]{17}$", "its values look like vehicle numbers (HIPAA 12)"),
+)
+_ZIP = re.compile(r"zip|post_?(al_?)?code|postcode")
+_ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
+_UNIQUE = 0.95
+_SAMPLE = 10_000
+_OLD = 89
+
+
+def guess(table: Table) -> list[Guess]:
+    """A guess for every column."""
+    return [_guess_column(table, name) for name in table.names]
+
+
+def _guess_column(table: Table, name: str) -> Guess:
+    kind = table.schema[name].kind
+    given = table.schema[name].role
+    series = table[name]
+    if given != Role.INSENSITIVE:
+        return Guess(name, kind, given, "as you said", _poset(name, kind, series))
+    present = series.drop_nulls()
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    for pattern, role, why in _NAMED:
+        if re.search(pattern, plain) and _possible(role, kind, present):
+            return Guess(name, kind, role, why, _poset(plain, kind, present))
+    if kind in (Kind.NOMINAL, Kind.TEXT) and len(present):
+        sample = present.cast(pl.String).head(_SAMPLE)
+        for pattern, why in _VALUES:
+            if sample.str.contains(pattern).mean() == 1:
+                return Guess(name, kind, Role.IDENTIFIER, why)
+        if float(sample.str.contains(_ICD).mean() or 0) > 0.9:  # type: ignore[arg-type]
+            return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
+    return _by_values(name, kind, present)
+
+
+def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:
+    """A name can mislead: a weight is a number, an outcome has few values."""
+    if role == Role.WEIGHT:
+        return kind in (Kind.CONTINUOUS, Kind.INTEGER)
+    if role == Role.TARGET:
+        return kind != Kind.CONTINUOUS and present.n_unique() <= 10
+    if role == Role.IDENTIFIER:
+        # "plan_type" or "device" with three values identifies nobody.
+        return len(present) < 20 or present.n_unique() > max(20, 0.05 * len(present))
+    return True
+
+
+def _by_values(name: str, kind: Kind, present: pl.Series) -> Guess:
+    if kind == Kind.SET:
+        return Guess(name, kind, Role.CONFIDENTIAL, "sets of items are personal histories")
+    distinct, count = present.n_unique(), len(present)
+    if (
+        kind in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
+        and count >= 20
+        and distinct >= _UNIQUE * count
+    ):
+        why = (
+            f"{distinct:,} of {count:,} values are distinct: any unique code identifies (HIPAA 18)"
+        )
+        return Guess(name, kind, Role.IDENTIFIER, why)
+    if kind == Kind.DATE:
+        return Guess(name, kind, Role.QUASI, "dates single people out (HIPAA 3)")
+    if kind == Kind.CONTINUOUS:
+        return Guess(
+            name, kind, Role.CONFIDENTIAL, "a measurement; make it quasi if others may know it"
+        )
+    if kind == Kind.TEXT:
+        return Guess(name, kind, Role.IDENTIFIER, "free text often holds names")
+    if distinct <= 1:
+        return Guess(name, kind, Role.INSENSITIVE, "it never changes")
+    return Guess(
+        name, kind, Role.QUASI, f"{distinct:,} values that others may know; correct if not"
+    )
+
+
+def _poset(name: str, kind: Kind, present: pl.Series) -> dict[str, Any]:
+    """A hierarchy where the values suggest one."""
+    if kind in (Kind.NOMINAL, Kind.TEXT) and _ZIP.search(name) and len(present):
+        lengths = present.cast(pl.String).str.len_chars()
+        longest = int(lengths.max())  # type: ignore[arg-type]
+        if longest >= 4 and lengths.min() == longest:
+            return {"kind": "prefix", "lengths": [longest, 3, 2] if longest > 3 else [longest, 2]}
+    return {}
+
+
+def over_89(table: Table, guesses: list[Guess]) -> list[str]:
+    """Columns of ages that go beyond 89, which the Privacy Rule asks to put into one category."""
+    found = []
+    for made in guesses:
+        if made.why.startswith("age") and made.kind in (Kind.INTEGER, Kind.CONTINUOUS):
+            top = table[made.name].max()
+            if isinstance(top, int | float) and top > _OLD:
+                found.append(made.name)
+    return found

@@ -1,0 +1,373 @@
+"""A plan: what to read, what the columns are, what to do, what must hold, where to write. TOML
+<-> frozen objects."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from ..data.schema import Kind, Role
+from ..errors import Complaint, InputError, ParameterError, PlanError, UnknownName, suggest
+from ..protocols import Declaration, Measure, PosetSource
+from ..registry import find
+from . import toml
+from .requirement import Requirement, parse_requirement
+from .step import Step, build
+
+SECTIONS = ("input", "columns", "steps", "require", "measures", "output")
+
+
+class Input(Declaration):
+    """Where the data come from."""
+
+    name: ClassVar[str] = "input"
+
+    path: Annotated[str, Field(description="file or database URL to read")] = ""
+    table: Annotated[str, Field(description="table of a database")] = ""
+    query: Annotated[str, Field(description="SQL query to read instead of a table")] = ""
+    delimiter: Annotated[str, Field(description="column separator; detected unless given")] = ""
+    encoding: Annotated[str, Field(description="text encoding; detected unless given")] = ""
+    decimal: Annotated[
+        Literal["", ".", ","], Field(description="decimal mark; detected unless given")
+    ] = ""
+    missing: Annotated[
+        tuple[str, ...], Field(description="texts that mean a missing value, besides the empty one")
+    ] = ()
+    reference: Annotated[
+        str | float,
+        Field(
+            description="non-participants: a file of the same columns, or the share of records to "
+            "hold out before masking"
+        ),
+    ] = ""
+
+
+class Output(Declaration):
+    """Where the release goes, and how it is written."""
+
+    name: ClassVar[str] = "output"
+
+    path: Annotated[str, Field(description="folder to make; its private twin gets .private")] = ""
+    format: Annotated[
+        Literal["csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"],
+        Field(description="format of the published data"),
+    ] = "csv"
+    shuffle: Annotated[
+        bool, Field(description="put the records in random order, so that position tells nothing")
+    ] = True
+    suppressed: Annotated[str, Field(description="what stands for a suppressed value")] = "*"
+    escape_formulas: Annotated[
+        bool, Field(description="disarm cells that a spreadsheet would run as a formula")
+    ] = False
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a plan says about one column."""
+
+    role: Role | None = None
+    kind: Kind | None = None
+    categories: tuple[str, ...] = ()
+    poset: PosetSource | None = None
+
+    def to_plan(self) -> dict[str, Any]:
+        """As a plan file writes it."""
+        found: dict[str, Any] = {}
+        if self.role is not None:
+            found["role"] = self.role.value
+        if self.kind is not None:
+            found["kind"] = self.kind.value
+        if self.categories:
+            found["categories"] = list(self.categories)
+        if self.poset is not None:
+            found["poset"] = {"kind": self.poset.name, **self.poset.parameters()}
+        return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that makes a release, but the data and the seed.
+
+    >>> plan = Plan.parse('''
+    ... [columns]
+    ... zip = { role = "quasi", poset = { kind = "prefix", lengths = [5, 3] } }
+    ... [[steps]]
+    ... use = "mondrian"
+    ... k = 5
+    ... [require]
+    ... k-anonymity = 5
+    ... ''')
+    >>> plan.steps[0].use.k, plan.requirements[0].name
+    (5, 'k-anonymity')
+    >>> Plan.parse(plan.to_toml()) == plan
+    True
+    """
+
+    steps: tuple[Step, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    measures: tuple[Measure, ...] | None = None
+    """None stands for the usual panel."""
+    columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
+    input: Input = field(default_factory=Input)
+    output: Output = field(default_factory=Output)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """A plan from a file; its relative paths are relative to that file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise InputError(
+                f"there is no file {path}", remedy="sfumato init DATA drafts a plan"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from None
+        return cls.parse(text, name=path.name, base=path.parent)
+
+    @classmethod
+    def parse(cls, text: str, *, name: str = "the plan", base: Path | None = None) -> Plan:
+        """A plan from TOML; every complaint at once, each with its line."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(
+                name, [Complaint("", f"is not TOML: {error}", "mend that line")]
+            ) from None
+        return _Reader(text, document, base).plan(name)
+
+    def to_toml(self) -> str:
+        """The plan as a file."""
+        parts = []
+        for header, section in (("input", self.input), ("output", self.output)):
+            content = {k.replace("_", "-"): v for k, v in section.parameters().items()}
+            if content:
+                parts.append((header, toml.table(header, content)))
+        found = dict(parts)
+        body = [found["input"]] if "input" in found else []
+        if self.columns:
+            body.append(toml.table("columns", {n: c.to_plan() for n, c in self.columns.items()}))
+        body += [toml.table("steps", step.to_plan(), array=True) for step in self.steps]
+        if self.requirements:
+            body.append(toml.table("require", _by_name(self.requirements)))
+        if self.measures is not None:
+            listed = {m.name: m.parameters() for m in self.measures}
+            body.append(toml.table("measures", listed))
+        if "output" in found:
+            body.append(found["output"])
+        return "\n".join(body)
+
+    def with_(self, **changes: Any) -> Plan:
+        """A copy with some parts changed."""
+        return replace(self, **changes)
+
+
+def _by_name(requirements: tuple[Requirement, ...]) -> dict[str, Any]:
+    """Requirements as `[require]` writes them: several on one criterion become a list."""
+    grouped: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        grouped.setdefault(requirement.name, []).append(requirement)
+    return {
+        name: same[0].to_plan() if len(same) == 1 else [one.to_plan() for one in same]
+        for name, same in grouped.items()
+    }
+
+
+class _Reader:
+    """Collects what is wrong while it reads."""
+
+    def __init__(self, text: str, document: dict[str, Any], base: Path | None) -> None:
+        self.text, self.document, self.base = text, document, base
+        self.complaints: list[Complaint] = []
+
+    def plan(self, name: str) -> Plan:
+        for section in self.document:
+            if section not in SECTIONS:
+                close = suggest(section, SECTIONS)
+                remedy = (
+                    f"did you mean [{close[0]}]?"
+                    if close
+                    else f"the sections are {', '.join(SECTIONS)}"
+                )
+                self.complain([section], Complaint(section, "there is no such section", remedy))
+        made = Plan(
+            input=self.section("input", Input) or Input(),
+            columns=self.columns(),
+            steps=self.steps(),
+            requirements=self.requirements(),
+            measures=self.measures(),
+            output=self.section("output", Output) or Output(),
+        )
+        if self.complaints:
+            ordered = sorted(self.complaints, key=lambda c: c.line or 0)
+            raise PlanError(name, ordered)
+        return made
+
+    def complain(self, path: list[str | int], complaint: Complaint) -> None:
+        """Note a complaint about something inside `path`."""
+        inside: list[str | int] = [*path, *complaint.where.split(".")]
+        line = toml.locate(self.text, inside) or toml.locate(
+            self.text, [*path, *(str(p).replace("_", "-") for p in complaint.where.split("."))]
+        )
+        hyphenated = toml.locate(self.text, [*path, complaint.where.replace("_", "-")])
+        spot = ".".join(str(p) for p in path)
+        where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
+        self.complaints.append(
+            Complaint(where.strip("."), complaint.what, complaint.remedy, hyphenated or line)
+        )
+
+    def mapping(self, path: list[str | int], given: Any) -> Mapping[str, Any] | None:
+        """The table at `path`, or a complaint."""
+        if isinstance(given, Mapping):
+            return given
+        what = f"should be a table, not {given!r}"
+        self.complain(path, Complaint("", what, f"[{path[0]}] and its keys below it"))
+        return None
+
+    def section(self, name: str, cls: type[Declaration]) -> Any:
+        given = self.mapping([name], self.document.get(name, {}))
+        if given is None:
+            return None
+        complaints = cls.complaints(given)
+        for complaint in complaints:
+            self.complain([name], complaint)
+        return None if complaints else cls.build(given)
+
+    def columns(self) -> dict[str, ColumnPlan]:
+        given = self.mapping(["columns"], self.document.get("columns", {})) or {}
+        found = {}
+        for name, words in given.items():
+            if isinstance(words, str):
+                words = {"role": words}
+            table = self.mapping(["columns", name], words)
+            if table is not None:
+                found[name] = self.column(name, dict(table))
+        return found
+
+    def column(self, name: str, words: dict[str, Any]) -> ColumnPlan:
+        path: list[str | int] = ["columns", name]
+        role = self.word(path, "role", words.pop("role", None), Role)
+        kind = self.word(path, "kind", words.pop("kind", None), Kind)
+        categories = words.pop("categories", [])
+        if not isinstance(categories, list):
+            self.complain(path, Complaint("categories", "should be a list", 'e.g. ["low", "high"]'))
+            categories = []
+        poset = self.poset([*path, "poset"], words.pop("poset", None))
+        for word in words:
+            close = suggest(word, ("role", "kind", "categories", "poset"))
+            remedy = f"did you mean {close[0]}?" if close else "role, kind, categories or poset"
+            self.complain(path, Complaint(word, "a column has no such property", remedy))
+        return ColumnPlan(role, kind, tuple(map(str, categories)), poset)
+
+    def word(self, path: list[str | int], key: str, given: Any, words: type[Any]) -> Any:
+        """One word out of an enumeration."""
+        if given is None:
+            return None
+        try:
+            return words(given)
+        except ValueError:
+            listed = [str(w.value) for w in words]
+            close = suggest(str(given), listed)
+            remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(listed)}"
+            self.complain(path, Complaint(key, f"there is no {key} {given!r}", remedy))
+            return None
+
+    def poset(self, path: list[str | int], given: Any) -> PosetSource | None:
+        if given is None:
+            return None
+        words = self.mapping(path, given if not isinstance(given, str) else {"kind": given})
+        if words is None:
+            return None
+        parameters = {k: v for k, v in words.items() if k != "kind"}
+        file = parameters.get("path")
+        if self.base is not None and isinstance(file, str):
+            parameters["path"] = str(self.base / file)
+        made: PosetSource | None = self.declared(
+            "poset", path, "kind", words.get("kind"), parameters
+        )
+        return made
+
+    def declared(
+        self, kind: str, path: list[str | int], key: str, name: Any, parameters: Mapping[str, Any]
+    ) -> Any:
+        """A registered thing, or complaints about its name and parameters."""
+        try:
+            cls = find(str(name), *kind.split("|")).load()
+        except UnknownName as error:
+            what = f"= {name!r}: {error.message}" if name is not None else "is needed"
+            self.complain(path, Complaint(key, what, error.remedy))
+            return None
+        complaints = cls.complaints(parameters)
+        for complaint in complaints:
+            self.complain(path, complaint)
+        return None if complaints else cls.build(parameters)
+
+    def steps(self) -> tuple[Step, ...]:
+        given = self.document.get("steps", [])
+        if not isinstance(given, list):
+            self.complain(["steps"], Complaint("", "should be [[steps]]", "write [[steps]]"))
+            return ()
+        made = [self.step(i, words) for i, words in enumerate(given)]
+        return tuple(step for step in made if step is not None)
+
+    def step(self, index: int, given: Any) -> Step | None:
+        path: list[str | int] = ["steps", index]
+        words = self.mapping(path, given)
+        if words is None:
+            return None
+        parameters = {k: v for k, v in words.items() if k not in ("use", "then")}
+        use = self.declared("method|partitioner", path, "use", words.get("use"), parameters)
+        then = words.get("then")
+        verb = None
+        if then is not None:
+            inner = {"use": then} if isinstance(then, str) else self.mapping([*path, "then"], then)
+            if inner is None:
+                return None
+            rest = {k: v for k, v in inner.items() if k != "use"}
+            verb = self.declared("verb", [*path, "then"], "use", inner.get("use"), rest)
+        if use is None or (then is not None and verb is None):
+            return None
+        try:
+            return Step(use, verb)
+        except ParameterError as error:
+            self.complain(path, Complaint("then", error.message, error.remedy))
+            return None
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        given = self.mapping(["require"], self.document.get("require", {})) or {}
+        found: list[Requirement] = []
+        for name, words in given.items():
+            try:
+                good, bad = parse_requirement(name, words)
+            except UnknownName as error:
+                bad, good = [Complaint("", error.message, error.remedy)], []
+            found += good
+            for complaint in bad:
+                self.complain(["require", name], complaint)
+        return tuple(found)
+
+    def measures(self) -> tuple[Measure, ...] | None:
+        if "measures" not in self.document:
+            return None
+        given = self.mapping(["measures"], self.document["measures"]) or {}
+        found = []
+        for name, words in given.items():
+            parameters = {} if words is True else self.mapping(["measures", name], words)
+            if parameters is None:
+                continue
+            try:
+                cls = find(name, "measure").load()
+            except UnknownName as error:
+                self.complain(["measures"], Complaint(name, error.message, error.remedy))
+                continue
+            bad = cls.complaints(parameters)
+            for complaint in bad:
+                self.complain(["measures", name], complaint)
+            if not bad:
+                found.append(build("measure", name, parameters))
+        return tuple(found)

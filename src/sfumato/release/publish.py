@@ -1,0 +1,173 @@
+"""Writing a release: two folders that appear whole or not at all.
+
+Both are written aside, in a hidden sibling folder of mode 0700, flushed to disk, and renamed:
+the private folder first, then the public one, whose appearance is the release. Whenever the
+process dies, the public folder is either complete, with its private twin, or absent. What a dead
+process left aside is swept away by the next one, which first puts back a release that was being
+replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import glob
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..errors import OutputError
+
+PRIVATE_SUFFIX = ".private"
+_LOCK = "lock"
+_OLD_PUBLIC, _OLD_PRIVATE = "old-public", "old-private"
+
+
+def private_path(public: Path) -> Path:
+    """The private twin of a public folder."""
+    return public.with_name(public.name + PRIVATE_SUFFIX)
+
+
+def check_free(public: Path, *, replace: bool) -> None:
+    """Refuse early where the output could not be written anyway."""
+    public = Path(os.path.abspath(public))
+    parent = public.parent
+    if not parent.is_dir():
+        raise OutputError(f"there is no folder {parent}", remedy=f"mkdir -p {parent}")
+    if not os.access(parent, os.W_OK):
+        raise OutputError(f"the folder {parent} cannot be written to", remedy="choose another")
+    if replace:
+        return
+    private = private_path(public)
+    if public.exists() or public.is_symlink():
+        raise OutputError(f"{public} exists already", remedy="--replace, or another output path")
+    if private.exists():
+        raise OutputError(
+            f"{private} exists without {public.name}: the private half of a release that was "
+            "moved, or of one that was interrupted",
+            remedy="move it away if that release was published, else --replace",
+        )
+
+
+def publish(
+    public: Path,
+    write_public: Callable[[Path], None],
+    write_private: Callable[[Path], None],
+    *,
+    replace: bool = False,
+) -> None:
+    """Make both folders by the two writers, all or nothing."""
+    public = Path(os.path.abspath(public))
+    check_free(public, replace=replace)
+    with _staging(public) as aside:
+        new_public, new_private = aside / "public", aside / "private"
+        new_private.mkdir(mode=0o700)
+        write_private(new_private)
+        new_public.mkdir(mode=0o755)
+        write_public(new_public)
+        _settle(new_private, folder_mode=0o700, file_mode=0o600)
+        _settle(new_public, folder_mode=0o755, file_mode=0o644)
+        _swap_in(public, new_public, new_private, aside, replace=replace)
+
+
+def _swap_in(
+    public: Path, new_public: Path, new_private: Path, aside: Path, *, replace: bool
+) -> None:
+    private = private_path(public)
+    try:
+        if replace:
+            # The old public folder goes first: a half-replaced release is an absent one, never a
+            # mixed one.
+            for old, name in ((public, _OLD_PUBLIC), (private, _OLD_PRIVATE)):
+                if old.exists() or old.is_symlink():
+                    os.rename(old, aside / name)
+            _sync_folder(public.parent)
+        else:
+            check_free(public, replace=False)
+        os.rename(new_private, private)
+        os.rename(new_public, public)
+        _sync_folder(public.parent)
+    except OSError as error:
+        raise OutputError(f"the release could not be put at {public}: {error}") from error
+
+
+@contextlib.contextmanager
+def _staging(public: Path) -> Iterator[Path]:
+    """A private folder beside the target, gone when the block ends. A lock tells the living from
+    the dead."""
+    _sweep(public)
+    try:
+        aside = Path(
+            tempfile.mkdtemp(prefix=f".{public.name}.", suffix=".staging", dir=public.parent)
+        )
+    except OSError as error:
+        raise OutputError(
+            f"cannot write beside {public}: {error}", remedy="choose another path"
+        ) from error
+    lock = os.open(aside / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        os.close(lock)
+
+
+def _sweep(public: Path) -> None:
+    """Remove what interrupted runs left aside, after putting back a release that was being
+    replaced."""
+    for left in public.parent.glob(f".{glob.escape(public.name)}.*.staging"):
+        try:
+            lock = os.open(left / _LOCK, os.O_RDWR)
+        except OSError:
+            continue  # just being made, or just being removed
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue  # its process is alive
+        else:
+            _put_back(left, public)
+            shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def _put_back(left: Path, public: Path) -> None:
+    """Undo a replacement that died between its renames: the old release was complete, the new
+    one is not."""
+    private = private_path(public)
+    if not (left / _OLD_PUBLIC).exists() or public.exists():
+        return
+    if (left / _OLD_PRIVATE).exists():
+        if private.exists():
+            os.rename(private, left / "private-unpublished")
+        os.rename(left / _OLD_PRIVATE, private)
+    os.rename(left / _OLD_PUBLIC, public)
+
+
+def _settle(folder: Path, *, folder_mode: int, file_mode: int) -> None:
+    """Set modes and flush a folder with all that is in it."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            path.chmod(folder_mode)
+            _sync_folder(path)
+            continue
+        path.chmod(file_mode)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    folder.chmod(folder_mode)
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,179 @@
+"""`Release`: the data, the evidence, and the private half, in memory and on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ..data.io import write_file
+from ..data.pair import Pair
+from ..errors import OutputError, ReleaseRefused
+from ..protocols import Criterion, Finding
+from .evidence import Evidence, take_one
+from .publish import check_free, private_path, publish
+from .recount import recount
+from .report import render
+
+if TYPE_CHECKING:
+    from ..data.partition import Partition
+    from ..data.table import Table
+    from .plan import Plan
+
+DATA_NAMES = {
+    "csv": "data.csv",
+    "tsv": "data.tsv",
+    "parquet": "data.parquet",
+    "arrow": "data.arrow",
+    "duckdb": "data.duckdb",
+    "sqlite": "data.sqlite",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What arms an attacker, and therefore stays with the owner. Its repr shows nothing."""
+
+    seed: int = field(repr=False)
+    secrets: Mapping[str, Any] = field(repr=False)
+    lineage: Mapping[str, np.ndarray] = field(repr=False)
+    plan: Plan = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A masked table that kept its promises."""
+
+    pair: Pair = field(repr=False)
+    evidence: Evidence
+    private: Private = field(repr=False)
+    plan: Plan = field(repr=False)
+    partition: Partition | None = field(default=None, repr=False)
+    reference: Table | None = field(default=None, repr=False)
+
+    @property
+    def table(self) -> Table:
+        """The masked table."""
+        return self.pair.masked
+
+    @property
+    def data(self) -> Any:
+        """The masked data as the kind of object that came in."""
+        return self.pair.masked.to_frame()
+
+    def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
+        """Write the public folder and its private twin, whole or not at all.
+
+        Every requirement is counted again on the bytes, and a release that breaks one is not
+        written.
+        """
+        target = path or self.plan.output.path
+        if not target:
+            raise OutputError("the release has no path", remedy='release.save("release")')
+        public = Path(target)
+        check_free(public, replace=replace)
+        publish(public, self._write_public, self._write_private, replace=replace)
+        return public
+
+    def _write_public(self, folder: Path) -> None:
+        output = self.plan.output
+        data = folder / DATA_NAMES[output.format]
+        write_file(
+            self.table,
+            data,
+            output.format,
+            suppressed=output.suppressed,
+            escape_formulas=output.escape_formulas,
+        )
+        findings = self._recount(data)
+        if not all(finding.met for finding in findings):
+            raise ReleaseRefused(findings)
+        _write_json(folder / "evidence.json", {"sfumato": _version(), **self.evidence.to_dict()})
+        _write_text(folder / "report.html", render(self, owner=False))
+
+    def _recount(self, data: Path) -> list[Finding]:
+        """Every requirement on the file as written: criteria by grouping its rows, measures on
+        what it says."""
+        requirements = self.plan.requirements
+        criteria = [r.thing for r in requirements if isinstance(r.thing, Criterion)]
+        suppressed = self.plan.output.suppressed
+        findings, published = recount(data, self.table.schema, criteria, suppressed)
+        pair = Pair(self.pair.original, published, self.pair.rows)
+        for requirement in requirements:
+            if not isinstance(requirement.thing, Criterion):
+                measurement = take_one(
+                    requirement.thing,
+                    pair,
+                    seed=self.private.seed,
+                    partition=self.partition,
+                    reference=self.reference,
+                )
+                findings.append(requirement.judge(measurement))
+        return findings
+
+    def _write_private(self, folder: Path) -> None:
+        _write_json(folder / "seed.json", {"seed": self.private.seed})
+        _write_text(folder / "plan.toml", self.private.plan.to_toml())
+        if self.private.secrets:
+            _write_json(folder / "keys.json", dict(self.private.secrets))
+        rows = self.pair.rows
+        assert rows is not None
+        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": rows})
+        alignment.write_parquet(folder / "alignment.parquet")
+        if self.private.lineage:
+            pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
+        per_record = {
+            name: m.per_record
+            for name, m in self.evidence.measurements.items()
+            if m.per_record is not None
+        }
+        # Some vectors have an entry for each original record, others for each published one.
+        for length, name in {rows.size: "published", self.pair.original.height: "original"}.items():
+            same = {n: v for n, v in per_record.items() if len(v) == length}
+            if same:
+                pl.DataFrame(same).write_parquet(folder / f"risk-{name}.parquet")
+        _write_text(folder / "report.html", render(self, owner=True))
+
+    def __repr__(self) -> str:
+        met = len(self.evidence.findings)
+        promise = f"{met} requirement{'' if met == 1 else 's'} met" if met else "nothing required"
+        return f"Release({self.table.height:,} records, {promise}; {self.evidence!r})"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_() + self.evidence._repr_html_()
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sfumato")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    _write_text(path, json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Numpy scalars and arrays as JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return str(value)
+
+
+__all__ = ["Private", "Release", "private_path"]

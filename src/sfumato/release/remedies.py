@@ -1,0 +1,209 @@
+"""What would help a refused plan: each suggestion has been run on the data, and says what it
+gave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SfumatoError
+from ..protocols import Criterion, Finding, Partitioner
+from . import toml
+from .evidence import take_one
+from .plan import Plan
+from .requirement import Requirement
+from .step import Step, build
+
+if TYPE_CHECKING:
+    from ..data.pair import Pair
+    from ..data.table import Table
+
+Attempt = Callable[..., tuple[list[Finding], Any]]
+
+_PATIENCE_S = 60.0
+_MOST = 4
+_STRONGER = (1.5, 2.0, 3.0, 5.0)
+# The parameter that makes a step mask more, and which way it goes.
+_STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One change to a plan that meets every requirement, with the figures that it gave."""
+
+    change: str
+    """What to write in the plan file."""
+    plan: Plan
+    findings: tuple[Finding, ...]
+    ncp: tuple[float, float] | None = None
+    """Information loss of the refused plan and of this one."""
+
+    def __str__(self) -> str:
+        figures = [f"{f.subject} {f.value:.4g}" for f in self.findings]
+        if self.ncp is not None:
+            figures.append(f"NCP {self.ncp[0]:.3f} -> {self.ncp[1]:.3f}")
+        return f"{self.change:<44} (estimated {', '.join(figures)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        found: dict[str, Any] = {
+            "change": self.change,
+            "plan": self.plan.to_toml(),
+            "estimated": [finding.to_dict() for finding in self.findings],
+        }
+        if self.ncp is not None:
+            found["ncp"] = {"before": self.ncp[0], "after": self.ncp[1]}
+        return found
+
+
+def remedies_for(
+    plan: Plan,
+    original: Table,
+    seed: int,
+    findings: Sequence[Finding],
+    reference: Table | None,
+    attempt: Attempt,
+) -> list[Remedy]:
+    """Changes that were tried and worked; the last one loosens the requirements to what was
+    found."""
+    end = time.monotonic() + _PATIENCE_S
+    before = _ncp(attempt(plan, original, seed, reference)[1].pair, seed)
+    found: list[Remedy] = []
+    for family in _families(plan, findings):
+        for change, candidate in family:
+            if time.monotonic() > end or len(found) >= _MOST:
+                break
+            try:
+                outcome, draft = attempt(candidate, original, seed, reference)
+            except SfumatoError:
+                continue  # this change does not fit the table: not a remedy
+            if all(finding.met for finding in outcome):
+                after = _ncp(draft.pair, seed)
+                ncp = None if before is None or after is None else (before, after)
+                found.append(Remedy(change, candidate, tuple(outcome), ncp))
+                break  # the mildest of its family
+    loosened = _loosen(plan, findings)
+    if loosened is not None:
+        found.append(loosened)
+    return found
+
+
+def _ncp(pair: Pair, seed: int) -> float | None:
+    try:
+        return float(take_one(build("measure", "ncp", {}), pair, seed=seed))
+    except SfumatoError:
+        return None
+
+
+def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tuple[str, Plan]]]:
+    """Ways to mask more, each from mild to strong."""
+    k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
+    for index, step in enumerate(plan.steps):
+        for name in _STRENGTH:
+            if name in type(step.use).model_fields:
+                yield _stronger(plan, index, name, k)
+    yield _appended(plan, findings, k)
+    yield _other_search(plan, k)
+
+
+def _stronger(plan: Plan, index: int, name: str, k: int) -> Iterator[tuple[str, Plan]]:
+    step = plan.steps[index]
+    now = getattr(step.use, name)
+    whole = isinstance(now, int)
+    values = [now * factor for factor in _STRONGER if now]
+    if name == "k" and k > now:
+        values.insert(0, k)
+    for value in dict.fromkeys(int(-(-v // 1)) if whole else float(v) for v in values):
+        use = _rebuilt(step, {name: value})
+        if use is None:
+            continue
+        steps = (*plan.steps[:index], Step(use, step.then), *plan.steps[index + 1 :])
+        yield f"steps.{index + 1}: {name} = {toml.value(value)}", plan.with_(steps=steps)
+
+
+def _rebuilt(step: Step, changes: dict[str, Any]) -> Any:
+    cls = type(step.use)
+    parameters = {**step.use.parameters(), **changes}
+    return None if cls.complaints(parameters) else cls.build(parameters)
+
+
+def _appended(plan: Plan, findings: Sequence[Finding], k: int) -> Iterator[tuple[str, Plan]]:
+    """One more step: suppress the cells that still stand out."""
+    if k < 2:
+        return
+    step = Step(build("method", "local-suppression", {"k": k}))
+    yield (
+        f'one more step: use = "local-suppression", k = {k}',
+        plan.with_(steps=(*plan.steps, step)),
+    )
+
+
+def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
+    """Generalize by groups, in place of the searches and suppressions there are."""
+    largest = max((getattr(step.use, "k", 0) for step in plan.steps), default=0)
+    kept = [
+        step
+        for step in plan.steps
+        if not isinstance(step.use, Partitioner) and step.use.name != "local-suppression"
+    ]
+    for size in dict.fromkeys(max(2, k, int(largest * factor)) for factor in (1.0, *_STRONGER)):
+        step = Step(build("partitioner", "mondrian", {"k": size}))
+        if step in plan.steps:
+            continue
+        yield f'use = "mondrian", k = {size}', plan.with_(steps=(*kept, step))
+
+
+def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
+    """Ask for what was found instead: honest, and sometimes right."""
+    loosened: list[Requirement] = []
+    said = []
+    outcome = []
+    for requirement, finding in zip(plan.requirements, findings, strict=True):
+        if finding.met:
+            loosened.append(requirement)
+            outcome.append(finding)
+            continue
+        other = _at_limit(requirement, finding)
+        if other is None:
+            return None
+        loosened.append(other)
+        said.append(f"{requirement.name} = {toml.value(other.to_plan())}")
+        limit = _limit_of(other)
+        outcome.append(
+            Finding(
+                requirement=finding.requirement,
+                subject=finding.subject,
+                value=finding.value,
+                limit=limit,
+                met=True,
+                at_least=finding.at_least,
+            )
+        )
+    return Remedy("; ".join(said), plan.with_(requirements=tuple(loosened)), tuple(outcome))
+
+
+def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
+    """The requirement with its limit moved to the value found, rounded to the safe side."""
+    value = finding.value
+    if not isinstance(requirement.thing, Criterion):
+        if value != value:
+            return None
+        if requirement.at_least is not None:
+            return Requirement(requirement.thing, at_least=value)
+        return Requirement(requirement.thing, at_most=value)
+    field = type(requirement.thing).shorthand
+    if not field:
+        return None
+    whole = isinstance(getattr(requirement.thing, field), int)
+    parameters = {**requirement.thing.parameters(), field: int(value) if whole else value}
+    cls = type(requirement.thing)
+    return None if cls.complaints(parameters) else Requirement(cls.build(parameters))
+
+
+def _limit_of(requirement: Requirement) -> float:
+    if isinstance(requirement.thing, Criterion):
+        return float(getattr(requirement.thing, type(requirement.thing).shorthand))
+    limit = requirement.at_least if requirement.at_least is not None else requirement.at_most
+    return float(limit or 0.0)

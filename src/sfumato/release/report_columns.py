@@ -1,0 +1,351 @@
+"""What the report draws of each column, original against masked, and what it must not draw.
+
+The public face shows the original only in aggregate: no bin or category with fewer than ten original records, no range
+beyond the 1st and 99th percentile, counts rounded to tens (so that what is left out cannot be had by
+subtraction), and no name of a category that is rare in the original and absent from what is published.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from ..data.codec import floats
+from ..data.pair import Pair
+from ..data.schema import CATEGORICAL, NUMERIC, Column, Kind, Role
+from ..errors import SchemaError
+from .report_spread import Bars, CannotSpread, bars, intervals
+
+FEWEST = 10
+"""Original records that a bin or category must have to be drawn in public."""
+MOST_PICTURES = 12
+_MOST_BARS = 9
+_BINS = 24
+_ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
+_EPOCH = dt.date(1970, 1, 1)
+OTHER = "all other values"
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One column, ready to be drawn. Shares are of all records; NaN is not drawn."""
+
+    column: Column
+    form: Literal["histogram", "dates", "bars"]
+    original: np.ndarray
+    masked: np.ndarray
+    edges: np.ndarray = field(default_factory=lambda: np.empty(0))
+    names: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """The columns that are drawn, those that are not with the reason, and how many were too many."""
+
+    drawn: list[Picture]
+    undrawn: dict[str, str]
+    beyond: list[str]
+
+
+def pictures(pair: Pair, *, owner: bool) -> Pictures:
+    """Pictures of the published quasi-identifiers, confidential columns and targets, in this order."""
+    schema = pair.original.schema
+    wanted = [c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema]
+    drawn: list[Picture] = []
+    undrawn: dict[str, str] = {}
+    beyond: list[str] = []
+    for column in wanted:
+        if len(drawn) == MOST_PICTURES:
+            beyond.append(column.name)
+            continue
+        try:
+            drawn.append(_picture(pair, column, owner))
+        except CannotSpread as reason:
+            undrawn[column.name] = str(reason)
+    return Pictures(drawn, undrawn, beyond)
+
+
+def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
+    masked = pair.masked.schema[column.name]
+    if not pair.original.height or not pair.masked.height:
+        raise CannotSpread("there are no records")
+    if column.kind == Kind.TEXT:
+        raise CannotSpread("it is free text")
+    if column.kind == Kind.SET:
+        if masked.generalized:
+            raise CannotSpread("its sets are published as labels")
+        return _sets(pair, column, owner)
+    if column.kind in CATEGORICAL:
+        return _categories(pair, column, masked, owner)
+    return _histogram(pair, column, masked, owner)
+
+
+def shown(counts: np.ndarray, owner: bool) -> np.ndarray:
+    """Counts of original records as they may be drawn: NaN for what is hidden.
+
+    >>> shown(np.array([3.0, 14.0, 126.0]), owner=False).tolist()
+    [nan, 10.0, 130.0]
+    """
+    if owner:
+        return counts.astype(float)
+    return np.where(counts < FEWEST, np.nan, np.round(counts / 10.0) * 10.0)
+
+
+def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+    name = column.name
+    before = _finite(pair.original[name], column)
+    after = np.empty(0)
+    spans = None
+    if masked.generalized:
+        spans = intervals(pair.masked[name], column, pair.original[name])
+    elif (masked.kind == Kind.DATE) != (column.kind == Kind.DATE):
+        raise CannotSpread(f"it is {column.kind} in the original and {masked.kind} in the release")
+    else:
+        after = _finite(pair.masked[name], masked)
+    low, high = _limits(before, after, owner)
+    if math.isnan(low):
+        raise CannotSpread("too few values are left to draw")
+    dates = column.kind == Kind.DATE
+    edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
+    counted = np.histogram(before, bins=edges)[0]
+    notes = []
+    if spans is None:
+        mass = np.histogram(after, bins=edges)[0].astype(float)
+    else:
+        mass = spans.over(edges)
+        notes.append("Published as intervals: each is spread evenly over its width.")
+        if spans.unread:
+            notes.append(f"{spans.unread:,} published labels are no intervals and are not drawn.")
+    drawn = Picture(
+        column,
+        "dates" if dates else "histogram",
+        shown(counted, owner) / pair.original.height,
+        mass / pair.masked.height,
+        edges,
+    )
+    return _with_gaps(pair, replace(drawn, notes=tuple(notes)))
+
+
+def _finite(series: pl.Series, column: Column) -> np.ndarray:
+    try:
+        values = floats(series, column)
+    except SchemaError:
+        # Its message names the value.
+        raise CannotSpread("its numbers are too large to draw") from None
+    return values[np.isfinite(values)]
+
+
+def _limits(before: np.ndarray, after: np.ndarray, owner: bool) -> tuple[float, float]:
+    """The range to draw. In public at least ten original records lie beyond either end of it."""
+    if owner:
+        both = np.concatenate((before, after))
+        return (float(both.min()), float(both.max())) if both.size else (math.nan, math.nan)
+    if before.size >= 2 * FEWEST:
+        parted = np.partition(before, (FEWEST - 1, before.size - FEWEST))
+        low, high = np.percentile(before, (1, 99))
+        low, high = max(low, parted[FEWEST - 1]), min(high, parted[before.size - FEWEST])
+        if low <= high:
+            return float(low), float(high)
+    if after.size:
+        # What is published may be drawn in full.
+        return float(after.min()), float(after.max())
+    return math.nan, math.nan
+
+
+def _edges(low: float, high: float, whole: bool) -> np.ndarray:
+    """Bins that begin at multiples of a round step, so that no end of a bin is anyone's value."""
+    span = high - low
+    rough = span / _BINS if span > 0 else max(abs(low), 1.0) / 10
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(f * power for f in (1.0, 2.0, 2.5, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
+    if whole:
+        step = max(1.0, math.ceil(step))
+    first = math.floor(low / step)
+    # The last value lies inside the last bin: the upper end of a bin is outside it.
+    last = max(math.floor(high / step) + 1, first + 1)
+    if not math.isfinite(step) or last - first > 4 * _BINS:
+        raise CannotSpread("its numbers are too large to draw")
+    return np.arange(first, last + 1) * step
+
+
+def _date_edges(low: float, high: float) -> np.ndarray:
+    """Bins of days, weeks, months or years."""
+    for days in (1, 7):
+        if (high - low) / days <= _BINS:
+            first = math.floor((low + 3) / days) * days - 3 if days == 7 else math.floor(low)
+            return np.arange(first, math.floor(high) + days + 1, days, dtype=float)
+    start, end = (_EPOCH + dt.timedelta(days=math.floor(day)) for day in (low, high))
+    months = (end.year - start.year) * 12 + end.month - start.month + 1
+    wide = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000)
+    step = next((m for m in wide if months / m <= _BINS), wide[-1])
+    first = (start.year * 12 + start.month - 1) // step * step
+    last = (end.year * 12 + end.month - 1) // step * step + step
+    return np.array([_days(month) for month in range(first, last + 1, step)], dtype=float)
+
+
+def _days(month: int) -> int:
+    year = min(max(month // 12, 1), 9999)
+    return (dt.date(year, month % 12 + 1, 1) - _EPOCH).days
+
+
+def day_text(day: float) -> str:
+    """A number of days since 1970 as a date."""
+    return (_EPOCH + dt.timedelta(days=int(day))).isoformat()
+
+
+def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+    name = column.name
+    if masked.generalized:
+        found = bars(pair.masked[name], column, pair.original[name], _MOST_BARS)
+    else:
+        found = _counted(pair.original[name], pair.masked[name])
+    notes = []
+    if found.spread:
+        notes.append("Published as sets or groups: each is spread evenly over the values it covers.")
+    if found.unread:
+        notes.append(f"{found.unread:,} published labels could not be read and are not drawn.")
+    drawn = _bars(pair, column, found, owner, others=True)
+    return _with_gaps(pair, replace(drawn, notes=tuple(notes)))
+
+
+def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
+    """Set-valued columns: the share of records that have each element."""
+    found = _counted(*(_elements(table[column.name]) for table in (pair.original, pair.masked)))
+    drawn = _bars(pair, column, found, owner, others=False)
+    notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
+    return _with_gaps(pair, replace(drawn, notes=notes))
+
+
+def _elements(series: pl.Series) -> pl.Series:
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    return series.list.unique().explode().drop_nulls()
+
+
+def _counted(original: pl.Series, masked: pl.Series) -> Bars:
+    before, after = _totals(original), _totals(masked)
+    names = sorted({*before, *after})
+    return Bars(
+        names,
+        np.array([float(before.get(name, 0)) for name in names]),
+        np.array([float(after.get(name, 0)) for name in names]),
+        spread=False,
+        published=np.array([name in after for name in names], dtype=bool),
+    )
+
+
+def _totals(series: pl.Series) -> dict[str, int]:
+    counted = series.cast(pl.String).drop_nulls().value_counts(name="n")
+    return dict(zip(counted.get_column(series.name), counted.get_column("n"), strict=True))
+
+
+def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool) -> Picture:
+    """The commonest values by name, the others together."""
+    sizes = (pair.original.height, pair.masked.height)
+    # A name may stand if it is published, or common enough in the original.
+    known = np.array(found.published) | (found.original >= FEWEST)
+    nameable = np.flatnonzero(known if not owner else np.ones_like(known))
+    weight = np.maximum(found.original / sizes[0], found.masked / sizes[1])
+    ranked = sorted(nameable.tolist(), key=lambda i: (-weight[i], found.names[i]))[:_MOST_BARS]
+    if not ranked:
+        raise CannotSpread("every value is rare")
+    if column.kind == Kind.ORDINAL:
+        order = {name: i for i, name in enumerate(column.categories)}
+        ranked.sort(key=lambda i: (order.get(found.names[i], len(order)), found.names[i]))
+    elif column.kind == Kind.BOOLEAN:
+        ranked.sort(key=lambda i: found.names[i])
+    names = [found.names[i] for i in ranked]
+    before, after = found.original[ranked], found.masked[ranked]
+    rest = np.setdiff1d(np.arange(len(found.names)), ranked)
+    if others and rest.size:
+        names.append(OTHER)
+        before = np.append(before, found.original[rest].sum())
+        after = np.append(after, found.masked[rest].sum())
+    return Picture(
+        column, "bars", shown(before, owner) / sizes[0], after / sizes[1], names=names
+    )
+
+
+def _with_gaps(pair: Pair, drawn: Picture) -> Picture:
+    """A note on the cells that have no value to draw."""
+    name = drawn.column.name
+    parts = [
+        f"{100 * mask.sum() / pair.masked.height:.3g}\u00a0% {word}"
+        for word, mask in (
+            ("missing", pair.masked.missing(name)),
+            ("suppressed", pair.masked.suppressed(name)),
+        )
+        if mask.any()
+    ]
+    gaps = (f"Not drawn: {' and '.join(parts)} in the release.",) if parts else ()
+    return replace(drawn, notes=(*drawn.notes, *gaps))
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Correlations of the columns with numbers, before and after; NaN is not drawn."""
+
+    names: list[str]
+    before: np.ndarray
+    after: np.ndarray
+    beyond: int
+    """Columns that were too many to draw."""
+
+
+def correlations(pair: Pair, *, owner: bool) -> Correlations | None:
+    """Correlations of up to twelve columns that have numbers in both tables; None if there are not two."""
+    from ..utility.moments import correlation  # numpy only, but not needed to import a plan
+
+    names = _numeric_names(pair)
+    chosen: list[str] = []
+    before, after = [], []
+    for name in names:
+        if len(chosen) == MOST_PICTURES:
+            break
+        try:
+            x = floats(pair.original[name], pair.original.schema[name])
+            y = floats(pair.masked[name], pair.masked.schema[name])
+        except SchemaError:
+            continue
+        if not (_varies(x) and _varies(y)):
+            continue
+        chosen.append(name)
+        before.append(x)
+        after.append(y)
+    if len(chosen) < 2:
+        return None
+    x, y = np.column_stack(before), np.column_stack(after)
+    r, r_masked = correlation(x), correlation(y)
+    if not owner:
+        here = (~np.isnan(x)).astype(np.float64)
+        r[here.T @ here < FEWEST] = np.nan
+        # Enough for a reader, too coarse to solve for a record.
+        r, r_masked = np.round(r, 2), np.round(r_masked, 2)
+    return Correlations(chosen, r, r_masked, len(names) - len(chosen))
+
+
+def _varies(x: np.ndarray) -> bool:
+    here = x[~np.isnan(x)]
+    return bool(here.size and np.isfinite(here).all() and here.min() < here.max())
+
+
+def _numeric_names(pair: Pair) -> Sequence[str]:
+    first = [*_ROLES, Role.INSENSITIVE]
+    kinds = (*NUMERIC, Kind.ORDINAL, Kind.DATE)
+    before, after = pair.original.schema, pair.masked.schema
+    return [
+        c.name
+        for role in first
+        for c in before
+        if c.role == role and c.kind in kinds and c.name in after and not c.generalized
+        if not after[c.name].generalized and after[c.name].kind in kinds
+        # Ordinal categories are numbered in their order: numbers of two orders cannot be compared.
+        if c.categories == after[c.name].categories
+    ]

@@ -1,0 +1,188 @@
+"""The bricks of the report: escaped text, numbers as people read them, tables that stay small."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_FEW = 12
+"""Items of a list that are written out; the rest are counted."""
+_LONGEST = 160
+"""Characters of one text from the data; the rest is counted too."""
+_DEEPEST = 3
+
+
+class Markup(str):
+    """HTML that is ready: everything else is escaped when it joins a page."""
+
+    __slots__ = ()
+
+
+def esc(value: object) -> Markup:
+    """Text as HTML; `Markup` as it is.
+
+    >>> esc("<b>&"), esc(Markup("<b>"))
+    ('&lt;b&gt;&amp;', '<b>')
+    """
+    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
+
+
+def join(parts: Iterable[object], between: str = "") -> Markup:
+    """Parts, escaped where they need it, side by side."""
+    return Markup(between.join(esc(part) for part in parts))
+
+
+def tag(name: str, *children: object, **attributes: str) -> Markup:
+    """One element. A trailing underscore in an attribute's name is left out, others become hyphens.
+
+    >>> tag("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        for key, value in attributes.items()
+    )
+    return Markup(f"<{name}{written}>{join(children)}</{name}>")
+
+
+def paragraphs(texts: Iterable[object], **attributes: str) -> Markup:
+    """One paragraph for each text that is not empty."""
+    return join(tag("p", text, **attributes) for text in texts if str(text))
+
+
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Sequence[int] = ()
+) -> Markup:
+    """A table with a caption; the first cell of each row heads it, `numeric` columns are set to the right."""
+
+    def cell(name: str, j: int, content: object, **more: str) -> Markup:
+        return tag(name, content, **({"class_": "number"} if j in numeric else {}), **more)
+
+    top = join(cell("th", j, title, scope="col") for j, title in enumerate(head))
+    body = join(
+        tag(
+            "tr",
+            *(
+                cell("th", j, content, scope="row") if j == 0 else cell("td", j, content)
+                for j, content in enumerate(row)
+            ),
+        )
+        for row in rows
+    )
+    inside = tag(
+        "table", tag("caption", caption), tag("thead", tag("tr", top)), tag("tbody", body)
+    )
+    # A wide table scrolls inside its frame: the page itself never does, on a phone either.
+    return tag("div", inside, class_="scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def definitions(pairs: Iterable[tuple[object, object]]) -> Markup:
+    """A list of terms and what they stand for."""
+    return tag(
+        "dl", *(join((tag("dt", term), tag("dd", meaning))) for term, meaning in pairs)
+    )
+
+
+def number(value: float) -> str:
+    """A number with at most four significant digits; whole ones in full.
+
+    >>> number(7998.0), number(0.012345), number(1e-9), number(float("nan"))
+    ('7,998', '0.01235', '1e-09', 'not a number')
+    """
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage: enough digits that a small one is not mistaken for none.
+
+    >>> percent(0.2), percent(0.9753), percent(0.0001234), percent(0.0), percent(0.99996)
+    ('20\\xa0%', '97.5\\xa0%', '0.012\\xa0%', '0\\xa0%', '99.996\\xa0%')
+    """
+    value = 100.0 * share
+    if not math.isfinite(value):
+        return number(value)
+    # What is next to 0 or to 100 must not be rounded to it.
+    near = min(abs(value), abs(100.0 - value))
+    digits = 1 if near >= 0.05 or near == 0 else min(1 - math.floor(math.log10(near)), 12)
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{text}\u00a0%"
+
+
+def count(many: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    >>> count(1, "record"), count(2000, "record"), count(2, "class", "classes")
+    ('1 record', '2,000 records', '2 classes')
+    """
+    return f"{many:,} {one if many == 1 else several or one + 's'}"
+
+
+def one_in(share: float) -> str:
+    """A chance as "1 in n", where that is how one would say it."""
+    if not 0 < share <= 0.5:
+        return ""
+    return f"1 in {number(float(round(1 / share)))}"
+
+
+def listed(names: Sequence[str], most: int = _FEW) -> str:
+    """Names in a row, the rest of a long list counted.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=1)
+    ('a, b', 'a and 2 more')
+    """
+    shown = ", ".join(clipped(name, 60) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def clipped(text: object, most: int = _LONGEST) -> str:
+    """A text of bounded length; what was cut is counted."""
+    plain = str(text)
+    if len(plain) <= most:
+        return plain
+    return f"{plain[:most]}… ({len(plain) - most:,} more characters)"
+
+
+def plain(value: Any, depth: int = 0) -> str:
+    """A parameter or a fact as a reader would write it, never longer than a few lines.
+
+    >>> plain({"age": 1, "zip": [5, 3]}), plain(0.05), plain(True), plain(())
+    ('age: 1; zip: 5, 3', '0.05', 'yes', 'none')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return "not given"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return _collection(value, depth)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist(), depth)
+    return clipped(value)
+
+
+def _collection(value: Any, depth: int) -> str:
+    if not value:
+        return "none"
+    many = len(value)
+    if depth >= _DEEPEST:
+        return count(many, "entry", "entries")
+    if isinstance(value, Mapping):
+        parts = [f"{clipped(k, 60)}: {plain(v, depth + 1)}" for k, v in list(value.items())[:_FEW]]
+    else:
+        ordered = sorted(value, key=str) if isinstance(value, set | frozenset) else list(value)
+        parts = [plain(v, depth + 1) for v in ordered[:_FEW]]
+    between = "; " if isinstance(value, Mapping) else ", "
+    text = between.join(parts) + (f"{between}and {many - _FEW:,} more" if many > _FEW else "")
+    return f"({text})" if depth and not isinstance(value, str) else text

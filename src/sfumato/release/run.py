@@ -1,0 +1,309 @@
+"""Running a plan: steps in order, the promises counted, the measures taken; a `Release`, or a
+refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.io import read_with_notes
+from ..data.pair import Pair
+from ..data.partition import Partition
+from ..data.schema import Role, Schema
+from ..data.table import Table, as_frame, check_schema, conform, kind_of
+from ..engines.local import Local
+from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
+from ..protocols import Criterion, Engine, Finding, Measure
+from ..rng import draw_seed, stream
+from .evidence import Evidence, take, take_one, usual_panel
+from .plan import ColumnPlan, Plan
+from .release import Private, Release
+from .remedies import remedies_for
+from .requirement import Requirement, parse_requirement
+from .step import as_steps
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how many parts are finished, and how many there are."""
+
+_GUESSABLE = 2**64
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A masked table before anything was promised about it."""
+
+    pair: Pair
+    partition: Partition | None
+    steps: tuple[Mapping[str, Any], ...]
+    secrets: Mapping[str, Any]
+    lineage: Mapping[str, np.ndarray]
+    """For each step that grouped records: the group of every original row, -1 where it has none."""
+    notes: tuple[str, ...]
+
+
+def protect(
+    table: Any,
+    plan: Any,
+    seed: int | None = None,
+    *,
+    require: Mapping[str, Any] | Iterable[Requirement] = (),
+    measures: Iterable[Measure] | None = None,
+    reference: Table | None = None,
+    progress: Progress | None = None,
+    engine: Engine | None = None,
+) -> Release:
+    """Mask a table by a plan, a plan file, a method or a list of them.
+
+    Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
+    """
+    plan = _as_plan(plan, require, measures)
+    notes: list[str] = []
+    seed = draw_seed() if seed is None else _checked(seed, notes)
+    tell = progress or (lambda what, done, of: None)
+    original = with_columns_of(plan, table)
+    original, reference, held = _hold_out(original, plan, reference, seed)
+    stages = len(plan.steps) + 2
+    draft = run_steps(original, plan, seed, tell, engine or Local())
+    tell("counting requirements", len(plan.steps), stages)
+    findings = judge(plan.requirements, draft.pair, seed, draft.partition, reference)
+    if not all(finding.met for finding in findings):
+        tell("looking for remedies", len(plan.steps), stages)
+        raise ReleaseRefused(
+            findings, remedies_for(plan, original, seed, findings, reference, attempt)
+        )
+    tell("measuring", len(plan.steps) + 1, stages)
+    chosen = usual_panel() if plan.measures is None else plan.measures
+    taken, left = take(
+        chosen, draft.pair, seed=seed, partition=draft.partition, reference=reference
+    )
+    records = {"original": original.height, "published": draft.pair.masked.height}
+    if held:
+        records["held out"] = held
+    evidence = Evidence(
+        measurements=taken,
+        not_taken=left,
+        findings=tuple(findings),
+        steps=draft.steps,
+        records=records,
+        columns=_public_columns(original.schema, draft.pair.masked.schema),
+        notes=(*notes, *draft.notes),
+    )
+    tell("done", stages, stages)
+    private = Private(seed=seed, secrets=draft.secrets, lineage=draft.lineage, plan=plan)
+    return Release(draft.pair, evidence, private, plan, draft.partition, reference)
+
+
+def attempt(
+    plan: Plan, original: Table, seed: int, reference: Table | None
+) -> tuple[list[Finding], Draft]:
+    """A plan's findings on a table, without promises or measures: what a remedy would give."""
+    draft = run_steps(original, plan, seed, lambda what, done, of: None, Local())
+    return judge(plan.requirements, draft.pair, seed, draft.partition, reference), draft
+
+
+def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: Engine) -> Draft:
+    """Every step in order, then the columns that name people dropped, and the records shuffled."""
+    table = original
+    rows = np.arange(original.height)
+    partition: Partition | None = None
+    told, secrets, lineage, notes = [], {}, {}, []
+    for index, step in enumerate(plan.steps):
+        tell(str(step.use.name), index, len(plan.steps) + 2)
+        rng = stream(seed, index + 1, step.use.name)
+        outcome = engine.run(step.run, table, rng)
+        label = f"{index + 1}-{step.use.name}"
+        if outcome.secrets:
+            secrets[label] = dict(outcome.secrets)
+        if isinstance(outcome.partition, Partition):
+            groups = np.full(original.height, -1, dtype=np.int64)
+            groups[rows] = outcome.partition.labels
+            lineage[label] = groups
+            partition = outcome.partition
+        elif outcome.rows is not None:
+            partition = None
+        if outcome.rows is not None:
+            rows = rows[outcome.rows]
+        table = outcome.table
+        told.append({**step.public(), "did": dict(outcome.facts)})
+        notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
+    table, dropped = _drop_names(original, table, rows)
+    if dropped:
+        notes.append(f"dropped, since no step masked them: {', '.join(dropped)} (identifier)")
+    if plan.output.shuffle and table.height:
+        order = stream(seed, 0, "shuffle").permutation(table.height)
+        table, rows = table.take(order), rows[order]
+        if partition is not None and len(partition) == order.size:
+            partition = Partition(partition.labels[order])
+    pair = Pair(original, table, rows)
+    return Draft(pair, partition, tuple(told), secrets, lineage, tuple(notes))
+
+
+def judge(
+    requirements: Iterable[Requirement],
+    pair: Pair,
+    seed: int,
+    partition: Partition | None,
+    reference: Table | None,
+) -> list[Finding]:
+    """Each requirement, counted on the masked table."""
+    findings = []
+    for requirement in requirements:
+        if isinstance(requirement.thing, Criterion):
+            findings.append(requirement.thing.check(pair.masked))
+        else:
+            measurement = take_one(
+                requirement.thing, pair, seed=seed, partition=partition, reference=reference
+            )
+            findings.append(requirement.judge(measurement))
+    return findings
+
+
+def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:
+    """The table that a plan names, with its roles and kinds, and what the reader decided."""
+    given = plan.input
+    source = path or given.path
+    if not source:
+        raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
+    if "://" not in source and path is None:
+        source = str(base / source)
+    options: dict[str, Any] = {
+        key: value
+        for key in ("table", "query", "delimiter", "encoding", "decimal")
+        if (value := getattr(given, key))
+    }
+    if given.missing:
+        options["missing"] = ("", *given.missing)
+    kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
+    categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
+    posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}
+    roles: dict[str, list[str]] = {}
+    for name, column in plan.columns.items():
+        if column.role is not None:
+            roles.setdefault(column.role.value, []).append(name)
+    return read_with_notes(
+        source, kinds=kinds, categories=categories, posets=posets, **options, **roles
+    )
+
+
+def with_columns_of(plan: Plan, given: Any) -> Table:
+    """The table with what the plan says about its columns laid over its schema."""
+    frame, origin = as_frame(given)
+    before = given.schema if isinstance(given, Table) else None
+    if before is not None and not plan.columns:
+        return given if isinstance(given, Table) else Table(frame, before, origin=origin)
+    roles: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    posets: dict[str, Any] = {}
+    categories: dict[str, Any] = {}
+    for column in before or ():
+        roles[column.name], kinds[column.name] = column.role, column.kind
+        if column.poset is not None:
+            posets[column.name] = column.poset
+        if column.categories:
+            categories[column.name] = column.categories
+    for name, planned in plan.columns.items():
+        _overlay(name, planned, roles, kinds, posets, categories)
+    for name in frame.columns:
+        kinds.setdefault(name, kind_of(frame.get_column(name)))
+    schema, complaints = check_schema(frame, roles, kinds, posets, categories)
+    if complaints or schema is None:
+        raise SchemaError("the table", complaints)
+    return conform(Table(frame, schema, origin=origin))
+
+
+def _overlay(
+    name: str,
+    planned: ColumnPlan,
+    roles: dict[str, str],
+    kinds: dict[str, str],
+    posets: dict[str, Any],
+    categories: dict[str, Any],
+) -> None:
+    if planned.role is not None:
+        roles[name] = planned.role
+    if planned.kind is not None:
+        kinds[name] = planned.kind
+    if planned.poset is not None:
+        posets[name] = planned.poset
+    if planned.categories:
+        categories[name] = planned.categories
+    if not any((planned.role, planned.kind, planned.poset, planned.categories)):
+        roles.setdefault(name, Role.INSENSITIVE)
+
+
+def _as_plan(given: Any, require: Any, measures: Iterable[Measure] | None) -> Plan:
+    if isinstance(given, str | Path):
+        plan = Plan.read(given)
+    elif isinstance(given, Plan):
+        plan = given
+    else:
+        plan = Plan(steps=as_steps(given))
+    wanted: list[Requirement] = []
+    if isinstance(require, Mapping):
+        for name, words in require.items():
+            good, bad = parse_requirement(name, words)
+            if bad:
+                raise ParameterError("; ".join(map(str, bad)), remedy=f"sfumato explain {name}")
+            wanted += good
+    else:
+        wanted = list(require)
+    if wanted:
+        plan = plan.with_(requirements=(*plan.requirements, *wanted))
+    return plan if measures is None else plan.with_(measures=tuple(measures))
+
+
+def _checked(seed: int, notes: list[str]) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"a seed is a non-negative whole number, not {seed!r}")
+    if seed < _GUESSABLE:
+        notes.append(
+            "the seed was given, not drawn: whoever guesses it can undo the shuffle and the noise; "
+            "publish a release made without one"
+        )
+    return seed
+
+
+def _hold_out(
+    table: Table, plan: Plan, reference: Table | None, seed: int
+) -> tuple[Table, Table | None, int]:
+    """Non-participants: as given, or a share of the records held out before masking."""
+    share = plan.input.reference
+    if reference is not None or not share:
+        return table, reference, 0
+    if isinstance(share, str):
+        words = plan.with_(input=plan.input.model_copy(update={"path": share, "reference": ""}))
+        return table, read_input(words, Path())[0], 0
+    if not 0 < share < 1:
+        raise ParameterError(
+            f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"
+        )
+    out = max(1, round(share * table.height))
+    order = stream(seed, 0, "reference").permutation(table.height)
+    return table.take(np.sort(order[out:])), table.take(np.sort(order[:out])), out
+
+
+def _drop_names(original: Table, table: Table, rows: np.ndarray) -> tuple[Table, list[str]]:
+    """Identifiers that no step touched must not reach a release."""
+    named = [
+        name
+        for name in original.schema.of_role(Role.IDENTIFIER)
+        if name in table.schema and table[name].equals(original.take(rows)[name], null_equal=True)
+    ]
+    return table.without(named), named
+
+
+def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "name": column.name,
+            "role": str(column.role),
+            "kind": str(column.kind),
+            "published": column.name in after,
+            "generalized": column.name in after and after[column.name].generalized,
+        }
+        for column in before
+    )

@@ -1,0 +1,113 @@
+"""A step of a plan: a method, or a search with what is done to its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..data.codec import Matrix
+from ..errors import ParameterError
+from ..protocols import Declaration, Method, Outcome, Partitioner, Verb
+from ..registry import find
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..data.table import Table
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method, or one partitioner and a verb (its default verb if none is given)."""
+
+    use: Method | Partitioner
+    then: Verb | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.use, Partitioner) and self.then is None:
+            object.__setattr__(self, "then", build("verb", self.use.default_verb, {}))
+        if isinstance(self.use, Method) and self.then is not None:
+            raise ParameterError(
+                f"{self.use.name} is a method, not a search: nothing comes after it",
+                remedy="remove `then`, or use a search such as mondrian",
+            )
+
+    def run(self, table: Table, rng: np.random.Generator) -> Outcome:
+        """The masked table, and what the evidence must name."""
+        if isinstance(self.use, Method):
+            return self.use.mask(table, rng)
+        columns, left = self.use.targets(table)
+        partition = self.use.partition(Matrix(table, columns), rng)
+        assert self.then is not None
+        outcome = self.then.apply(table, partition, columns, rng)
+        ignored = tuple(
+            f"{name} was left alone: {self.use.name} cannot group by it" for name in left
+        )
+        return Outcome(
+            table=outcome.table,
+            rows=outcome.rows,
+            partition=outcome.partition or partition,
+            facts={"columns": columns, **outcome.facts},
+            secrets=outcome.secrets,
+            warnings=(*outcome.warnings, *ignored),
+        )
+
+    def to_plan(self) -> dict[str, Any]:
+        """The step as a plan file writes it."""
+        found: dict[str, Any] = {"use": self.use.name, **_hyphens(self.use.parameters())}
+        if self.then is not None and isinstance(self.use, Partitioner):
+            parameters = _hyphens(self.then.parameters())
+            if parameters:
+                found["then"] = {"use": self.then.name, **parameters}
+            elif self.then.name != self.use.default_verb:
+                found["then"] = self.then.name
+        return found
+
+    def public(self) -> dict[str, Any]:
+        """The step for the public face: parameters in full, secrets left out."""
+        found = {
+            "use": self.use.name,
+            "paper": self.use.paper,
+            "parameters": open_parameters(self.use),
+        }
+        if self.then is not None:
+            found["then"] = {"use": self.then.name, "parameters": open_parameters(self.then)}
+        return found
+
+    def __str__(self) -> str:
+        return str(self.use) if self.then is None else f"{self.use} then {self.then}"
+
+
+def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
+    """An instance of a registered thing; `kind` may be several, separated by "|"."""
+    return find(name, *kind.split("|")).load().build(parameters)
+
+
+def open_parameters(thing: Declaration) -> dict[str, Any]:
+    """Every parameter with its value, but for those that must stay private."""
+    fields = type(thing).model_fields
+    values = thing.model_dump(mode="json")
+    for name, field in fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict) and extra.get("secret") and values[name]:
+            values[name] = "(kept private)"
+    return values
+
+
+def as_steps(given: Any) -> tuple[Step, ...]:
+    """Steps from a step, a method, a search, or a list of them."""
+    if isinstance(given, Step):
+        return (given,)
+    if isinstance(given, Method | Partitioner):
+        return (Step(given),)
+    if isinstance(given, list | tuple):
+        return tuple(step for one in given for step in as_steps(one))
+    raise ParameterError(
+        f"a {type(given).__name__} is not a step",
+        remedy='give sf.method("mdav", k=5), a list of such, a Plan, or the path of a plan file',
+    )
+
+
+def _hyphens(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("_", "-"): value for key, value in parameters.items()}

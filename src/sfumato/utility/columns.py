@@ -1,0 +1,144 @@
+"""Which columns of a pair can be compared as numbers, and those numbers.
+
+Two tables are compared where both hold values: a column of labels ("[20, 29]") has none. Whatever is left out has
+its reason named, so that a small loss on three columns is never taken for one on ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from ..data.codec import floats
+from ..data.pair import Pair
+from ..data.schema import ORDERED, SUPPRESSED, Column, Kind, Role
+from ..data.table import Table
+from ..errors import MeasureError
+
+SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
+"""Roles whose columns carry no statistics of their own."""
+
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The columns of a measure, and why others were left out."""
+
+    names: list[str]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, object]:
+        """What the detail of a measurement says about them."""
+        named: dict[str, object] = {"columns": list(self.names)}
+        if self.left_out:
+            named["left_out"] = dict(self.left_out)
+        return named
+
+
+def with_numbers(
+    pair: Pair, named: Sequence[str], measure: str, *, quasi_first: bool = False
+) -> Chosen:
+    """The columns that have numbers in both tables: those named, else every ordered one.
+
+    With `quasi_first` these are the ordered quasi-identifiers, if there are any.
+    """
+    require_records(pair, measure)
+    if named:
+        for name in named:
+            why = _unfit(pair, name, (*ORDERED, Kind.BOOLEAN))
+            if why:
+                raise MeasureError(
+                    f"{measure} cannot be taken on column {name!r}: {why}",
+                    remedy="leave it out of `columns`",
+                )
+        return Chosen(list(named))
+    ordered = [c for c in pair.original.schema if c.kind in ORDERED and c.role not in SET_ASIDE]
+    quasi = [c for c in ordered if c.role == Role.QUASI]
+    wanted = quasi if quasi_first and quasi else ordered
+    reasons = {c.name: _unfit(pair, c.name, ORDERED) for c in wanted}
+    chosen = [name for name, why in reasons.items() if not why]
+    left_out = {name: why for name, why in reasons.items() if why}
+    if not chosen:
+        because = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise MeasureError(
+            f"{measure} found no column with numbers in both tables"
+            + (f" ({because})" if because else ""),
+            remedy="it compares continuous, integer, ordinal and date columns that hold values",
+        )
+    return Chosen(chosen, left_out)
+
+
+def require_records(pair: Pair, measure: str) -> None:
+    """Refuse an empty table."""
+    for side, table in (("original", pair.original), ("masked", pair.masked)):
+        if not table.height:
+            raise MeasureError(
+                f"{measure} cannot be taken: the {side} table has no records",
+                remedy="give tables with records",
+            )
+
+
+def _unfit(pair: Pair, name: str, kinds: Sequence[Kind]) -> str:
+    """Why a column has no numbers that can be compared; empty if it has."""
+    original = pair.original.schema[name]
+    if name not in pair.masked.schema:
+        return "is not in the masked table"
+    masked = pair.masked.schema[name]
+    for side, table, column in (
+        ("original", pair.original, original),
+        ("masked", pair.masked, masked),
+    ):
+        if column.generalized:
+            return f"holds labels in the {side} table"
+        if column.kind not in kinds:
+            return f"is {column.kind} in the {side} table"
+        series = table[name]
+        if series.dtype.is_float() and bool(series.is_infinite().any()):
+            row = int(series.is_infinite().fill_null(False).arg_max() or 0)
+            return f"is infinite in row {row + 1} of the {side} table"
+        if series.dtype.is_integer() and _extreme(series) > _EXACT_FLOAT:
+            return f"is too large to calculate with exactly in the {side} table"
+    if (original.kind in (Kind.ORDINAL, Kind.DATE)) != (masked.kind in (Kind.ORDINAL, Kind.DATE)):
+        return f"is {original.kind} in the original and {masked.kind} in the masked table"
+    if original.kind == Kind.ORDINAL and set(masked.categories) - set(original.categories):
+        return "has categories in the masked table that the original does not have"
+    return ""
+
+
+def _extreme(series: pl.Series) -> int:
+    low, high = series.min(), series.max()
+    return max(abs(int(v)) for v in (low, high)) if low is not None else 0  # type: ignore[call-overload]
+
+
+def numbers(pair: Pair, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column's numbers in the original and in the masked table, on one scale; NaN is missing."""
+    original, masked = pair.original.schema[name], pair.masked.schema[name]
+    series = pair.masked[name]
+    if original.kind == Kind.ORDINAL and masked.categories != original.categories:
+        series = series.cast(pl.String).cast(pl.Enum(list(original.categories)))
+        masked = original
+    return floats(pair.original[name], original), floats(series, masked)
+
+
+def each(pair: Pair, names: Sequence[str]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Name and numbers of one column after another, so that only one is held at a time."""
+    for name in names:
+        yield (name, *numbers(pair, name))
+
+
+def constant(x: np.ndarray) -> bool:
+    """Whether a column has no two different values (missing ones aside)."""
+    present = x[~np.isnan(x)]
+    return not present.size or bool(present.min() == present.max())
+
+
+def suppressed(table: Table, column: Column) -> np.ndarray:
+    """Which cells were suppressed: marked by a method, or published as "*"."""
+    series, marked = table[column.name], table.suppressed(column.name)
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return marked | (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+    return marked

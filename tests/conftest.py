@@ -1,0 +1,128 @@
+"""What every test may use: benchmark data, golden numbers, and Hypothesis profiles.
+
+Two things are added to pytest itself. ``--no-skips`` turns any skipped test into a failure of the
+session, because a comparison with the literature that silently did not run proves nothing. And
+every number given to ``golden_record`` is printed in one table at the end, expected beside found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# No deadlines and no complaint about slow drawing: a first call may compile a kernel.
+settings.register_profile(
+    "default",
+    deadline=None,
+    max_examples=50,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough", settings.get_profile("default"), max_examples=2000, derandomize=False
+)
+settings.load_profile(os.environ.get("SFUMATO_HYPOTHESIS", "default"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """A function from a benchmark folder's name to its path; the test skips if it is absent."""
+    named = os.environ.get("SFUMATO_DATA")
+    root = Path(named) if named else REPOSITORY.parent / "shared" / "data"
+
+    def find(folder: str) -> Path:
+        path = root / folder
+        if not path.is_dir():
+            pytest.skip(f"benchmark data not found: set SFUMATO_DATA (looked in {path})")
+        return path
+
+    return find
+
+
+GOLDEN = "golden"
+
+
+@pytest.fixture
+def golden_record(request: pytest.FixtureRequest) -> Callable[[str, object, object], None]:
+    """Record ``(name, expected, got)`` for the table printed after the session.
+
+    It only records: the test still asserts, with the tolerance its source deserves. Record first,
+    so that a number that does not agree is in the table too.
+    """
+
+    def record(name: str, expected: object, got: object) -> None:
+        # User properties are part of a test's report, which also crosses from xdist's workers.
+        request.node.user_properties.append((GOLDEN, [name, _shown(expected), _shown(got)]))
+
+    return record
+
+
+def _shown(value: object) -> str:
+    # Twelve digits show any disagreement that matters and hide the noise of binary fractions.
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+class Ledger:
+    """Collects, in the process that reports, the skipped tests and the golden numbers."""
+
+    def __init__(self, *, refuse_skips: bool) -> None:
+        self.refuse_skips = refuse_skips
+        self.skipped: list[tuple[str, str]] = []
+        self.golden: list[tuple[str, str, str, str]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note_skip(report)
+        if report.when == "call":
+            outcome = "ok" if report.passed else report.outcome.upper()
+            for key, value in report.user_properties:
+                if key == GOLDEN and isinstance(value, (list, tuple)):
+                    name, expected, got = value
+                    self.golden.append((name, expected, got, outcome))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note_skip(report)
+
+    def _note_skip(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        # An expected failure is reported as skipped too, but it did run.
+        if report.skipped and not hasattr(report, "wasxfail"):
+            place = report.longrepr
+            reason = place[2] if isinstance(place, tuple) else str(place)
+            self.skipped.append((report.nodeid, reason.removeprefix("Skipped: ")))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.refuse_skips and self.skipped and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.golden:
+            terminalreporter.section("golden numbers")
+            table = [("name", "expected", "got", "test"), *sorted(self.golden)]
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            for name, expected, got, outcome in table:
+                terminalreporter.line(
+                    f"{name:<{widths[0]}}  {expected:>{widths[1]}}  {got:>{widths[2]}}  {outcome}"
+                )
+        if self.refuse_skips and self.skipped:
+            terminalreporter.section("skipped, and --no-skips forbids it", red=True)
+            for nodeid, reason in self.skipped:
+                terminalreporter.line(f"{nodeid}: {reason}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-skips", action="store_true", help="fail the session if any test was skipped"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The workers of xdist send their reports to the main process, which alone keeps the ledger.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Ledger(refuse_skips=config.getoption("--no-skips")))

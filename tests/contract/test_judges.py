@@ -1,0 +1,170 @@
+"""Every measure, criterion and poset, on every table."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.data.pair import Pair
+from sfumato.data.table import Table
+from sfumato.errors import SfumatoError
+from sfumato.protocols import Criterion, Measurement
+from sfumato.registry import Entry
+from sfumato.release.evidence import take_one
+from sfumato.release.plan import Plan
+from sfumato.release.requirement import Requirement
+from sfumato.release.step import Step, build
+from sfumato.rng import stream
+from tests.contract.catalogue import each, parameters
+from tests.contract.tables import TABLES, ordinary
+
+each_table = pytest.mark.parametrize("name", list(TABLES))
+
+
+def masked(table: Table, search: str) -> Table | None:
+    try:
+        return Step(build("partitioner", search, {"k": 3})).run(table, stream(0, 1, "x")).table
+    except SfumatoError:
+        return None
+
+
+def measure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement | None:
+    try:
+        return take_one(build("measure", entry.name, {}), pair, seed=seed)
+    except SfumatoError as error:
+        assert str(error).strip()
+        return None
+
+
+@each("measure")
+@each_table
+@pytest.mark.parametrize("search", ["mondrian", "mdav"])
+def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search: str) -> None:
+    table = TABLES[name]()
+    other = masked(table, search)
+    if other is None:
+        return
+    pair = Pair.of(table, other)
+    found = measure(entry, pair)
+    if found is None:
+        return
+    low, high = entry.load().bounds
+    assert not math.isnan(found.value)
+    assert low <= found.value <= high
+    if found.interval is not None:
+        assert found.interval[0] <= found.value <= found.interval[1]
+    if found.per_record is not None:
+        assert len(found.per_record) in (table.height, other.height)
+    again = measure(entry, pair)
+    assert again is not None
+    assert again.value == found.value
+    assert found.to_dict()["value"] == found.value
+    assert "per_record" not in found.to_dict()
+
+
+@each("measure")
+def test_measures_work_on_an_ordinary_pair(entry: Entry) -> None:
+    table = ordinary()
+    pairs = [Pair.of(table, other) for s in ("mondrian", "mdav") if (other := masked(table, s))]
+    assert any(measure(entry, pair) is not None for pair in pairs)
+
+
+@each("measure")
+def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> None:
+    cls = entry.load()
+    if cls.about != "utility" or entry.name in ("discernibility", "average-class-size"):
+        return  # those two count classes, which an untouched table has as well
+    table = ordinary()
+    found = measure(entry, Pair.of(table, table))
+    assert found is not None
+    assert found.value == pytest.approx(0.0, abs=1e-12)
+
+
+@each("measure")
+def test_measures_that_need_alignment_refuse_without_it(entry: Entry) -> None:
+    table = ordinary()
+    pair = Pair(table, table, None)
+    if entry.load().needs_alignment:
+        with pytest.raises(SfumatoError, match="align"):
+            take_one(build("measure", entry.name, {}), pair, seed=0)
+    else:
+        assert measure(entry, pair) is not None
+
+
+@each("measure")
+def test_row_order_does_not_matter(entry: Entry) -> None:
+    """The same release, shuffled, with its alignment: the same figure."""
+    table = ordinary()
+    other = masked(table, "mdav")
+    assert other is not None
+    order = np.random.default_rng(1).permutation(table.height)
+    straight = measure(entry, Pair.of(table, other))
+    shuffled = measure(entry, Pair(table, other.take(order), order))
+    assert (straight is None) == (shuffled is None)
+    if straight is not None and shuffled is not None:
+        assert shuffled.value == pytest.approx(straight.value, rel=1e-9, abs=1e-12)
+
+
+@each("criterion")
+@each_table
+def test_criteria_find_or_name_an_error(entry: Entry, name: str) -> None:
+    table = TABLES[name]()
+    try:
+        found = build("criterion", entry.name, parameters(entry, table)).check(table)
+    except SfumatoError as error:
+        assert str(error).strip()
+        return
+    assert found.requirement == entry.name
+    assert isinstance(found.met, bool)
+    assert 0 <= found.broken <= found.of
+    assert found.met == (found.broken == 0)
+
+
+@each("criterion")
+def test_criteria_round_trip_and_judge_a_file(entry: Entry, tmp_path: Path) -> None:
+    table = ordinary()
+    criterion = build("criterion", entry.name, parameters(entry, table))
+    assert isinstance(criterion, Criterion)
+    plan = Plan(requirements=(Requirement(criterion),))
+    assert Plan.parse(plan.to_toml()) == plan
+
+
+@each("criterion")
+def test_joining_classes_never_breaks_a_monotone_criterion(entry: Entry) -> None:
+    """Dropping a quasi-identifier joins classes: what held before must hold after."""
+    if not entry.load().monotone:
+        return
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = ordinary(60).take(rng.integers(0, 60, 40))
+        table = table.with_columns([(table["age"] // 40).alias("age")])
+        table = table.without(["born", "zip"])
+        criterion = build("criterion", entry.name, parameters(entry, table))
+        before = criterion.check(table)
+        after = criterion.check(table.without(["age"]))
+        assert after.met or not before.met
+
+
+@each("poset")
+def test_posets_bind_and_order(entry: Entry) -> None:
+    domains: list[list[object]] = [[1, 2, 40, 80], ["a", "b", "c"], ["02139", "02141", "10001"]]
+    bound = 0
+    for domain in domains:
+        try:
+            poset = build("poset", entry.name, parameters(entry, ordinary())).bind(
+                domain, np.ones(len(domain), dtype=np.int64)
+            )
+            codes = poset.codes(domain)
+        except (ValueError, SfumatoError) as error:
+            assert str(error).strip()
+            continue
+        bound += 1
+        assert sorted(set(codes.tolist())) == sorted(codes.tolist())
+        top = poset.lub(domain)
+        assert all(poset.leq(value, top) for value in domain)
+        assert all(poset.measure(value) == 0 for value in map(str, domain))
+        assert 0 < poset.measure(top) <= 1
+    assert bound

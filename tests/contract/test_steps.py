@@ -1,0 +1,169 @@
+"""Every method and every search, on every table: a result that keeps the house rules, or a named
+error."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.data.io import write_file
+from sfumato.data.partition import Cover, Partition
+from sfumato.data.table import Table
+from sfumato.errors import SfumatoError
+from sfumato.protocols import Outcome, Partitioner
+from sfumato.registry import Entry, entries
+from sfumato.release.plan import Plan
+from sfumato.release.step import Step, build
+from sfumato.rng import stream
+from tests.contract.catalogue import each, parameters, unless_exempt
+from tests.contract.tables import TABLES, ordinary
+
+KINDS = ("method", "partitioner")
+each_table = pytest.mark.parametrize("name", list(TABLES))
+
+
+def step_for(entry: Entry, table: Table) -> Step:
+    return Step(build("|".join(KINDS), entry.name, parameters(entry, table)))
+
+
+def attempt(entry: Entry, table: Table, seed: int = 0) -> Outcome | None:
+    """The outcome, or None for an error that says what to do."""
+    try:
+        return step_for(entry, table).run(table, stream(seed, 1, entry.name))
+    except SfumatoError as error:
+        assert str(error).strip(), "an error must say something"
+        return None
+
+
+def as_bytes(table: Table, folder: Path, name: str) -> bytes:
+    write_file(table, folder / name, "csv")
+    return (folder / name).read_bytes()
+
+
+def arrow(table: Table) -> bytes:
+    buffer = io.BytesIO()
+    table.frame.write_ipc(buffer)
+    return buffer.getvalue()
+
+
+@each(*KINDS)
+@each_table
+def test_rows_are_kept_or_accounted_for(entry: Entry, name: str) -> None:
+    table = TABLES[name]()
+    outcome = attempt(entry, table)
+    if outcome is None:
+        return
+    if outcome.rows is None:
+        assert outcome.table.height == table.height
+    else:
+        assert outcome.rows.size == outcome.table.height
+        assert np.unique(outcome.rows).size == outcome.rows.size
+        assert np.isin(outcome.rows, np.arange(table.height)).all()
+
+
+@each(*KINDS)
+def test_an_ordinary_table_gives_a_result(entry: Entry) -> None:
+    """Refusing everything would pass the other tests."""
+    assert attempt(entry, ordinary()) is not None
+    assert attempt(entry, ordinary(missing=True)) is not None
+
+
+@each(*KINDS)
+@each_table
+def test_the_input_is_untouched(entry: Entry, name: str) -> None:
+    table = TABLES[name]()
+    before, schema = arrow(table), table.schema
+    attempt(entry, table)
+    assert arrow(table) == before
+    assert table.schema == schema
+
+
+@each(*KINDS)
+@each_table
+def test_only_the_chosen_columns_change(entry: Entry, name: str) -> None:
+    table = TABLES[name]()
+    outcome = attempt(entry, table)
+    if outcome is None:
+        return
+    step = step_for(entry, table)
+    allowed = set(step.use.columns) | set(getattr(step.use, "levels", {}))
+    if not allowed:
+        allowed = set(step.use.targets(table)[0])
+    source = table if outcome.rows is None else table.take(outcome.rows)
+    for column in table.names:
+        if column not in allowed:
+            assert outcome.table[column].equals(source[column], null_equal=True), column
+            assert outcome.table.schema[column] == table.schema[column]
+    assert set(outcome.table.names) <= set(table.names)
+
+
+@each(*KINDS)
+@each_table
+def test_missing_stays_missing_or_is_named(entry: Entry, name: str) -> None:
+    """A value is never made up for a missing one; suppressed cells are told from missing ones."""
+    table = TABLES[name]()
+    outcome = attempt(entry, table)
+    if outcome is None:
+        return
+    rows = np.arange(table.height) if outcome.rows is None else outcome.rows
+    for column in outcome.table.names:
+        was_missing = table[column].is_null().to_numpy()[rows]
+        null = outcome.table[column].is_null().to_numpy()
+        starred = outcome.table.suppressed(column)
+        assert (null | starred)[was_missing].all(), f"{column}: a missing value was filled"
+        made_null = null & ~was_missing
+        assert starred[made_null].all(), f"{column}: a value vanished and is not marked suppressed"
+
+
+@each(*KINDS)
+@each_table
+def test_same_seed_same_bytes(entry: Entry, name: str, tmp_path: Path) -> None:
+    first, second = attempt(entry, TABLES[name]()), attempt(entry, TABLES[name]())
+    assert (first is None) == (second is None)
+    if first is None or second is None:
+        return
+    assert as_bytes(first.table, tmp_path, "a") == as_bytes(second.table, tmp_path, "b")
+
+
+@each(*KINDS)
+def test_another_seed_another_draw(entry: Entry, tmp_path: Path) -> None:
+    """A method that draws must draw from its stream; one that does not must not change."""
+    outcomes = [attempt(entry, ordinary(), seed) for seed in range(3)]
+    texts = {as_bytes(o.table, tmp_path, f"{i}") for i, o in enumerate(outcomes) if o is not None}
+    random = entry.name in ("rank-swap", "correlated-noise", "hash", "pseudonymize")
+    assert (len(texts) == 3) == random
+
+
+@each(*KINDS)
+def test_plan_round_trip(entry: Entry) -> None:
+    plan = Plan(steps=(step_for(entry, ordinary()),))
+    assert Plan.parse(plan.to_toml()) == plan
+
+
+@each("partitioner")
+@each_table
+def test_groups_keep_k(entry: Entry, name: str) -> None:
+    table = TABLES[name]()
+    outcome = attempt(entry, table)
+    if outcome is None:
+        return
+    search = step_for(entry, table).use
+    assert isinstance(search, Partitioner)
+    found = outcome.partition
+    assert isinstance(found, Partition | Cover)
+    assert len(found) == table.height
+    assert (found.sizes >= getattr(search, "k", 1)).all()
+
+
+@each("partitioner")
+@pytest.mark.parametrize("verb", [entry.name for entry in entries("verb")])
+def test_every_search_meets_every_verb(entry: Entry, verb: str) -> None:
+    unless_exempt(entry, f"verb {verb}")
+    table = ordinary(missing=True)
+    use = build("partitioner", entry.name, {})
+    outcome = Step(use, build("verb", verb, {})).run(table, stream(0, 1, "x"))
+    masked = outcome.table.frame.select(table.schema.quasi)
+    assert masked.group_by(table.schema.quasi).len()["len"].min() >= use.k

@@ -1,0 +1,78 @@
+"""What the documents show is run, so that it stays true."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.cli.reference import write
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def blocks(page: str) -> list[str]:
+    return BLOCK.findall((ROOT / "docs" / page).read_text("utf-8"))
+
+
+@pytest.fixture
+def own_method(tmp_path: Path) -> Path:
+    path = tmp_path / "rounding.py"
+    path.write_text(blocks("write-your-own-method.md")[0], "utf-8")
+    return path
+
+
+def test_a_method_takes_less_than_forty_lines() -> None:
+    assert len(blocks("write-your-own-method.md")[0].splitlines()) < 40
+
+
+def test_the_tutorials_method_works_from_python(own_method: Path) -> None:
+    runpy.run_path(str(own_method), run_name="rounding")
+    for code in blocks("write-your-own-method.md")[1:]:
+        exec(compile(code, "write-your-own-method.md", "exec"), {})
+
+
+def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("age,pay\n31,1\n34,2\n38,3\n52,4\n")
+    (tmp_path / "plan.toml").write_text(
+        '[input]\npath = "d.csv"\n[columns]\nage = { role = "quasi" }\n'
+        '[[steps]]\nuse = "my-rounding"\nbase = 10\n[output]\npath = "out"\n'
+    )
+    command = [sys.executable, "-c", "from sfumato.cli import main; main()", "protect", "plan.toml"]
+    done = subprocess.run(
+        [*command, "--plugin", str(own_method)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out" / "data.csv").read_text().split()
+    assert sorted(line.split(",")[0] for line in lines[1:]) == ["30.0", "30.0", "40.0", "50.0"]
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "how-to.md"])
+def test_the_documents_python_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(page)
+    assert found
+    space: dict[str, object] = {}
+    for code in found:
+        exec(compile(code, page, "exec"), space)
+
+
+def test_the_reference_is_up_to_date(tmp_path: Path) -> None:
+    for made in write(tmp_path):
+        kept = ROOT / "docs" / "reference" / made.name
+        assert kept.is_file(), f"run `make docs`: {kept.name} is missing"
+        assert kept.read_text("utf-8") == made.read_text("utf-8"), "run `make docs`"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+?)\)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,122 @@
+"""Criteria counted the slow, obvious way: Python dictionaries, and a linear programme for moving earth."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from scipy.optimize import linprog
+
+Row = tuple[Hashable, ...]
+WILD = (None, "*")
+
+
+def classes(rows: Sequence[Row]) -> dict[Row, list[int]]:
+    """The records of each combination of quasi-identifiers."""
+    found: dict[Row, list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        found[row].append(i)
+    return dict(found)
+
+
+def smallest_class(rows: Sequence[Row]) -> int:
+    return min(len(members) for members in classes(rows).values())
+
+
+def wildcard_matches(rows: Sequence[Row]) -> list[int]:
+    """For each record, how many records agree with it wherever neither of the two is open."""
+
+    def agree(a: Row, b: Row) -> bool:
+        return all(x == y or x in WILD or y in WILD for x, y in zip(a, b, strict=True))
+
+    return [sum(agree(a, b) for b in rows) for a in rows]
+
+
+def distinct_l(values: Sequence[Hashable]) -> int:
+    return len(set(values))
+
+
+def entropy_l(values: Sequence[Hashable]) -> float:
+    shares = [count / len(values) for count in Counter(values).values()]
+    return math.exp(-sum(p * math.log(p) for p in shares))
+
+
+def recursive_l(values: Sequence[Hashable], c: float) -> int:
+    """The largest l with r1 < c (r_l + ... + r_m), trying every l."""
+    r = sorted(Counter(values).values(), reverse=True)
+    return max([0, *(l for l in range(1, len(r) + 1) if r[0] < c * sum(r[l - 1 :]))])
+
+
+def emd(p: Sequence[float], q: Sequence[float], ground: np.ndarray) -> float:
+    """The least work that turns distribution p into q: the transport problem itself."""
+    m = len(p)
+    out = np.kron(np.eye(m), np.ones((1, m)))
+    into = np.kron(np.ones((1, m)), np.eye(m))
+    solved = linprog(
+        ground.reshape(-1),
+        A_eq=np.vstack((out, into)),
+        b_eq=np.concatenate((p, q)),
+        bounds=(0, None),
+        method="highs",
+    )
+    assert solved.success, solved.message
+    return float(solved.fun)
+
+
+def shares(values: Sequence[Hashable], domain: Sequence[Hashable]) -> list[float]:
+    counted = Counter(values)
+    return [counted[v] / len(values) for v in domain]
+
+
+def equal_ground(m: int) -> np.ndarray:
+    return 1.0 - np.eye(m)
+
+
+def ordered_ground(m: int) -> np.ndarray:
+    ranks = np.arange(m)
+    return np.abs(ranks[:, None] - ranks[None, :]) / max(m - 1, 1)
+
+
+def tree_ground(paths: Sequence[Sequence[str]]) -> np.ndarray:
+    """paths[i] leads from leaf i to the root, all equally long: the level where two paths meet, over H."""
+    height = len(paths[0]) - 1
+
+    def meet(a: Sequence[str], b: Sequence[str]) -> int:
+        return next(h for h in range(height + 1) if a[h:] == b[h:])
+
+    return np.array([[meet(a, b) / height for b in paths] for a in paths])
+
+
+def closeness(
+    groups: Sequence[Sequence[Hashable]], domain: Sequence[Hashable], ground: np.ndarray
+) -> list[float]:
+    """Each group's distance from all groups together."""
+    whole = shares([v for group in groups for v in group], domain)
+    return [emd(shares(group, domain), whole, ground) for group in groups]
+
+
+def ordered_closeness_with_missing(groups: Sequence[Sequence[int | None]]) -> list[float]:
+    """The bound that the criterion documents: change of the missing share, then the present values."""
+    everyone = [v for group in groups for v in group]
+    domain = sorted({v for v in everyone if v is not None})
+    whole = [v for v in everyone if v is not None]
+    b = len(whole) / len(everyone)
+    found = []
+    for group in groups:
+        present = [v for v in group if v is not None]
+        a = len(present) / len(group)
+        apart = 0.0
+        if present and len(domain) > 1:
+            apart = emd(shares(present, domain), shares(whole, domain), ordered_ground(len(domain)))
+        found.append(abs(a - b) + min(a, b) * apart)
+    return found
+
+
+def ground_with_missing(m: int, ground: Callable[[int], np.ndarray]) -> np.ndarray:
+    """The ground distance with a last point, missing, at distance 1 from every value."""
+    wide = np.ones((m + 1, m + 1))
+    wide[:m, :m] = ground(m)
+    wide[m, m] = 0.0
+    return wide
