@@ -1,7 +1,7 @@
 """Other tools' cells, rewritten as the labels that Sfumato reads, so that one measure fits all.
 
-Whatever a cell leaves open is written as a value, a set `{a, b}`, an interval `[20, 29]` or `*`, over
-the values that occur in the original. So a hierarchy's "Government", anonypy's
+Whatever a cell leaves open is written as a value, a set `{a, b}`, an interval `[20, 29]` or `*`,
+over the values that occur in the original. So a hierarchy's "Government", anonypy's
 "State-gov,Local-gov" and Sfumato's "{Local-gov, State-gov}" lose the same.
 """
 
@@ -34,8 +34,8 @@ def from_anonypy(frame: pl.DataFrame, original: pl.DataFrame, quasi: Sequence[st
     columns = []
     for name in quasi:
         domain = _domain(original, name)
-        reader = _number_range if original[name].dtype.is_numeric() else _joined(domain)
-        columns.append(_rewrite(frame[name], lambda cell, read=reader: read(_unwrapped(cell))))
+        read = _number_range if original[name].dtype.is_numeric() else _joined(domain)
+        columns.append(_rewrite(frame[name], _unwrapping(read)))
     counts = frame["count"].cast(pl.UInt32)
     rows = pl.Series(range(frame.height), dtype=pl.UInt32)
     index = pl.DataFrame({"row": rows, "count": counts}).select(
@@ -76,12 +76,16 @@ def _rewrite(cells: pl.Series, read: Read) -> pl.Series:
     return cells.replace_strict(table, default=None, return_dtype=pl.String).alias(cells.name)
 
 
-def _unwrapped(cell: str) -> str:
-    """The text inside a list of one."""
-    found = ast.literal_eval(cell)
-    if not (isinstance(found, list) and len(found) == 1 and isinstance(found[0], str)):
-        raise UnreadableCellError(f"{cell!r} is not a list of one text")
-    return found[0]
+def _unwrapping(read: Read) -> Read:
+    """Reads the text inside a list of one."""
+
+    def unwrap(cell: str) -> str:
+        found = ast.literal_eval(cell)
+        if not (isinstance(found, list) and len(found) == 1 and isinstance(found[0], str)):
+            raise UnreadableCellError(f"{cell!r} is not a list of one text")
+        return read(found[0])
+
+    return unwrap
 
 
 def _number_range(cell: str) -> str:

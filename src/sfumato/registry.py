@@ -206,6 +206,9 @@ _BUILT_IN = (
     _entry(
         "poset", "interval", "poset.interval:Interval", "Numbers and dates, widened to intervals."
     ),
+    _entry(
+        "poset", "value-set", "poset.valueset:ValueSet", "Categories, joined to sets of values."
+    ),
     _entry("poset", "hierarchy", "poset.sources:Hierarchy", "A tree read from a hierarchy CSV."),
     _entry(
         "poset", "prefix", "poset.sources:Prefix", "A tree of ever shorter prefixes (ZIP, ICD)."

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from sfumato.criteria.t_closeness import TCloseness
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, ParameterError
+from sfumato.poset.interval import Interval
+from sfumato.poset.sources import Hierarchy
 from tests.oracle import criteria as oracle
 
 labels = st.sampled_from("abc")
@@ -116,12 +118,83 @@ def test_the_order_of_an_ordinal_column_counts() -> None:
     assert found.value == pytest.approx(0.25)
 
 
+# After the hierarchy of diseases in Li, Li & Venkatasubramanian's figure 2: height 3.
+DISEASES = [
+    ["flu", "respiratory infection", "respiratory", "*"],
+    ["pneumonia", "respiratory infection", "respiratory", "*"],
+    ["bronchitis", "respiratory infection", "respiratory", "*"],
+    ["pulmonary edema", "vascular lung", "respiratory", "*"],
+    ["gastric ulcer", "stomach", "digestive", "*"],
+    ["gastritis", "stomach", "digestive", "*"],
+    ["stomach cancer", "stomach", "digestive", "*"],
+    ["colitis", "colon", "digestive", "*"],
+]
+
+
+@given(
+    st.lists(
+        st.tuples(labels, st.sampled_from([None, *(path[0] for path in DISEASES)])),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_hierarchical_is_the_earth_movers(rows: list[tuple[str, str | None]]) -> None:
+    frame = pl.DataFrame(rows, schema={"q": pl.String, "ill": pl.String}, orient="row")
+    t = table(frame, quasi=["q"], confidential=["ill"], posets={"ill": Hierarchy(levels=DISEASES)})
+    found = TCloseness(at_most=0.3, distance="hierarchical").check(t)
+    domain = [path[0] for path in DISEASES]
+    ground = oracle.ground_with_missing(len(domain), lambda _: oracle.tree_ground(DISEASES))
+    groups = [[rows[i][1] for i in g] for g in oracle.classes([row[:1] for row in rows]).values()]
+    expected = oracle.closeness(groups, [*domain, None], ground)
+    assert found.value == pytest.approx(max(expected), abs=1e-9)
+    assert found.broken == sum(d > 0.3 + 1e-9 for d in expected)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "away"),
+    [
+        (("gastric ulcer", "gastritis", "stomach cancer"), 0.5),
+        (("gastric ulcer", "stomach cancer", "pneumonia"), 5 / 18),
+    ],
+)
+def test_the_diseases_of_the_paper(chosen: tuple[str, ...], away: float) -> None:
+    # Six diseases, equally frequent; the paper gives 0.5 and 0.278. Two classes of equal size lie equally far.
+    everything = ("gastric ulcer", "gastritis", "stomach cancer", "flu", "pneumonia", "bronchitis")
+    frame = {"q": [ill in chosen for ill in everything], "ill": list(everything)}
+    t = table(frame, quasi=["q"], confidential=["ill"], posets={"ill": Hierarchy(levels=DISEASES)})
+    assert TCloseness(at_most=1, distance="hierarchical").check(t).value == pytest.approx(away)
+
+
+def test_a_branch_of_its_own_is_as_far_as_the_root_is_high() -> None:
+    frame = {"q": ["a", "a", "b", "b"], "ill": ["flu", "pneumonia", "colitis", "gastritis"]}
+    t = table(frame, quasi=["q"], confidential=["ill"], posets={"ill": Hierarchy(levels=DISEASES)})
+    # Half of the mass must go to the other branch and cross the root, at full cost.
+    assert TCloseness(at_most=1, distance="hierarchical").check(t).value == pytest.approx(0.5)
+    close = {"q": ["a", "a", "b", "b"], "ill": ["flu", "flu", "pneumonia", "pneumonia"]}
+    t = table(close, quasi=["q"], confidential=["ill"], posets={"ill": Hierarchy(levels=DISEASES)})
+    # Flu and pneumonia meet one level up, of three.
+    assert TCloseness(at_most=1, distance="hierarchical").check(t).value == pytest.approx(0.5 / 3)
+
+
+def test_numbers_and_ordinals_can_have_a_hierarchy_too() -> None:
+    bins = Hierarchy(levels=[["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]])
+    for kind in ("integer", "ordinal"):
+        t = table(
+            {"q": ["a", "a", "b", "b"], "pay": [1, 2, 3, 3]},
+            quasi=["q"], confidential=["pay"], kinds={"pay": kind}, posets={"pay": bins},
+        )  # fmt: skip
+        assert TCloseness(at_most=1, distance="hierarchical").check(t).value == pytest.approx(0.5)
+
+
 def test_what_has_no_order_or_no_hierarchy_is_refused() -> None:
     t = _table([("a", 1)], "nominal")
     with pytest.raises(MeasureError, match="no order"):
         TCloseness(at_most=0.2, distance="ordered").check(t)
     with pytest.raises(MeasureError, match="no hierarchy"):
         TCloseness(at_most=0.2, distance="hierarchical").check(t)
+    spans = table({"q": [1, 1], "pay": [1, 2]}, quasi=["q"], confidential=["pay"], posets={"pay": Interval()})
+    with pytest.raises(MeasureError, match="no tree"):
+        TCloseness(at_most=0.2, distance="hierarchical").check(spans)
 
 
 def test_the_sentence_and_the_parameters() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Column:
 
     def count(self, rows: Rows) -> dict[int, int]:
         """How often each code occurs, in the order of the codes."""
-        return dict(sorted(Counter(self.codes[i] for i in rows).items()))
+        return dict(sorted(Counter([self.codes[i] for i in rows]).items()))
 
     def mixed(self, rows: Rows) -> bool:
         codes = self.count(rows)
@@ -40,15 +41,17 @@ class Column:
     def lub(self, low: int, high: int) -> int:
         """The lowest tree node above both leaves."""
         assert self.tree is not None
-        leaves = [
-            v
-            for v in range(len(self.tree.parent))
-            if self.tree.first_leaf[v] == low == self.tree.last_leaf[v] and not self.children(v)
-        ]
-        (node,) = leaves
+        node = self.leaf_nodes[low]
         while self.tree.last_leaf[node] < high:
             node = int(self.tree.parent[node])
         return node
+
+    @cached_property
+    def leaf_nodes(self) -> dict[int, int]:
+        """The tree node of each code: the one that has no children."""
+        assert self.tree is not None
+        nodes = range(len(self.tree.parent))
+        return {int(self.tree.first_leaf[v]): v for v in nodes if not self.children(v)}
 
     def children(self, node: int) -> list[int]:
         assert self.tree is not None

@@ -54,7 +54,7 @@ class Mondrian(Partitioner):
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         if len(x) < self.k:
             raise MethodError(
-                f"{len(x)} records cannot form a group of {self.k}",
+                f"a table of {len(x)} cannot form a group of {self.k}",
                 remedy="release nothing, or lower k",
             )
         stray = [name for name in self.importance if name not in x.names]

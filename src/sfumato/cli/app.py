@@ -52,7 +52,7 @@ def _common(
 
 @app.command()
 def init(
-    file: Annotated[str, typer.Argument(help="Data file or database URL.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file or database URL.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Plan to write (FILE's name, .toml).")
     ] = None,
@@ -77,7 +77,9 @@ def init(
 
 @app.command()
 def protect(
-    plan: Annotated[Path, typer.Argument(help="Plan file (sfumato init drafts one).")],
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="Plan file (sfumato init drafts one).")
+    ],
     input: Annotated[
         str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
     ] = "",
@@ -120,8 +122,10 @@ def protect(
 
 @app.command()
 def assess(
-    original: Annotated[str, typer.Argument(help="The original file.")],
-    masked: Annotated[str, typer.Argument(help="The masked file, made by any tool.")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
+    masked: Annotated[
+        str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")
+    ],
     plan: Annotated[
         Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
     ] = None,
@@ -152,7 +156,9 @@ def assess(
 
 @app.command()
 def methods(
-    kind: Annotated[str, typer.Argument(help="Only one kind: method, measure, criterion ...")] = "",
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="Only one kind: method, measure, criterion ...")
+    ] = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -163,7 +169,7 @@ def methods(
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(help="A name from `sfumato methods`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `sfumato methods`.")],
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -183,7 +189,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
     json: Json = False,
 ) -> None:
-    """Make a register of patients who do not exist, protect it three ways, and compare."""
+    """Make a register of patients who do not exist, protect it several ways, and compare."""
     from .demo import run as run_demo
 
     run_demo(output, records, seed, json=json)

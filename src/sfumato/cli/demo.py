@@ -1,8 +1,9 @@
-"""`sfumato demo`: a register of patients who do not exist, protected three ways."""
+"""`sfumato demo`: a register of patients who do not exist, protected in several ways."""
 
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,20 @@ from ..errors import OutputError
 from ..release.draft import draft_plan
 from ..release.plan import Plan
 from ..release.release import Release
+from ..release.requirement import Requirement, parse_requirement
 from ..release.run import protect, read_input
 from ..release.step import Step, build
-from .show import print_json, progress
+from .show import console, print_json, progress
 
-_MEASURES = ("uniques", "prosecutor-risk", "record-linkage", "ncp", "sse", "correlation-difference")
+_MEASURES = (
+    "uniques",
+    "prosecutor-risk",
+    "record-linkage",
+    "ncp",
+    "sse",
+    "correlation-difference",
+    "distribution-distance",
+)
 
 
 def run(folder: Path, records: int, seed: int, *, json: bool) -> None:
@@ -57,46 +67,42 @@ def run(folder: Path, records: int, seed: int, *, json: bool) -> None:
 
 
 def plans(drafted: Plan) -> dict[str, Plan]:
-    """Three ways to protect the same register, each with the promise that suits it."""
+    """Four ways to protect the same register, each with the promise that suits it."""
     names = [step for step in drafted.steps if step.use.name in ("drop", "pseudonymize")]
-    numbers = (
-        "length_of_stay",
-        "sodium",
-        "potassium",
-        "creatinine",
-        "bun",
-        "glucose",
-        "hemoglobin",
-    )
 
-    def plan(steps: list[Step], **require: Any) -> Plan:
-        from ..release.requirement import parse_requirement
-
-        wanted = [
-            r
-            for key, value in require.items()
-            for r in parse_requirement(key.replace("_", "-"), value)[0]
-        ]
+    def plan(*steps: Step, **require: Any) -> Plan:
+        wanted: list[Requirement] = []
+        for key, words in require.items():
+            wanted += parse_requirement(key.replace("_", "-"), words)[0]
         return drafted.with_(steps=(*names, *steps), requirements=tuple(wanted))
 
-    mondrian = Step(build("partitioner", "mondrian", {"k": 5}))
-    mdav = Step(build("partitioner", "mdav", {"k": 5}))
-    swap = Step(
-        build("method", "rank-swap", {"p": 10, "columns": ("birth_date", "admission_date")})
+    def method(name: str, **parameters: Any) -> Step:
+        return Step(build("method|partitioner", name, parameters))
+
+    laboratory = ("sodium", "potassium", "creatinine", "bun", "glucose", "hemoglobin", "wbc")
+    suppressed = plan(
+        method("global-recoding", levels={"zip": 1, "birth_date": 6, "admission_date": 6}),
+        method("local-suppression", k=5),
+        k_anonymity=5,
     )
-    noise = Step(build("method", "correlated-noise", {"amount": 0.2, "columns": numbers}))
+    halves = build("poset", "balanced", {})
+    dates = {n: replace(drafted.columns[n], poset=halves) for n in ("birth_date", "admission_date")}
     return {
-        "k-anonymous": plan([mondrian], k_anonymity=5, record_linkage={"at-most": 0.2}),
-        "microaggregated": plan([mdav], k_anonymity=5, record_linkage={"at-most": 0.2}),
-        "perturbed": plan([swap, noise], record_linkage={"at-most": 0.2}),
+        "k-anonymous": plan(method("mondrian", k=5), k_anonymity=5, record_linkage=0.2),
+        "microaggregated": plan(method("mdav", k=5), k_anonymity=5, record_linkage=0.2),
+        "suppressed": suppressed.with_(columns={**drafted.columns, **dates}),
+        "perturbed": plan(
+            method("global-recoding", levels={"zip": 2}),
+            method("rank-swap", p=25, columns=("birth_date", "admission_date", "length_of_stay")),
+            method("correlated-noise", amount=0.2, columns=laboratory),
+            record_linkage=0.25,
+        ),
     }
 
 
 def _compare(results: dict[str, Release]) -> None:
     from rich import box
     from rich.table import Table as Grid
-
-    from .show import _console
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("")
@@ -107,10 +113,10 @@ def _compare(results: dict[str, Release]) -> None:
         before = next((m.baseline for m in taken.values() if m is not None), None)
         shown = measure in ("uniques", "prosecutor-risk") and before is not None
         row = [f"{before:.4g}" if shown else ""]
-        row += [f"{m.value:.4g}" if m is not None else "-" for m in taken.values()]
+        row += ["-" if m is None else f"{round(m.value, 4):g}" for m in taken.values()]
         grid.add_row(measure, *row)
     promises = {
         name: ", ".join(f.subject for f in r.evidence.findings) for name, r in results.items()
     }
     grid.add_row("promised and recounted", "", *promises.values())
-    _console().print(grid)
+    console().print(grid)

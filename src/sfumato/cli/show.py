@@ -32,7 +32,8 @@ def print_json(content: Any) -> None:
     print(js.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 
-def _console(*, error: bool = False) -> Any:
+def console(*, error: bool = False) -> Any:
+    """Where tables and bars are drawn."""
     from rich.console import Console
 
     stream = sys.stderr if error else sys.stdout
@@ -50,7 +51,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_console(error=True), transient=True) as bar:
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
 
@@ -148,7 +149,7 @@ def figures(evidence: Evidence) -> None:
         grid.add_column(title, justify=justify)  # type: ignore[arg-type]
     for name, summary, value, baseline in evidence.rows():
         grid.add_row(name, value, baseline, summary)
-    _console().print(grid)
+    console().print(grid)
     for name, reason in evidence.not_taken.items():
         print(f"  {name} does not apply: {reason}")
 
@@ -213,18 +214,15 @@ def _complaints(error: Complaints) -> None:
 
 def usage_or_fault(error: Exception, *, json: bool) -> int:
     """The exit code of anything else: a wrong command line, or a fault of ours."""
-    import click
-
-    if isinstance(error, click.exceptions.Exit):
-        return int(error.exit_code)
-    if isinstance(error, click.exceptions.Abort):
-        print("interrupted; nothing was written", file=sys.stderr)
-        return 130
-    if isinstance(error, click.ClickException):
+    # Typer has brought its own copy of click since 0.20: its errors are told by what they can do.
+    if hasattr(error, "format_message") and hasattr(error, "show"):
         if json:
             print_json({"error": "usage", "message": error.format_message()})
         error.show(file=sys.stderr)
         return 2
+    if type(error).__name__ == "Abort":
+        print("interrupted; nothing was written", file=sys.stderr)
+        return 130
     traceback.print_exception(error)
     print("this is a fault in Sfumato, not in your data; nothing was written", file=sys.stderr)
     if json:

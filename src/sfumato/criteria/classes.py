@@ -1,7 +1,7 @@
 """Equivalence classes: the records that share their published quasi-identifiers.
 
 They are counted by Polars on the published values as they stand, by code that no method or search uses. A
-missing value is a category of its own, and so is "*". The elements of a set-valued cell have no order and no
+missing value is a category of its own, and so is a suppressed one. The elements of a set-valued cell have no order and no
 multiplicity.
 """
 
@@ -67,11 +67,21 @@ def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> C
     if not names:
         nothing = np.zeros(table.height, dtype=np.int64)
         return Classes(names, nothing, np.zeros(1, dtype=np.int64))
-    keys = pl.DataFrame([comparable(table[name]).alias(str(j)) for j, name in enumerate(names)])
-    firsts = first_equal(keys)
+    keys = [comparable(table[name]) for name in names]
+    # A suppressed value is published otherwise than a missing one, though both are null in a table.
+    keys += [pl.Series(mask) for name in names if (mask := _marks(table, name)) is not None]
+    firsts = first_equal(pl.DataFrame([key.alias(str(j)) for j, key in enumerate(keys)]))
     leads = firsts == np.arange(firsts.size)
     number = np.cumsum(leads) - 1
     return Classes(names, number[firsts], np.flatnonzero(leads))
+
+
+def _marks(table: Table, name: str) -> np.ndarray | None:
+    """Which nulls of a column of values were suppressed; None where none was."""
+    if table.schema[name].generalized:
+        return None
+    mask = table.suppressed(name)
+    return mask if mask.any() else None
 
 
 def comparable(series: pl.Series) -> pl.Series:
@@ -93,7 +103,8 @@ def wild(series: pl.Series, column: Column) -> np.ndarray:
 
 def first_equal(frame: pl.DataFrame) -> np.ndarray:
     """For each row the first row that is equal to it; missing equals missing."""
-    first = pl.col(_ROW).first().over(*frame.columns)
+    # The least row index is the first, and Polars finds a least much sooner than a first.
+    first = pl.col(_ROW).min().over(*frame.columns)
     found = frame.lazy().with_row_index(_ROW).select(first).collect()
     return found.get_column(_ROW).cast(pl.Int64).to_numpy()
 
@@ -144,15 +155,18 @@ def value_counts(classes: Classes, series: pl.Series) -> ValueCounts:
         values = values.fill_nan(None)
     elif values.dtype == pl.Categorical:
         values = values.cast(pl.String)
-    pairs = pl.DataFrame({"cls": classes.labels, "value": values})
-    counted = pairs.lazy().group_by("cls", "value").agg(pl.len().alias("n")).collect()
-    distinct = counted.get_column("value").drop_nulls().unique().sort()
+    distinct = values.drop_nulls().unique().sort()
     numbered = pl.DataFrame({"value": distinct, "code": np.arange(1, len(distinct) + 1)})
-    joined = counted.join(numbered, on="value", how="left").with_columns(
-        pl.col("code").cast(pl.Int64).fill_null(0), pl.col("n").cast(pl.Int64)
+    coded = pl.DataFrame({"value": values}).join(
+        numbered, on="value", how="left", maintain_order="left"
     )
-    ordered = joined.sort("cls", "code")
-    cls, code, count = (ordered.get_column(key).to_numpy() for key in ("cls", "code", "n"))
+    code = coded.get_column("code").fill_null(0).to_numpy().astype(np.int64, copy=False)
+    # Class and value as one number, sorted: equal pairs are neighbours.
+    width = len(distinct) + 1
+    key = np.sort(classes.labels * width + code)
+    lead = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    count = np.diff(np.append(lead, key.size))
+    cls, code = np.divmod(key[lead], width)
     return ValueCounts(cls, code, count, distinct.alias(series.name))
 
 

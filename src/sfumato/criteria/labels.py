@@ -21,7 +21,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..poset.interval import Interval, IntervalPoset
 from ..poset.ranges import Range, read_range
-from ..poset.scale import scale_of
+from ..poset.scale import MomentScale, scale_of
 from ..poset.text import read_set, text
 from ..poset.tree import Tree
 from ..poset.valueset import ValueSet, ValueSetPoset
@@ -84,6 +84,7 @@ class Labels:
         self.column = original.schema[name]
         found = encode(original[name])
         self.domain: pl.Series = found.domain
+        self.codes: np.ndarray = found.codes
         counts = np.bincount(found.codes, minlength=len(found.domain) + 1)[1:]
         self._declared = bind(self.column, found.domain, counts)
         self._known: dict[str, Poset] = {}
@@ -142,8 +143,18 @@ class Labels:
 
     @property
     def whole(self) -> bool:
-        """Whether the column's numbers are whole steps."""
-        return bool(self._scale.whole)
+        """Whether the column's numbers are whole numbers or whole days."""
+        return bool(self._scale.whole) and not isinstance(self._scale, MomentScale)
+
+    def position(self, number: float) -> float:
+        """Where the end of a range lies: numbers as they are, dates and times in days."""
+        return float(self._scale.positions(np.array([number]))[0])
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Where each value of the domain lies."""
+        numbers = self._scale.array(domain_values(self.column, self.domain))
+        return np.asarray(self._scale.positions(numbers))
 
     def coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
         """Which of these distinct values (of the original, or of another table) each label covers."""
@@ -160,7 +171,11 @@ class Labels:
     def _keys(self, poset: Poset, plain: Sequence[Any]) -> np.ndarray:
         """Where each value lies among the poset's own, as a number; NaN if nowhere."""
         if isinstance(poset, IntervalPoset):
-            return np.array([self._scale.number(value) for value in plain], dtype=np.float64)
+            try:
+                # Whole numbers stay whole: beyond 2**53 floats cannot tell neighbours apart.
+                return np.asarray(self._scale.array(plain))
+            except ValueError:
+                return np.array([self._scale.number(value) for value in plain], dtype=np.float64)
         try:
             return poset.codes(plain).astype(np.float64)
         except ValueError:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import Field, model_validator
 
 from ..data.codec import bind, domain_values
-from ..data.schema import ORDERED, Column
+from ..data.schema import ORDERED, Column, Kind
 from ..data.table import Table
 from ..errors import MeasureError
 from ..poset.tree import Tree
@@ -200,7 +201,12 @@ def levels(column: Column, counts: ValueCounts) -> list[np.ndarray]:
             f"the poset of column {column.name!r} is no tree, and has no heights to measure distances by",
             remedy='use a poset such as "hierarchy" or "prefix", or distance = "equal"',
         )
-    codes = tree.codes(domain_values(column, counts.values))
+    is_ordinal = column.kind == Kind.ORDINAL
+    codes = tree.codes(
+        counts.values.cast(pl.String).to_list()
+        if is_ordinal
+        else domain_values(column, counts.values)
+    )
     order = np.argsort(codes)
     meet = tree.heights[tree.lub_nodes(codes[order][:-1], codes[order][1:])]
     found = []

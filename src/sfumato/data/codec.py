@@ -45,7 +45,7 @@ def encode(series: pl.Series) -> Codes:
     ([2, 0, 1, 2], ['a', 'b'], ['b', None, 'a', 'b'])
     """
     dtype = series.dtype
-    if dtype in (pl.Float64, pl.Float32):
+    if dtype.is_float():
         return _encode_floats(series)
     if isinstance(dtype, pl.List | pl.Array):
         return _encode_by_join(series)
@@ -103,12 +103,12 @@ def _encode_floats(series: pl.Series) -> Codes:
     # Distinct bit patterns, so that -0.0 and every NaN come back as they were.
     present = series.is_not_null().to_numpy()
     values = series.drop_nulls().to_numpy()
-    signed, unsigned = (np.int64, np.uint64) if values.itemsize == 8 else (np.int32, np.uint32)
-    bits = np.ascontiguousarray(values).view(signed)
+    unsigned: Any = {8: np.uint64, 4: np.uint32, 2: np.uint16}[values.itemsize]
+    bits = np.ascontiguousarray(values).view(unsigned)
     top = unsigned(1) << unsigned(8 * values.itemsize - 1)
     # Negative floats sort backwards as integers: flip all their bits; flip only the sign of the
     # others.
-    key = np.where(bits < 0, ~bits.view(unsigned), bits.view(unsigned) | top)
+    key = np.where(bits >= top, ~bits, bits | top)
     distinct, inverse = np.unique(key, return_inverse=True)
     back = np.where(distinct >= top, distinct & ~top, ~distinct)
     codes = np.zeros(len(series), dtype=_width(distinct.size))
@@ -125,18 +125,16 @@ def _encode_booleans(series: pl.Series) -> Codes:
 
 def _encode_narrow_integers(series: pl.Series) -> Codes | None:
     """A lookup table over the range, when that is no larger than the column."""
-    low, high = series.min(), series.max()
+    low: Any = series.min()
+    high: Any = series.max()
     if low is None or high is None:
         return None
-    span = int(high) - int(low) + 1  # type: ignore[call-overload]
-    if span > max(4 * len(series), 1 << 16):
+    span = high - low + 1
+    if span > max(4 * len(series), 1 << 16) or max(abs(low), abs(high)) > 2**62:
+        # Near the ends of 64 bits the offsets would overflow; such numbers are rare.
         return None
     present = series.is_not_null().to_numpy()
-    offset = (
-        (series.cast(pl.Int128) - int(low)).cast(pl.Int64)
-        if abs(int(low)) > 2**62
-        else series.cast(pl.Int64) - int(low)
-    )  # type: ignore[call-overload]
+    offset = series.cast(pl.Int64) - low
     index = offset.fill_null(0).to_numpy()
     used = np.zeros(span, dtype=bool)
     used[index[present]] = True
@@ -145,18 +143,19 @@ def _encode_narrow_integers(series: pl.Series) -> Codes | None:
     code_of[where] = np.arange(1, where.size + 1)
     codes = code_of[index]
     codes[~present] = 0
-    domain = (pl.Series(series.name, where, dtype=pl.Int64) + int(low)).cast(series.dtype)  # type: ignore[call-overload]
+    domain = (pl.Series(series.name, where, dtype=pl.Int64) + low).cast(series.dtype)
     return Codes(codes, domain)
 
 
 def _encode_by_join(series: pl.Series) -> Codes:
     """Lists: distinct ones in order of first appearance (they have no natural order)."""
-    domain = series.drop_nulls().unique(maintain_order=True)
-    text = pl.Series("v", [repr(v) for v in series.to_list()])
-    keys = pl.Series("v", [repr(v) for v in domain.to_list()])
-    ranks = text.cast(pl.Enum(keys.unique(maintain_order=True)), strict=False).to_physical()
-    ranks = ranks.zip_with(series.is_not_null(), pl.Series([None], dtype=ranks.dtype))
-    return Codes(_plus_one(ranks), domain)
+    # Their text tells -0.0 from 0.0, which Polars' own comparison of lists does not.
+    text = pl.Series("v", [repr(v) for v in series.to_list()], dtype=pl.String)
+    text = text.zip_with(series.is_not_null(), pl.Series([None], dtype=pl.String))
+    keys = text.drop_nulls().unique(maintain_order=True)
+    ranks = text.cast(pl.Enum(keys)).to_physical()
+    first = pl.DataFrame({"k": ranks}).with_row_index("i").drop_nulls().unique("k", keep="first")
+    return Codes(_plus_one(ranks), series.gather(first.sort("k")["i"]))
 
 
 def floats(series: pl.Series, column: Column) -> np.ndarray:
@@ -209,11 +208,11 @@ def from_floats(
         if whole:
             numbers = numbers.round(0)
         if bool(((numbers % 1) == 0).all()):
-            return (
-                numbers.cast(like.dtype, strict=False)
-                if like.dtype.is_integer()
-                else numbers.cast(pl.Int64)
-            )
+            for dtype in (like.dtype if like.dtype.is_integer() else pl.Int64(), pl.Int64()):
+                fitted = numbers.cast(dtype, strict=False)
+                # A masked value may lie beyond a narrow type; it must not become missing for that.
+                if fitted.null_count() == numbers.null_count():
+                    return fitted
         return numbers
     return numbers.cast(like.dtype) if like.dtype.is_float() else numbers
 
@@ -231,7 +230,8 @@ class Matrix:
     """Chosen columns of a table as arrays; each view is made when it is first asked for.
 
     >>> from sfumato.data.table import table
-    >>> m = Matrix(table({"age": [20, 40], "sex": ["f", None]}, quasi=["age", "sex"]), ["age", "sex"])
+    >>> people = table({"age": [20, 40], "sex": ["f", None]}, quasi=["age", "sex"])
+    >>> m = Matrix(people, ["age", "sex"])
     >>> m.numeric.tolist(), m.nominal.tolist()
     ([[20.0], [40.0]], [[1], [0]])
     """
@@ -318,10 +318,14 @@ def domain_values(column: Column, domain: pl.Series) -> list[Any]:
     """Distinct values as posets see them: numbers, dates, or text."""
     if column.kind == Kind.ORDINAL and not column.generalized:
         return list(column.categories)
+    if column.generalized:
+        return domain.to_list()
     if column.kind == Kind.BOOLEAN:
         return [str(value).lower() for value in domain.to_list()]
     if column.kind == Kind.SET:
-        return [" ".join(map(str, value)) for value in domain.to_list()]
+        joined = [" ".join(map(str, value)) for value in domain.to_list()]
+        # {"a b"} and {"a", "b"} must not become one.
+        return joined if len(set(joined)) == len(joined) else list(map(repr, domain.to_list()))
     return domain.to_list()
 
 

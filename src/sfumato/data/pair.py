@@ -69,12 +69,18 @@ def _match_keys(original: Table, masked: Table, key: str) -> np.ndarray:
                 remedy='align="position", align="none", or a column that both tables have',
             )
         values = table[key]
-        if values.null_count() or values.n_unique() != table.height:
+        nested = values.dtype.is_nested()
+        if nested or values.null_count() or values.n_unique() != table.height:
             raise MeasureError(
                 f"column {key!r} of the {side} table does not tell its records apart",
-                remedy="align by a column without missing or repeated values",
+                remedy="align by a column of single values, none missing and none repeated",
             )
-    left = masked.frame.select(pl.col(key).cast(pl.String))
-    right = original.frame.select(pl.col(key).cast(pl.String)).with_row_index("__row")
-    found = left.join(right, on=key, how="left", maintain_order="left")["__row"]
+    left = pl.DataFrame({"key": masked[key].cast(pl.String)})
+    right = pl.DataFrame({"key": original[key].cast(pl.String)}).with_row_index("row")
+    found = left.join(right, on="key", how="left", maintain_order="left")["row"]
+    if masked.height and found.null_count() == masked.height:
+        raise MeasureError(
+            f"no value of column {key!r} occurs in both tables",
+            remedy="align by a column that masking left alone",
+        )
     return found.cast(pl.Int64).fill_null(-1).to_numpy()

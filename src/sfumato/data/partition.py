@@ -136,4 +136,6 @@ class Cover:
         return np.diff(self.starts)
 
     def __repr__(self) -> str:
+        if not len(self):
+            return "Cover(no records)"
         return f"Cover({len(self):,} records with sets of {self.sizes.min()} to {self.sizes.max()})"

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.matches import Ints, Mask, Words, capacity, locate, put
+from sfumato.kernels.matches import Ints, Mask, Words, find, find_or_add, new_table
 
 Floats = NDArray[np.float64]
 
@@ -100,20 +100,25 @@ def _enter(state: State, record: int, group: int) -> None:
 @njit(cache=True, nogil=True)
 def covered(words: Words, must: Ints, rows: Ints, mask: int, keep: Words, k: int) -> int:
     """How many of these records would find k - 1 others of them under this mask."""
-    room = capacity(rows.size)
-    keys = np.empty((room, keep.size), np.uint64)
-    slots = np.full(room, -1, np.int64)
+    table = new_table(rows.size, keep.size)
     counts = np.zeros(rows.size, np.int64)
     used, total = 0, 0
     for i in rows:
         if must[i] & ~mask == 0:
-            place = locate(keys, slots, words, i, keep)
-            if slots[place] < 0:
-                put(keys, slots, place, used, words, i, keep)
-                used += 1
-            slot = slots[place]
+            slot = find_or_add(table, words, i, keep, used)
+            used = max(used, slot + 1)
             counts[slot] += 1
             total += k if counts[slot] == k else (1 if counts[slot] > k else 0)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def total_cost(state: State) -> float:
+    """What all suppressed cells cost."""
+    total = 0.0
+    for i in state.active[: state.used[0]]:
+        gone = state.mask[state.group[i]] & ~state.missing[i]
+        total += mask_cost(state.costs, gone) * state.weight[i]
     return total
 
 
@@ -178,7 +183,7 @@ def _gainers(
 @njit(cache=True, nogil=True)
 def _fillers(
     state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, wanted: Mask,
-    gains: Mask, keys: Words, slots: Ints,
+    gains: Mask, table: Words,
 ) -> tuple[Ints, Ints, Floats]:
     """Who could fill up the wanted slots: slot, record (or -1 - class, many records), added cost each."""
     costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
@@ -195,7 +200,7 @@ def _fillers(
         i = active[t]
         if gains[i] or must[i] & ~mask != 0:
             continue
-        slot = slots[locate(keys, slots, words, i, keep)]
+        slot = find(table, words, i, keep)
         if slot < 0 or not wanted[slot]:
             continue
         group = group_of[i]
@@ -210,7 +215,7 @@ def _fillers(
         i = reserve[at]
         if must[i] & ~mask != 0:
             continue
-        slot = slots[locate(keys, slots, words, i, keep)]
+        slot = find(table, words, i, keep)
         if slot >= 0 and wanted[slot]:
             add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
             slot_of[found], who[found], change[found] = slot, -1 - group, add * weight[i]
@@ -317,28 +322,23 @@ def sweep(
     if rows.size == 0:
         return 0.0
     gains = np.zeros(state.group.size, np.bool_)
-    room = capacity(rows.size)
-    keys = np.empty((room, keep.size), np.uint64)
-    slots = np.full(room, -1, np.int64)
+    table = new_table(rows.size, keep.size)
     slot_of = np.empty(rows.size, np.int64)
     count = 0
     for t in range(rows.size):
-        place = locate(keys, slots, state.words, rows[t], keep)
-        if slots[place] < 0:
-            put(keys, slots, place, count, state.words, rows[t], keep)
-            count += 1
-        slot_of[t] = slots[place]
+        slot_of[t] = find_or_add(table, state.words, rows[t], keep, count)
+        count = max(count, slot_of[t] + 1)
         gains[rows[t]] = True
     order, start = _by_slot(slot_of, count)
     published = np.full(count, -1, np.int64)
     for group in range(state.used[1]):
         if state.mask[group] == mask and state.size[group] > 0:
-            slot = slots[locate(keys, slots, state.words, state.member[group], keep)]
+            slot = find(table, state.words, state.member[group], keep)
             if slot >= 0:
                 published[slot] = group
     wanted = (published < 0) & fill_up
     fill_slot, filler, fill_change = _fillers(
-        state, mask, cost, keep, k, group_cost, wanted, gains, keys, slots
+        state, mask, cost, keep, k, group_cost, wanted, gains, table
     )
     fill_order, fill_start = _by_slot(fill_slot, count)
     leaving = np.zeros(state.size.size, np.int64)

@@ -52,7 +52,7 @@ class Published(NamedTuple):
     sets: Codes
     """(m, s): the number of the label in its column's table of bits"""
     numbers: Floats
-    """(m, p): standardized numbers, NaN where missing"""
+    """(m, p): standardized numbers, NaN where missing, infinite where suppressed (covers everything)"""
     copies: Ints
     """(m,): how many published records are like this one"""
     bits: tuple[Words, ...]
@@ -96,7 +96,9 @@ def _distance(
         return total
     for j in range(x.size):
         step = x[j] - numbers[j]
-        if not np.isnan(step):
+        if np.isinf(numbers[j]):
+            total += 0.0
+        elif not np.isnan(step):
             total += step * step
         elif np.isnan(x[j]) != np.isnan(numbers[j]):
             total += 1.0
@@ -106,8 +108,11 @@ def _distance(
 @njit(cache=True, nogil=True)
 def _summarize(
     low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints
-) -> tuple[Codes, Codes, Words, Floats, Floats, NDArray[np.bool_]]:
-    """What each block covers as a whole: runs, sets, and boxes of numbers (and where some are missing)."""
+) -> tuple[Codes, Codes, Words, Floats, Floats, Codes]:
+    """What each block covers as a whole: runs, sets, and boxes of numbers.
+
+    `gaps` adds up 1 where a block misses a number of a column and 2 where one of them is suppressed.
+    """
     m = low.shape[0]
     blocks = (m + BLOCK - 1) // BLOCK
     least = np.full((low.shape[1], blocks), np.iinfo(np.int32).max, np.int32)
@@ -115,7 +120,7 @@ def _summarize(
     union = np.zeros((width.sum(), blocks), np.uint64)
     below = np.full((numbers.shape[1], blocks), np.inf)
     above = np.full((numbers.shape[1], blocks), -np.inf)
-    gaps = np.zeros((numbers.shape[1], blocks), np.bool_)
+    gaps = np.zeros((numbers.shape[1], blocks), np.int32)
     for c in range(m):
         b = c // BLOCK
         for j in range(low.shape[1]):
@@ -129,7 +134,9 @@ def _summarize(
             at += width[j]
         for j in range(numbers.shape[1]):
             if np.isnan(numbers[c, j]):
-                gaps[j, b] = True
+                gaps[j, b] |= 1
+            elif np.isinf(numbers[c, j]):
+                gaps[j, b] |= 2
             else:
                 below[j, b] = min(below[j, b], numbers[c, j])
                 above[j, b] = max(above[j, b], numbers[c, j])
@@ -138,7 +145,7 @@ def _summarize(
 
 @njit(cache=True, nogil=True)
 def _bounds(
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Any, width: Ints,
+    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes, width: Ints,
     runs: Codes, sets: Codes, x: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """The least distance that each block can have to one record."""
@@ -156,7 +163,9 @@ def _bounds(
     for j in range(x.size):
         missing = np.isnan(x[j])
         for b in range(out.size):
-            if missing:
+            if gaps[j, b] & 2:
+                out[b] += 0.0
+            elif missing:
                 out[b] += 0.0 if gaps[j, b] else 1.0
             else:
                 step = max(below[j, b] - x[j], x[j] - above[j, b], 0.0)
@@ -168,7 +177,7 @@ def _bounds(
 def _search(
     low: Codes, high: Codes, labels: Codes, numbers: Floats, copies: Ints,
     words: Words, start: Ints, width: Ints,
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Any,
+    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes,
     runs: Codes, sets: Codes, x: Floats, own: Ints, tolerance: float, first: int, last: int,
     distance: Floats, ties: Ints, to_own: Floats,
 ) -> None:  # fmt: skip
@@ -216,7 +225,7 @@ def _search(
 def _count(
     low: Codes, high: Codes, labels: Codes, numbers: Floats,
     words: Words, start: Ints, width: Ints,
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Any,
+    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes,
     runs: Codes, sets: Codes, x: Floats, many: Ints, first: int, last: int, out: Ints,
 ) -> None:  # fmt: skip
     """Add to out[c] the queries first..last that published record c covers in every column."""
@@ -249,9 +258,8 @@ def _arrange(published: Published) -> _Arranged:
     # Labels near one another should share a block: the middle of a run says where it lies.
     middle = (published.low.astype(np.float64) + published.high) / 2.0
     spread = middle.std(axis=0) if m else np.ones(r)
-    where = np.column_stack(
-        (middle / np.where(spread > 0, spread, 1.0), published.numbers)
-    )
+    numbers = np.where(np.isinf(published.numbers), np.nan, published.numbers)
+    where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
     weights = np.ones(published.sets.shape[1])
     order = order_in_blocks(
         np.ascontiguousarray(where), published.sets, weights, np.arange(m, dtype=np.int64), BLOCK

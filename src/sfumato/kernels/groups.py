@@ -17,10 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.blocks import select
+from sfumato.kernels.blocks import Floats, Ints, select
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
 SHORT = 24  # below this insertion sort beats the general one
@@ -37,14 +35,21 @@ def _checked(labels: Array, groups: int | None, rows: int | None = None) -> tupl
     count = high + 1 if groups is None else groups
     if low < -1 or high >= count:
         raise ValueError(f"labels run from {low} to {high}, not from -1 to {count - 1}")
-    return labels, count
+    return _frozen(labels), count
+
+
+def _frozen(values: Array) -> Array:
+    """A read-only view: callers' arrays may be either, and each kind is compiled by itself."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def _columns(values: Array) -> Array:
     """The same numbers as a matrix."""
     if values.ndim not in (1, 2):
         raise ValueError(f"records have one column or several, not {values.ndim} dimensions")
-    return values.reshape(-1, 1) if values.ndim == 1 else values
+    return _frozen(values.reshape(-1, 1) if values.ndim == 1 else values)
 
 
 def _coded(codes: Array) -> tuple[Array, int]:
@@ -131,19 +136,12 @@ def _close(total: Floats, carry: Floats, sizes: Ints) -> None:
                 continue
             size = float(sizes[g])
             mean = high / size
-            # The remainder mean * size - high, exactly (Dekker 1971), corrects the quotient: the
-            # mean of equal values is then that value, to the last bit.
+            # The remainder of the division corrects its quotient: the mean of equal values is then
+            # that value, to the last bit. With the mean in two halves (Dekker 1971) both products
+            # are exact, up to 2**26 records in a group.
             split = 134217729.0 * mean
             upper = split - (split - mean)
-            lower = mean - upper
-            split = 134217729.0 * size
-            upper_size = split - (split - size)
-            lower_size = size - upper_size
-            product = mean * size
-            error = lower * lower_size - (
-                ((product - upper * upper_size) - lower * upper_size) - upper * lower_size
-            )
-            better = mean + ((high - product) - error + low) / size
+            better = mean + ((high - upper * size) - (mean - upper) * size + low) / size
             total[g, j] = better if np.isfinite(better) else mean
 
 
@@ -210,11 +208,8 @@ def _medians(x: Floats, order: Ints, offsets: Ints, lower: bool, result: Floats)
                 select(buffer, moved, 0, size, high)
                 right = buffer[high]
                 left = right if low == high else np.max(buffer[:high])
-            if lower or left == right:
-                result[g, j] = left
-            else:
-                half = (left + right) / 2.0
-                result[g, j] = half if np.isfinite(half) else left / 2.0 + right / 2.0
+            middle = left if lower or left == right else (left + right) / 2.0
+            result[g, j] = middle if np.isfinite(middle) else left / 2.0 + right / 2.0
 
 
 def group_medians(
@@ -256,14 +251,19 @@ def _modes(
         result[g] = mode
 
 
-def _compact(column: Array, missing: int) -> tuple[Array, Array | None]:
-    """Ranks in place of codes that leave wide gaps, and the codes that the ranks stand for."""
-    if not column.size or int(column.max()) <= max(2 * column.size, ROOMY):
-        return column, None
+def _compact(column: Array, missing: int) -> tuple[Array, int, Array | None]:
+    """A column side by side in memory, its greatest code, and what its codes stand for.
+
+    Codes that leave wide gaps would need long tables: ranks take their place, and stand for them.
+    """
+    most = int(column.max()) if column.size else 0
+    if most <= max(2 * column.size, ROOMY):
+        return _frozen(np.ascontiguousarray(column)), most, None
     present, rank = np.unique(column, return_inverse=True)
-    if present[0] != missing:  # rank 0 is kept for missing, whether or not it occurs
-        return rank + (1 + missing), np.concatenate(([np.array(missing, column.dtype)], present))
-    return rank + missing, present
+    if present[0] != missing:  # the first is kept for missing, whether or not it occurs
+        present = np.concatenate(([np.array(missing, column.dtype)], present))
+        rank = rank + 1
+    return _frozen(rank + missing), present.size, present
 
 
 def group_modes(labels: Array, codes: Array, groups: int | None = None) -> Array:
@@ -278,14 +278,10 @@ def group_modes(labels: Array, codes: Array, groups: int | None = None) -> Array
     order = _order(labels, offsets)
     result = np.empty((count, matrix.shape[1]), matrix.dtype)
     for j in range(matrix.shape[1]):
-        column, meaning = _compact(matrix[:, j], missing)
-        most = int(column.max()) if column.size else 0
-        if meaning is None:
-            _modes(column, missing, most, order, offsets, result[:, j])
-        else:
-            ranks = np.empty(count, np.int64)
-            _modes(column, missing, most, order, offsets, ranks)
-            result[:, j] = meaning[ranks - missing]
+        column, most, meaning = _compact(matrix[:, j], missing)
+        modes = np.empty(count, np.int64)
+        _modes(column, missing, most, order, offsets, modes)
+        result[:, j] = modes if meaning is None else meaning[modes - missing]
     return result[:, 0] if np.ndim(codes) == 1 else result
 
 
@@ -323,9 +319,7 @@ def group_min_max(
     low, high = np.full(shape, missing, matrix.dtype), np.full(shape, missing, matrix.dtype)
     gaps = np.zeros(shape, np.bool_)
     _min_max(labels, matrix, missing, low, high, gaps)
-    if np.ndim(codes) == 1:
-        return low[:, 0], high[:, 0], gaps[:, 0]
-    return low, high, gaps
+    return (low[:, 0], high[:, 0], gaps[:, 0]) if np.ndim(codes) == 1 else (low, high, gaps)
 
 
 @njit(cache=True, nogil=True)
@@ -366,8 +360,7 @@ def _listed(
     labels, total = _checked(labels, groups, len(matrix))
     offsets = _offsets(labels, total)
     order = _order(labels, offsets)
-    column, meaning = _compact(matrix[:, 0], missing)
-    most = int(column.max()) if column.size else 0
+    column, most, meaning = _compact(matrix[:, 0], missing)
     starts = np.empty(total + 1, np.int64)
     values = np.empty(order.size, column.dtype)
     counts = np.empty(order.size if count else 0, np.int64)
@@ -387,8 +380,7 @@ def group_distinct(
     >>> starts.tolist(), values.tolist()
     ([0, 2, 3], [1, 3, 2])
     """
-    starts, values, _ = _listed(labels, codes, groups, with_missing, count=False)
-    return starts, values
+    return _listed(labels, codes, groups, with_missing, count=False)[:2]
 
 
 def histogram(

@@ -162,7 +162,8 @@ def _search(
         # these says which blocks concern any query of this group at all.
         seed, furthest = np.argmin(bound), 0.0
         for i in range(queries):
-            here = _distances(bx[seed], bc[seed], weights, penalty, ax[g, :, i], ac[g, :, i], out)
+            x, c = ax[g, :, i].copy(), ac[g, :, i].copy()
+            here = _distances(bx[seed], bc[seed], weights, penalty, x, c, out)
             least[g * BLOCK + i] = min(least[g * BLOCK + i], here)
             furthest = max(furthest, least[g * BLOCK + i])
         near = np.flatnonzero(bound <= furthest + tolerance * furthest)
@@ -233,7 +234,7 @@ def _own(
 
 
 def _matrix(name: str, values: ArrayLike) -> Floats:
-    x = np.ascontiguousarray(values, dtype=np.float64)
+    x = np.asarray(values, dtype=np.float64, order="C")
     if x.ndim != 2:
         raise ValueError(f"{name} must be a matrix of records by columns, not of shape {x.shape}")
     if x.size and np.nanmax(np.abs(x), initial=0.0) > LARGEST:
@@ -245,7 +246,7 @@ def _matrix(name: str, values: ArrayLike) -> Floats:
 def _code_matrix(name: str, codes: ArrayLike | None, rows: int) -> Codes:
     if codes is None:
         return np.empty((rows, 0), np.int32)
-    c = np.ascontiguousarray(codes, dtype=np.int32)
+    c = np.array(codes, dtype=np.int32, order="C")
     if c.ndim != 2 or len(c) != rows:
         raise ValueError(f"{name} must have {rows} rows and one column per code: {c.shape}")
     return c
@@ -287,9 +288,9 @@ def nearest(
     if not len(xb):
         raise ValueError("b has no records to link to")
     p, q = xa.shape[1], ca.shape[1]
-    weights = np.ones(q) if nominal_weights is None else np.asarray(nominal_weights, np.float64)
-    penalty = np.ones(p) if missing_penalty is None else np.asarray(missing_penalty, np.float64)
-    mine = np.full(len(xa), -1, np.int64) if own is None else np.asarray(own, np.int64)
+    weights = np.ones(q) if nominal_weights is None else np.array(nominal_weights, np.float64)
+    penalty = np.ones(p) if missing_penalty is None else np.array(missing_penalty, np.float64)
+    mine = np.full(len(xa), -1, np.int64) if own is None else np.array(own, np.int64)
     if weights.shape != (q,) or penalty.shape != (p,) or mine.shape != (len(xa),):
         raise ValueError("one weight per nominal column, one penalty per numeric column and one "
                          "own record per row of a are needed")  # fmt: skip
@@ -316,7 +317,7 @@ def nearest(
     cuts = np.linspace(0, groups, min(groups, 8 * workers) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [
-            pool.submit(_search, queries, blocks, copies, by_block, weights, rule, tolerance,
+            pool.submit(_search, queries, blocks, copies, by_block, weights, rule, float(tolerance),
                         start, stop, least, ties, first)
             for start, stop in pairwise(cuts.tolist())
         ]  # fmt: skip

@@ -100,93 +100,106 @@ def as_mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Mask:
 
 
 @njit(cache=True, nogil=True)
-def capacity(rows: int) -> int:
-    """Slots of a hash table for so many rows: a power of two, at most half full."""
-    slots = 8
-    while slots < 2 * rows:
-        slots *= 2
-    return slots
+def new_table(rows: int, words: int) -> Words:
+    """An empty hash table for projections of so many rows, at most half full.
 
-
-@njit(cache=True, nogil=True)
-def locate(keys: Words, slots: Ints, words: Words, row: int, keep: Words) -> int:
-    """Where the row's projection stands in the table, or the free place where it belongs.
-
-    `slots` is -1 where free. The multiplier and shifts are those of a 64-bit finalizer: every bit of
-    the projection reaches the low bits that choose the place.
+    A row of it is the words of a projection and, so that both lie in one cache line, 1 + its slot.
     """
+    room = 8
+    while room < 2 * rows or (room < 4 * rows and room < 1 << 16):
+        room *= 2
+    return np.zeros((room, words + 1), np.uint64)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(word: np.uint64) -> np.uint64:
+    """Scatter a word: every bit of it reaches the low bits, which choose the place in a table."""
+    word *= np.uint64(0x9E3779B97F4A7C15)
+    word ^= word >> np.uint64(29)
+    word *= np.uint64(0xBF58476D1CE4E5B9)
+    return word ^ (word >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def locate(table: Words, words: Words, row: int, keep: Words) -> int:
+    """Where the row's projection stands in the table, or the free place where it belongs."""
+    last = np.uint64(len(table) - 1)
+    width = keep.size
+    if width == 1:  # the usual case, without the inner loops
+        key = words[row, 0] & keep[0]
+        place = _mix(key) & last
+        while table[place, 1] != 0 and table[place, 0] != key:
+            place = (place + np.uint64(1)) & last
+        return np.int64(place)
     mixed = np.uint64(0)
-    for w in range(words.shape[1]):
-        mixed ^= words[row, w] & keep[w]
-        mixed ^= mixed >> np.uint64(32)
-        mixed *= np.uint64(0xD6E8FEB86659FD93)
-        mixed ^= mixed >> np.uint64(32)
-        mixed *= np.uint64(0xD6E8FEB86659FD93)
-        mixed ^= mixed >> np.uint64(32)
-    last = np.uint64(slots.size - 1)
+    for w in range(width):
+        mixed = _mix(mixed ^ (words[row, w] & keep[w]))
     place = mixed & last
-    while slots[place] >= 0:
+    while table[place, width] != 0:
         same = True
-        for w in range(words.shape[1]):
-            if keys[place, w] != words[row, w] & keep[w]:
+        for w in range(width):
+            if table[place, w] != words[row, w] & keep[w]:
                 same = False
-                break
         if same:
             break
         place = (place + np.uint64(1)) & last
     return np.int64(place)
 
 
-@njit(cache=True, nogil=True)
-def put(keys: Words, slots: Ints, place: int, slot: int, words: Words, row: int, keep: Words) -> None:
-    """Take the free `place` for the row's projection."""
-    slots[place] = slot
-    for w in range(words.shape[1]):
-        keys[place, w] = words[row, w] & keep[w]
+@njit(cache=True, nogil=True, inline="always")
+def find(table: Words, words: Words, row: int, keep: Words) -> int:
+    """The slot of the row's projection; -1 if it is not in the table."""
+    return np.int64(table[locate(table, words, row, keep), keep.size]) - 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def find_or_add(table: Words, words: Words, row: int, keep: Words, slot: int) -> int:
+    """The slot of the row's projection, which is put into the table with this slot if it is new."""
+    place = locate(table, words, row, keep)
+    if table[place, keep.size] == 0:
+        table[place, keep.size] = slot + 1
+        for w in range(keep.size):
+            table[place, w] = words[row, w] & keep[w]
+    return np.int64(table[place, keep.size]) - 1
 
 
 @njit(cache=True, nogil=True)
 def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
     """Number the projections of these rows by first appearance; the labels and how many there are."""
-    room = capacity(rows.size)
-    keys = np.empty((room, words.shape[1]), np.uint64)
-    slots = np.full(room, -1, np.int64)
+    table = new_table(rows.size, keep.size)
     labels = np.empty(rows.size, np.int64)
     count = 0
     for t in range(rows.size):
-        place = locate(keys, slots, words, rows[t], keep)
-        if slots[place] < 0:
-            put(keys, slots, place, count, words, rows[t], keep)
-            count += 1
-        labels[t] = slots[place]
+        labels[t] = find_or_add(table, words, rows[t], keep, count)
+        count = max(count, labels[t] + 1)
     return labels, count
 
 
 @njit(cache=True, nogil=True)
 def _meet(
-    held: Words, held_weight: Ints, held_count: Ints, guests: Words, guest_weight: Ints,
-    guest_count: Ints, keep: Words,
+    held: Words,
+    held_weight: Ints,
+    held_count: Ints,
+    guests: Words,
+    guest_weight: Ints,
+    guest_count: Ints,
+    keep: Words,
 ) -> None:
     """Add to each row's count the weight of the rows of the other side that equal it on `keep`.
 
     One side stands in the table, the other streams past it. A side with an empty count is not counted.
     """
-    room = capacity(len(held))
-    keys = np.empty((room, held.shape[1]), np.uint64)
-    slots = np.full(room, -1, np.int64)
+    table = new_table(len(held), keep.size)
     slot_of = np.empty(len(held), np.int64)
     held_total = np.zeros(len(held), np.int64)
     guest_total = np.zeros(len(held), np.int64)
     used = 0
     for i in range(len(held)):
-        place = locate(keys, slots, held, i, keep)
-        if slots[place] < 0:
-            put(keys, slots, place, used, held, i, keep)
-            used += 1
-        slot_of[i] = slots[place]
-        held_total[slots[place]] += held_weight[i]
+        slot_of[i] = find_or_add(table, held, i, keep, used)
+        used = max(used, slot_of[i] + 1)
+        held_total[slot_of[i]] += held_weight[i]
     for i in range(len(guests)):
-        slot = slots[locate(keys, slots, guests, i, keep)]
+        slot = find(table, guests, i, keep)
         if slot >= 0:
             guest_total[slot] += guest_weight[i]
             if guest_count.size:

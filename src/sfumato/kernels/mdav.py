@@ -188,7 +188,8 @@ def _mdav(x: Floats, codes: Codes, weights: Floats, k: int, cards: Ints) -> Ints
     # Running description of the remaining records: sums, counts of each code, modes.
     sums = np.zeros((p, 2))
     starts = np.zeros(q + 1, np.int64)
-    starts[1:] = np.cumsum(cards)
+    for j in range(q):
+        starts[j + 1] = starts[j] + cards[j]
     counts = np.zeros(starts[q], np.int64)
     for i in range(n):
         for j in range(p):
@@ -245,7 +246,8 @@ def _mdav(x: Floats, codes: Codes, weights: Floats, k: int, cards: Ints) -> Ints
                         xb, cb, rows, length, box, span, weights, x[row], codes[row],
                         bound, out, keys, found,
                     )  # fmt: skip
-                    taken[1:] = found
+                    for j in range(k - 1):
+                        taken[j + 1] = found[j]
                 # Take the record off: the last of its block moves into its place.
                 gone = taken[t]
                 label[gone] = groups
@@ -303,9 +305,9 @@ def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> 
     >>> mdav(x, np.empty((6, 0), np.int32), [], 3).tolist()
     [0, 1, 0, 1, 0, 1]
     """
-    numeric = np.ascontiguousarray(x, dtype=np.float64)
+    numeric = np.array(x, dtype=np.float64, order="C")
     nominal = np.asarray(codes)
-    weights = np.asarray(nominal_weights, dtype=np.float64)
+    weights = np.array(nominal_weights, dtype=np.float64)
     if numeric.ndim != 2 or nominal.ndim != 2 or len(numeric) != len(nominal):
         raise ValueError(
             f"x and codes must be matrices with the same rows, not {numeric.shape} and "

@@ -91,7 +91,7 @@ def rank_swap(n: int, p_count: int, uniforms: ArrayLike) -> Ints:
     [2, 3, 0, 1, 4]
     """
     n, p_count = operator.index(n), operator.index(p_count)
-    draws = np.ascontiguousarray(uniforms, dtype=np.float64)
+    draws = np.array(uniforms, dtype=np.float64)
     if n < 0 or p_count < 0:
         raise ValueError(f"n = {n} and p_count = {p_count} must not be negative")
     if draws.shape != (n,):

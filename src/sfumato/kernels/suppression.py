@@ -31,6 +31,7 @@ from sfumato.kernels._suppression_groups import (
     hopeful,
     settle,
     sweep,
+    total_cost,
 )
 from sfumato.kernels.matches import Ints, Mask, Packed, as_codes, as_mask, label, pack
 
@@ -39,7 +40,9 @@ MOST_COLUMNS = 62
 WORK = 500_000_000
 """sets of columns times records in need that are looked at before the search is narrowed"""
 ROUNDS = 8
-"""the most rounds of local search; it stops by itself when a round gains nothing"""
+"""the most rounds of local search"""
+SMALL_GAIN = 1e-4
+"""a round of local search that saves less than this share of the cost is the last"""
 
 
 def local_suppression(
@@ -208,14 +211,16 @@ def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, 
             sweep(state, _limbo(state), mask, keep[mask], k, True, gap, slack)
     for record in _limbo(state):
         settle(state, record, k)
+    total = total_cost(state)
     for _ in range(ROUNDS):
         change, asked = 0.0, hopeful(state)
         for mask in masks:
             # Only the empty set may please those who pay little: they go home.
             rows = asked if mask else state.active[: state.used[0]].copy()
             change += sweep(state, rows, mask, keep[mask], k, True, 0.0, slack)
-        if change >= -slack:
+        if change > -SMALL_GAIN * total:
             break
+        total += change
     found: Ints = state.mask[state.group]
     return found
 

@@ -39,7 +39,7 @@ class Mdav(Partitioner):
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         if len(x) < self.k:
             raise MethodError(
-                f"{len(x)} records cannot form a group of {self.k}",
+                f"a table of {len(x)} cannot form a group of {self.k}",
                 remedy="release nothing, or lower k",
             )
         numbers, categories = x.standardized, x.nominal

@@ -47,7 +47,7 @@ class LocalSuppression(Method):
         chosen, _ = self.targets(table)
         if table.height < self.k:
             raise MethodError(
-                f"{table.height} records cannot be made {self.k}-anonymous",
+                f"a table of {table.height} cannot be made {self.k}-anonymous",
                 remedy="release nothing, or lower k",
             )
         stray = [name for name in self.importance if name not in chosen]
@@ -61,7 +61,9 @@ class LocalSuppression(Method):
             [table[n].is_null().to_numpy() | table.suppressed(n) for n in chosen]
         )
         costs = np.array([self.importance.get(name, 1.0) for name in chosen])
-        gone = local_suppression(codes, self.k, costs, missing=missing, reading=self.reading)
+        gone = local_suppression(
+            codes, self.k, costs, missing=missing, reading=self.reading, mark="own"
+        )
         series, marks = [], {}
         for j, name in enumerate(chosen):
             if not gone[:, j].any():

@@ -268,8 +268,10 @@ class Balanced(PosetSource):
         if len(counts) and int(np.min(counts)) < 0:
             raise ValueError("a value cannot occur less than never -> mend the counts")
         scale = _scale_or_none(domain)
-        moments = isinstance(scale, MomentScale)
-        values = [value.isoformat() if moments else text(value) for value in domain]
+        values = [text(value) for value in domain]
+        if isinstance(scale, MomentScale):
+            # Midnight among other times is a moment, not the whole day that "2020-01-31" would be.
+            values = [scale.text(scale.number(value)) for value in domain]
         ordered = scale is not None if self.ordered is None else self.ordered
         merges = self._merges(np.asarray(counts, dtype=np.int64), ordered=ordered)
         name = "the balanced tree"

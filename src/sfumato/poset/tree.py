@@ -59,6 +59,7 @@ class Tree(Poset):
         codes = self.first_leaf[leaves]
         self._paths = np.zeros((nodes.paths.shape[0], leaves.size + 1), dtype=np.int32)
         self._paths[:, codes] = number[nodes.paths]
+        self._paths.flags.writeable = False
         self.leaf_nodes = self._paths[0]
         # Children follow their parents in the parents' order, so that pointing to them is counting.
         degree = np.bincount(self.parent[1:], minlength=order.size)
@@ -70,9 +71,8 @@ class Tree(Poset):
         if texts is None:
             texts = [nodes.labels[node] for node in nodes.paths[0].tolist()]
         self._code_of = dict(zip(texts, codes.tolist(), strict=True))
-        for array in (self.parent, self.depth, self.first_leaf, self.last_leaf, self._paths):
-            array.flags.writeable = False
-        for array in (self.child_ptr, self.child_idx):
+        arrays = (self.parent, self.depth, self.first_leaf, self.last_leaf)
+        for array in (*arrays, self.child_ptr, self.child_idx):
             array.flags.writeable = False
 
     def __repr__(self) -> str:

@@ -18,13 +18,14 @@ import numpy as np
 from .report_columns import day_text
 
 if TYPE_CHECKING:
-    from .report_columns import Correlations, Picture
+    from .report_columns import Picture
+    from .report_correlations import Correlations
     from .report_risk import SizeBins
 
 # Colours that stay apart for colour-blind readers (Okabe & Ito); shape and order tell the series apart too.
 BEFORE, AFTER, CHANCE = "#b4bac2", "#0072b2", "#d55e00"
 _INK, _FAINT = "#33383f", "#e4e7eb"
-_WIDE, _SMALL = 560, 236
+_WIDE, _SMALL = 540, 236
 
 _TAG = re.compile(r"<[^<>]*>")
 _ID = re.compile(r'<(?:clipPath|linearGradient|radialGradient|pattern|mask) id="([^"]+)"')
@@ -63,6 +64,12 @@ def _axis(**more: Any) -> Any:
     return alt.Axis(**{**look, **text, **more})
 
 
+def _room(names: Sequence[str], size: float, most: int) -> dict[str, Any]:
+    """Room for the labels of an axis. The page's font may be wider than the one the renderer measures with."""
+    longest = max((len(name) for name in names), default=0)
+    return {"labelLimit": most, "minExtent": min(math.ceil(0.62 * size * longest), most) + 6, "labelFontSize": size}
+
+
 def risk_chart(risks: Sequence[Risk]) -> Any:
     """Dots joined by a line: each risk before and after, and what chance alone would give."""
     import altair as alt
@@ -75,7 +82,7 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
         if value is not None
     ]
     lines = [(r.name, r.before, r.after) for r in risks if r.before is not None]
-    y = alt.Y("name:N", sort=names, title=None, axis=_axis(labelLimit=240, labelFontSize=12, ticks=False))
+    y = alt.Y("name:N", sort=names, title=None, axis=_axis(**_room(names, 12, 230), ticks=False))
     scale = alt.Scale(domain=[0, 1])
     x = alt.X(
         "value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5)
@@ -99,7 +106,7 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
             data = _rows(name=[n for n, _ in chosen], value=[v for _, v in chosen])
             mark = alt.Chart(data).mark_point(opacity=1, strokeWidth=2.5, **look)
             layers.append(mark.encode(y=y, x=x))
-    return _finished(alt.layer(*layers), _WIDE - 190, 38 * max(len(names), 1))
+    return _finished(alt.layer(*layers), _WIDE - 120, 38 * max(len(names), 1))
 
 
 def sizes_chart(bins: SizeBins) -> Any:
@@ -197,7 +204,7 @@ def _bar_chart(picture: Picture) -> Any:
         sort=names,
         scale=alt.Scale(domain=names),
         title=None,
-        axis=_axis(labelLimit=110, ticks=False, domain=False),
+        axis=_axis(**_room(names, 10, 100), ticks=False, domain=False),
     )
     x = alt.X("share:Q", title=None, axis=_axis(format=".2~p", tickCount=4), scale=alt.Scale(zero=True))
     wide = (
@@ -232,7 +239,7 @@ def correlation_chart(found: Correlations) -> Any:
         text=[f"{d:+.2f}".replace("-", "−") if round(d, 2) else "0" for *_, d in cells],
         strong=[abs(d) > 0.62 * reach for *_, d in cells],
     )
-    axis = {"title": None, "labelLimit": 120, "ticks": False, "domain": False}
+    axis = {"title": None, **_room(found.names, 10, 120), "ticks": False, "domain": False}
     encoded = alt.Chart(data).encode(
         y=alt.Y("row:N", sort=found.names[1:], axis=_axis(**axis), scale=alt.Scale(domain=found.names[1:])),
         x=alt.X(
@@ -269,7 +276,7 @@ def svg(chart: Any, key: str, title: str, description: str = "") -> str:
     import vl_convert
 
     # allowed_base_urls: nothing outside this process is ever asked for anything.
-    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[])
     head = _SIZE.match(drawn)
     if head is None:
         raise AssertionError("the SVG does not begin as expected")

@@ -35,27 +35,27 @@ _NAMED: tuple[tuple[str, Role, str], ...] = (
         Role.IDENTIFIER,
         "a person's name (HIPAA 1)",
     ),
-    (r"phone|telephone|mobile|^tel$", Role.IDENTIFIER, "a telephone number (HIPAA 4)"),
-    (r"^fax|_fax", Role.IDENTIFIER, "a fax number (HIPAA 5)"),
+    (r"phone|mobile|^tel$", Role.IDENTIFIER, "a telephone number (HIPAA 4)"),
+    (r"(^|_)fax", Role.IDENTIFIER, "a fax number (HIPAA 5)"),
     (r"e_?mail", Role.IDENTIFIER, "an e-mail address (HIPAA 6)"),
     (
-        r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|number)",
+        r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|num)",
         Role.IDENTIFIER,
         "a social security or national number (HIPAA 7)",
     ),
     (
-        r"^mrn$|record_?(no|num|id)|medical_?record|chart_?(no|num|id)|patient_?(no|num|id)|case_?(no|num|id)",
+        r"^mrn$|(record|chart|patient|case|person|client)_?(no|nr|num|number|id)$|medical_?record",
         Role.IDENTIFIER,
         "a record number (HIPAA 8)",
     ),
     (
-        r"(plan|beneficiary|insurance|member|policy)_?(no|num|id)",
+        r"(plan|beneficiary|insurance|member|policy)_?(no|nr|num|number|id)$",
         Role.IDENTIFIER,
         "a health plan number (HIPAA 9)",
     ),
     (r"account|^iban|card_?(no|num)", Role.IDENTIFIER, "an account number (HIPAA 10)"),
     (r"licen[cs]e|certificate", Role.IDENTIFIER, "a certificate or licence number (HIPAA 11)"),
-    (r"vehicle|^vin$|plate", Role.IDENTIFIER, "a vehicle identifier (HIPAA 12)"),
+    (r"vehicle|^vin$|(^|_)plate", Role.IDENTIFIER, "a vehicle identifier (HIPAA 12)"),
     (r"device_?id|serial|^imei|^mac$|mac_addr", Role.IDENTIFIER, "a device identifier (HIPAA 13)"),
     (r"^url$|website|web_?page|homepage", Role.IDENTIFIER, "a web address (HIPAA 14)"),
     (r"^ip$|ip_?addr", Role.IDENTIFIER, "a network address (HIPAA 15)"),
@@ -67,30 +67,14 @@ _NAMED: tuple[tuple[str, Role, str], ...] = (
     (r"photo|portrait|face_?image", Role.IDENTIFIER, "a photograph (HIPAA 17)"),
     (r"street|address", Role.IDENTIFIER, "an address (HIPAA 2)"),
     (
-        r"household|family_?id|^hh_?id|_hid$|dwelling",
+        r"household_?(id|no|nr)?$|family_?id|^hh_?id|_hid$|dwelling",
         Role.HOUSEHOLD,
         "it ties people of one household together",
     ),
     (
-        r"(sampl|survey|design|person|replicate).*w(eigh)?t$|^wgt|_wgt$|^pwgtp$|^wgtp$|^weights?$|^fnlwgt$",
+        r"(sampl|survey|design|person|replicate).*w(eigh)?t$|(^|_)wgt|^p?wgtp$|^weights?$|fnlwgt",
         Role.WEIGHT,
         "a sampling weight by its name",
-    ),
-    (
-        r"zip|post_?(al_?)?code|postcode|county|city|town|municip|district|region|state$|^state|province|puma|country|commune",
-        Role.QUASI,
-        "geography (HIPAA 2)",
-    ),
-    (
-        r"birth|^dob$|admi(ssion|t)|discharge|death_?date|date_of|_date$|^date",
-        Role.QUASI,
-        "a date that others may know (HIPAA 3)",
-    ),
-    (r"^age|_age$|agep$", Role.QUASI, "age (HIPAA 3)"),
-    (
-        r"sex|gender|race|ethnic|nationality|native|citizen|relig|marital|marriage|education|school|degree|occupation|^job|profession|workclass|industry|language|household_?size|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
-        Role.QUASI,
-        "a trait that acquaintances and registers know",
     ),
     (
         r"readmi|died|dead|surviv|mortal|outcome|target|^label$|^class$|^y$|default$|churn",
@@ -98,7 +82,28 @@ _NAMED: tuple[tuple[str, Role, str], ...] = (
         "an outcome that models predict",
     ),
     (
-        r"diagnos|icd|disease|illness|symptom|drug|medic|therap|treat|procedure|hiv|cancer|psych|alcohol|smok|lab_|income|salary|wage|earn|pay|charge|cost|balance|debt|loan|tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|vote",
+        r"(^|_)(zip|zip_?code|post_?(al_?)?code|postcode|county|city|town|municipality|district"
+        r"|region|state|province|puma|country|commune|geo)(_|$)",
+        Role.QUASI,
+        "geography (HIPAA 2)",
+    ),
+    (
+        r"birth|^dob$|_date$|^date|(admission|discharge|death|visit)_?(day|time)|(^|_)year(_|$)",
+        Role.QUASI,
+        "a date that others may know (HIPAA 3)",
+    ),
+    (r"(^|_)age(_|$)|^agep$", Role.QUASI, "age (HIPAA 3)"),
+    (
+        r"sex$|gender|(^|_)race|ethnic|national|citizen|relig|marital|marriage|^msp$|educ|school"
+        r"|degree|occupation|(^|_)job|profession|workclass|industry|language|household_?size"
+        r"|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
+        Role.QUASI,
+        "a trait that acquaintances and registers know",
+    ),
+    (
+        r"diagnos|(^|_)icd|disease|illness|symptom|drug|medic|therap|treat|procedure|(^|_)hiv"
+        r"|cancer|psych|alcohol|smok|income|salary|wage|earn|(^|_)pay|charge|cost|balance|debt"
+        r"|loan|(^|_)tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|(^|_)vote",
         Role.CONFIDENTIAL,
         "what a person would want kept private",
     ),
@@ -116,6 +121,7 @@ _VALUES: tuple[tuple[str, str], ...] = (
 )
 _ZIP = re.compile(r"zip|post_?(al_?)?code|postcode")
 _ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
+_ICD_SET = rf"{_ICD[:-1]}([ ,;]+{_ICD[1:-1]})*$"
 _UNIQUE = 0.95
 _SAMPLE = 10_000
 _OLD = 89
@@ -134,17 +140,33 @@ def _guess_column(table: Table, name: str) -> Guess:
         return Guess(name, kind, given, "as you said", _poset(name, kind, series))
     present = series.drop_nulls()
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    seen = _by_pattern(name, kind, present)
+    if seen is not None:
+        return seen
     for pattern, role, why in _NAMED:
         if re.search(pattern, plain) and _possible(role, kind, present):
             return Guess(name, kind, role, why, _poset(plain, kind, present))
-    if kind in (Kind.NOMINAL, Kind.TEXT) and len(present):
-        sample = present.cast(pl.String).head(_SAMPLE)
-        for pattern, why in _VALUES:
-            if sample.str.contains(pattern).mean() == 1:
-                return Guess(name, kind, Role.IDENTIFIER, why)
-        if float(sample.str.contains(_ICD).mean() or 0) > 0.9:  # type: ignore[arg-type]
-            return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
     return _by_values(name, kind, present)
+
+
+def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
+    """What the values look like, which a name cannot belie."""
+    if kind not in (Kind.NOMINAL, Kind.TEXT) or present.is_empty():
+        return None
+    sample = present.cast(pl.String).head(_SAMPLE)
+    if _share(sample, _ICD_SET) > 0.9 and _share(sample, r"\s") > 0.1:
+        return Guess(name, Kind.SET, Role.CONFIDENTIAL, "its cells are sets of diagnosis codes")
+    for pattern, why in _VALUES:
+        if _share(sample, pattern) == 1:
+            return Guess(name, kind, Role.IDENTIFIER, why)
+    if _share(sample, _ICD) > 0.9:
+        return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
+    return None
+
+
+def _share(sample: pl.Series, pattern: str) -> float:
+    """The share of the values that a pattern describes."""
+    return int(sample.str.contains(pattern).sum()) / max(1, len(sample))
 
 
 def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
 
 def recount(
-    path: Path, schema: Schema, criteria: Iterable[Criterion], suppressed: str
+    path: Path,
+    schema: Schema,
+    criteria: Iterable[Criterion],
+    *,
+    suppressed: str,
+    escape_formulas: bool,
 ) -> tuple[list[Finding], Table]:
     """Each criterion counted on the written file, and the file as a table."""
-    table = read_back(path, schema, suppressed=suppressed)
+    table = read_back(path, schema, suppressed=suppressed, escape_formulas=escape_formulas)
     return [criterion.check(table) for criterion in criteria], table

@@ -101,8 +101,16 @@ class Release:
         what it says."""
         requirements = self.plan.requirements
         criteria = [r.thing for r in requirements if isinstance(r.thing, Criterion)]
-        suppressed = self.plan.output.suppressed
-        findings, published = recount(data, self.table.schema, criteria, suppressed)
+        output = self.plan.output
+        findings, published = recount(
+            data,
+            self.table.schema,
+            criteria,
+            suppressed=output.suppressed,
+            escape_formulas=output.escape_formulas,
+        )
+        if not all(finding.met for finding in findings):
+            return findings
         pair = Pair(self.pair.original, published, self.pair.rows)
         for requirement in requirements:
             if not isinstance(requirement.thing, Criterion):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,9 +18,11 @@ import polars as pl
 
 from ..data.codec import floats
 from ..data.pair import Pair
-from ..data.schema import CATEGORICAL, NUMERIC, Column, Kind, Role
+from ..data.schema import CATEGORICAL, Column, Kind, Role
+from ..data.table import Table
 from ..errors import SchemaError
-from .report_spread import Bars, CannotSpread, bars, intervals
+from .report_parts import percent
+from .report_spread import Bars, CannotSpread, bars, intervals, totals
 
 FEWEST = 10
 """Original records that a bin or category must have to be drawn in public."""
@@ -29,7 +31,6 @@ _MOST_BARS = 9
 _BINS = 24
 _ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
 _EPOCH = dt.date(1970, 1, 1)
-OTHER = "all other values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +55,27 @@ class Pictures:
     beyond: list[str]
 
 
-def pictures(pair: Pair, *, owner: bool) -> Pictures:
+@dataclass(frozen=True)
+class Gaps:
+    """The cells of a published column that have no value."""
+
+    missing: int
+    suppressed: int
+
+
+def gaps(table: Table) -> dict[str, Gaps]:
+    """The two kinds of gaps of every column, counted once."""
+    return {
+        name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum())) for name in table.names
+    }
+
+
+def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictures:
     """Pictures of the published quasi-identifiers, confidential columns and targets, in this order."""
     schema = pair.original.schema
-    wanted = [c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema]
+    wanted = [
+        c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
+    ]
     drawn: list[Picture] = []
     undrawn: dict[str, str] = {}
     beyond: list[str] = []
@@ -66,7 +84,9 @@ def pictures(pair: Pair, *, owner: bool) -> Pictures:
             beyond.append(column.name)
             continue
         try:
-            drawn.append(_picture(pair, column, owner))
+            picture = _picture(pair, column, owner)
+            note = _gap_note(published[column.name], pair.masked.height)
+            drawn.append(replace(picture, notes=(*picture.notes, *note)))
         except CannotSpread as reason:
             undrawn[column.name] = str(reason)
     return Pictures(drawn, undrawn, beyond)
@@ -130,7 +150,7 @@ def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Pictu
         mass / pair.masked.height,
         edges,
     )
-    return _with_gaps(pair, replace(drawn, notes=tuple(notes)))
+    return replace(drawn, notes=tuple(notes))
 
 
 def _finite(series: pl.Series, column: Column) -> np.ndarray:
@@ -172,7 +192,8 @@ def _edges(low: float, high: float, whole: bool) -> np.ndarray:
     last = max(math.floor(high / step) + 1, first + 1)
     if not math.isfinite(step) or last - first > 4 * _BINS:
         raise CannotSpread("its numbers are too large to draw")
-    return np.arange(first, last + 1) * step
+    # Multiples of 0.1 as they are written: a value of 0.3 must not fall short of the bin that begins there.
+    return np.round(np.arange(first, last + 1) * step, max(0, 2 - math.floor(math.log10(step))))
 
 
 def _date_edges(low: float, high: float) -> np.ndarray:
@@ -208,11 +229,13 @@ def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Pict
         found = _counted(pair.original[name], pair.masked[name])
     notes = []
     if found.spread:
-        notes.append("Published as sets or groups: each is spread evenly over the values it covers.")
+        notes.append(
+            "Published as sets or groups: each is spread evenly over the values it covers."
+        )
     if found.unread:
         notes.append(f"{found.unread:,} published labels could not be read and are not drawn.")
     drawn = _bars(pair, column, found, owner, others=True)
-    return _with_gaps(pair, replace(drawn, notes=tuple(notes)))
+    return replace(drawn, notes=(*notes, *drawn.notes))
 
 
 def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
@@ -220,7 +243,7 @@ def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
     found = _counted(*(_elements(table[column.name]) for table in (pair.original, pair.masked)))
     drawn = _bars(pair, column, found, owner, others=False)
     notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
-    return _with_gaps(pair, replace(drawn, notes=notes))
+    return replace(drawn, notes=notes)
 
 
 def _elements(series: pl.Series) -> pl.Series:
@@ -230,7 +253,7 @@ def _elements(series: pl.Series) -> pl.Series:
 
 
 def _counted(original: pl.Series, masked: pl.Series) -> Bars:
-    before, after = _totals(original), _totals(masked)
+    before, after = totals(original), totals(masked)
     names = sorted({*before, *after})
     return Bars(
         names,
@@ -239,11 +262,6 @@ def _counted(original: pl.Series, masked: pl.Series) -> Bars:
         spread=False,
         published=np.array([name in after for name in names], dtype=bool),
     )
-
-
-def _totals(series: pl.Series) -> dict[str, int]:
-    counted = series.cast(pl.String).drop_nulls().value_counts(name="n")
-    return dict(zip(counted.get_column(series.name), counted.get_column("n"), strict=True))
 
 
 def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool) -> Picture:
@@ -264,88 +282,29 @@ def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool)
     names = [found.names[i] for i in ranked]
     before, after = found.original[ranked], found.masked[ranked]
     rest = np.setdiff1d(np.arange(len(found.names)), ranked)
+    notes = []
     if others and rest.size:
-        names.append(OTHER)
-        before = np.append(before, found.original[rest].sum())
-        after = np.append(after, found.masked[rest].sum())
+        # In words: a bar for all the others would dwarf those that have a name.
+        left = shown(np.array([found.original[rest].sum()]), owner)[0] / sizes[0]
+        was = f"{percent(left)} of the original, " if not math.isnan(left) else ""
+        notes.append(
+            f"All other values: {was}{percent(found.masked[rest].sum() / sizes[1])} of the release."
+        )
     return Picture(
-        column, "bars", shown(before, owner) / sizes[0], after / sizes[1], names=names
+        column,
+        "bars",
+        shown(before, owner) / sizes[0],
+        after / sizes[1],
+        names=names,
+        notes=tuple(notes),
     )
 
 
-def _with_gaps(pair: Pair, drawn: Picture) -> Picture:
+def _gap_note(found: Gaps, records: int) -> tuple[str, ...]:
     """A note on the cells that have no value to draw."""
-    name = drawn.column.name
     parts = [
-        f"{100 * mask.sum() / pair.masked.height:.3g}\u00a0% {word}"
-        for word, mask in (
-            ("missing", pair.masked.missing(name)),
-            ("suppressed", pair.masked.suppressed(name)),
-        )
-        if mask.any()
+        f"{percent(many / records)} {word}"
+        for word, many in (("missing", found.missing), ("suppressed", found.suppressed))
+        if many
     ]
-    gaps = (f"Not drawn: {' and '.join(parts)} in the release.",) if parts else ()
-    return replace(drawn, notes=(*drawn.notes, *gaps))
-
-
-@dataclass(frozen=True, eq=False)
-class Correlations:
-    """Correlations of the columns with numbers, before and after; NaN is not drawn."""
-
-    names: list[str]
-    before: np.ndarray
-    after: np.ndarray
-    beyond: int
-    """Columns that were too many to draw."""
-
-
-def correlations(pair: Pair, *, owner: bool) -> Correlations | None:
-    """Correlations of up to twelve columns that have numbers in both tables; None if there are not two."""
-    from ..utility.moments import correlation  # numpy only, but not needed to import a plan
-
-    names = _numeric_names(pair)
-    chosen: list[str] = []
-    before, after = [], []
-    for name in names:
-        if len(chosen) == MOST_PICTURES:
-            break
-        try:
-            x = floats(pair.original[name], pair.original.schema[name])
-            y = floats(pair.masked[name], pair.masked.schema[name])
-        except SchemaError:
-            continue
-        if not (_varies(x) and _varies(y)):
-            continue
-        chosen.append(name)
-        before.append(x)
-        after.append(y)
-    if len(chosen) < 2:
-        return None
-    x, y = np.column_stack(before), np.column_stack(after)
-    r, r_masked = correlation(x), correlation(y)
-    if not owner:
-        here = (~np.isnan(x)).astype(np.float64)
-        r[here.T @ here < FEWEST] = np.nan
-        # Enough for a reader, too coarse to solve for a record.
-        r, r_masked = np.round(r, 2), np.round(r_masked, 2)
-    return Correlations(chosen, r, r_masked, len(names) - len(chosen))
-
-
-def _varies(x: np.ndarray) -> bool:
-    here = x[~np.isnan(x)]
-    return bool(here.size and np.isfinite(here).all() and here.min() < here.max())
-
-
-def _numeric_names(pair: Pair) -> Sequence[str]:
-    first = [*_ROLES, Role.INSENSITIVE]
-    kinds = (*NUMERIC, Kind.ORDINAL, Kind.DATE)
-    before, after = pair.original.schema, pair.masked.schema
-    return [
-        c.name
-        for role in first
-        for c in before
-        if c.role == role and c.kind in kinds and c.name in after and not c.generalized
-        if not after[c.name].generalized and after[c.name].kind in kinds
-        # Ordinal categories are numbered in their order: numbers of two orders cannot be compared.
-        if c.categories == after[c.name].categories
-    ]
+    return (f"Not drawn: {' and '.join(parts)} in the release.",) if parts else ()

@@ -12,6 +12,8 @@ _FEW = 12
 _LONGEST = 160
 """Characters of one text from the data; the rest is counted too."""
 _DEEPEST = 3
+_NOTHING = 1e-9
+"""Smaller figures are the rounding of the machine."""
 
 
 class Markup(str):
@@ -53,7 +55,11 @@ def paragraphs(texts: Iterable[object], **attributes: str) -> Markup:
 
 
 def table(
-    caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Sequence[int] = ()
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numeric: Sequence[int] = (),
+    look: str = "",
 ) -> Markup:
     """A table with a caption; the first cell of each row heads it, `numeric` columns are set to the right."""
 
@@ -72,7 +78,11 @@ def table(
         for row in rows
     )
     inside = tag(
-        "table", tag("caption", caption), tag("thead", tag("tr", top)), tag("tbody", body)
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", top)),
+        tag("tbody", body),
+        **({"class_": look} if look else {}),
     )
     # A wide table scrolls inside its frame: the page itself never does, on a phone either.
     return tag("div", inside, class_="scroll", role="region", aria_label=caption, tabindex="0")
@@ -80,21 +90,21 @@ def table(
 
 def definitions(pairs: Iterable[tuple[object, object]]) -> Markup:
     """A list of terms and what they stand for."""
-    return tag(
-        "dl", *(join((tag("dt", term), tag("dd", meaning))) for term, meaning in pairs)
-    )
+    return tag("dl", *(join((tag("dt", term), tag("dd", meaning))) for term, meaning in pairs))
 
 
 def number(value: float) -> str:
     """A number with at most four significant digits; whole ones in full.
 
-    >>> number(7998.0), number(0.012345), number(1e-9), number(float("nan"))
-    ('7,998', '0.01235', '1e-09', 'not a number')
+    >>> number(7998.0), number(0.012345), number(1e-16), number(float("nan"))
+    ('7,998', '0.01235', 'about 0', 'not a number')
     """
     if math.isnan(value):
         return "not a number"
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinite"
+    if 0 < abs(value) < _NOTHING:
+        return "about 0"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
@@ -103,15 +113,17 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage: enough digits that a small one is not mistaken for none.
 
-    >>> percent(0.2), percent(0.9753), percent(0.0001234), percent(0.0), percent(0.99996)
-    ('20\\xa0%', '97.5\\xa0%', '0.012\\xa0%', '0\\xa0%', '99.996\\xa0%')
+    >>> [percent(x).replace("\\xa0", " ") for x in (0.2, 0.9753, 0.0005, 0.0, 0.99996)]
+    ['20 %', '97.5 %', '0.05 %', '0 %', '99.996 %']
     """
     value = 100.0 * share
     if not math.isfinite(value):
         return number(value)
     # What is next to 0 or to 100 must not be rounded to it.
     near = min(abs(value), abs(100.0 - value))
-    digits = 1 if near >= 0.05 or near == 0 else min(1 - math.floor(math.log10(near)), 12)
+    if 0 < near < _NOTHING:
+        near = 0.0
+    digits = 1 if near >= 1 or near == 0 else 1 - math.floor(math.log10(near))
     text = f"{value:.{digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return f"{text}\u00a0%"
@@ -155,7 +167,7 @@ def plain(value: Any, depth: int = 0) -> str:
     """A parameter or a fact as a reader would write it, never longer than a few lines.
 
     >>> plain({"age": 1, "zip": [5, 3]}), plain(0.05), plain(True), plain(())
-    ('age: 1; zip: 5, 3', '0.05', 'yes', 'none')
+    ('age: 1; zip: (5, 3)', '0.05', 'yes', 'none')
     """
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -36,9 +36,17 @@ class CannotSpread(Exception):  # noqa: N818 - it ends up as a sentence under th
 
 def label_counts(series: pl.Series) -> tuple[list[str], np.ndarray]:
     """The distinct labels, suppressed and missing left out, and how often each occurs."""
-    labels = series.cast(pl.String).drop_nulls()
-    counted = labels.filter(labels != SUPPRESSED).value_counts(name="n").sort(labels.name)
-    return counted.get_column(labels.name).to_list(), counted.get_column("n").to_numpy().astype(float)
+    found = totals(series)
+    labels = sorted(label for label in found if label != SUPPRESSED)
+    return labels, np.array([float(found[label]) for label in labels])
+
+
+def totals(series: pl.Series) -> dict[str, int]:
+    """How often each value occurs, by its text; missing values left out."""
+    counted = series.rename("value").drop_nulls().value_counts(name="n")
+    # Only the distinct values become text: a million cells need not.
+    names = counted.get_column("value").cast(pl.String).to_list()
+    return dict(zip(names, counted.get_column("n").to_list(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +225,8 @@ def _bound(column: Column, original: pl.Series) -> tuple[Poset, list[object]]:
 
 def _value_totals(original: pl.Series, names: Sequence[str]) -> np.ndarray:
     """How often each value occurs, in the order of the names."""
-    plain = original.cast(pl.String)
-    counted = plain.drop_nulls().value_counts(name="n")
-    totals = dict(zip(counted.get_column(plain.name), counted.get_column("n"), strict=True))
-    return np.array([float(totals.get(name, 0)) for name in names])
+    found = totals(original)
+    return np.array([float(found.get(name, 0)) for name in names])
 
 
 def _covers(
@@ -235,7 +241,9 @@ def _covers(
     covers = [_members(place, label) for label in labels]
     strange = [i for i, cover in enumerate(covers) if cover is None]
     if len(strange) * len(values) > _MOST_COMPARISONS:
-        raise CannotSpread(f"{len(strange):,} labels over {len(values):,} values are too many to compare")
+        raise CannotSpread(
+            f"{len(strange):,} labels over {len(values):,} values are too many to compare"
+        )
     for i in strange:
         covers[i] = _compared(poset, values, labels[i])
     return [cover for cover in covers if cover is not None], len(values)

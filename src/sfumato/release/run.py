@@ -172,9 +172,11 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
         source = str(base / source)
     options: dict[str, Any] = {
         key: value
-        for key in ("table", "query", "delimiter", "encoding", "decimal")
+        for key in ("table", "query", "delimiter", "encoding", "decimal", "dates", "sets")
         if (value := getattr(given, key))
     }
+    if not given.header:
+        options["header"] = False
     if given.missing:
         options["missing"] = ("", *given.missing)
     kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}

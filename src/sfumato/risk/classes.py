@@ -135,7 +135,9 @@ class _Population(Measure):
     ] = "non-participants"
 
     def _population(self, table: Table, context: Context) -> Population:
-        return population_of(table, context.reference, self.reference == "population")
+        return population_of(
+            context.pair, table, context.reference, holds_sample=self.reference == "population"
+        )
 
 
 class JournalistRisk(_Population):

@@ -1,7 +1,7 @@
 """Tables in and out of files and databases.
 
-`read` and `write` are for everyone; `write_file` and `read_back` are for the release, which makes a whole folder
-appear at once and counts its promises again on the bytes in it.
+`read` and `write` are for everyone; `write_file` and `read_back` are for the release, which makes a
+whole folder appear at once and counts its promises again on the bytes in it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reading back the bytes of a release, with the schema of the table that was written: no guessing.
 
-What a requirement is recounted on must be what was published, so this reads files only, never memory.
+What a requirement is recounted on must be what was published, so this reads files only, never
+memory.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ def read_back(
     escape_formulas: bool = False,
     table_name: str | None = None,
 ) -> Table:
-    """The table that `write_file` put at `path`, given the masked table's schema and the same options.
+    """The table that `write_file` put at `path`, given the masked table's schema and the same
+    options.
 
-    A mark becomes the label "*" in a generalized column, and null with a suppressed mask elsewhere. Two things
-    that a file does not hold do not come back: in typed files, which nulls of numbers, dates and sets were
-    suppressed; and in text files, the width of numbers and the type of a set's items (which are text).
+    A mark becomes the label "*" in a generalized column, and null with a suppressed mask elsewhere.
+    Two things that a file does not hold do not come back: in typed files, which nulls of numbers,
+    dates and sets were suppressed; and in text files, the width of numbers and the type of a set's
+    items (which are text).
     """
     end = locate(path, format)
     if end.format in TEXT:
@@ -45,7 +48,9 @@ def read_back(
         )
         frame = _headed(frame, schema, escape_formulas=escape_formulas)
     else:
-        frame, _ = _typed_source(end, table_name if end.format in ("duckdb", "sqlite") else None, None, None)
+        frame, _ = _typed_source(
+            end, table_name if end.format in ("duckdb", "sqlite") else None, None, None
+        )
         if frame.columns != schema.names:
             raise _other_columns(frame.columns, schema)
     columns, masks = [], {}
@@ -95,9 +100,7 @@ def _retyped(series: pl.Series, column: Column) -> pl.Series:
     if kind == Kind.ORDINAL:
         wanted = pl.Enum(list(column.categories))
         values = series.cast(pl.String).cast(wanted, strict=False)
-    elif series.dtype != pl.String:
-        return series
-    elif kind in (Kind.NOMINAL, Kind.TEXT):
+    elif series.dtype != pl.String or kind in (Kind.NOMINAL, Kind.TEXT):
         return series
     elif kind == Kind.SET:
         return split(series)
@@ -107,7 +110,11 @@ def _retyped(series: pl.Series, column: Column) -> pl.Series:
         )
     elif kind == Kind.DATE:
         found = dates(series)
-        values = found.values if found and found.values is not None else series.cast(pl.Date, strict=False)
+        values = (
+            found.values
+            if found and found.values is not None
+            else series.cast(pl.Date, strict=False)
+        )
     else:
         values = series.cast(pl.Int64, strict=False) if kind == Kind.INTEGER else series
         if kind == Kind.CONTINUOUS or values.null_count() != series.null_count():
@@ -117,7 +124,7 @@ def _retyped(series: pl.Series, column: Column) -> pl.Series:
     if bad.any():
         row = int(bad.arg_max() or 0)
         raise InputError(
-            f"column {column.name!r}, record {row + 1:,} of the written file holds {series[row]!r}, "
-            f"which is not {kind}"
+            f"column {column.name!r}, record {row + 1:,} of the written file holds "
+            f"{series[row]!r}, which is not {kind}"
         )
     return values

@@ -1,8 +1,8 @@
 """CSV and its relatives: from bytes to a frame of raw text, every irregular line named.
 
-Arrow's reader does the work, because it tells an empty cell from a quoted empty one and reports ragged
-records instead of padding them. What it lets pass (a quote that is never closed, text after a closing
-quote) is looked for here.
+Arrow's reader does the work, because it tells an empty cell from a quoted empty one and reports
+ragged records instead of padding them. What it lets pass (a quote that is never closed, text after
+a closing quote) is looked for here.
 """
 
 from __future__ import annotations
@@ -46,16 +46,25 @@ def parse(
     elif blank:
         notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} read as missing")
     if not header:
-        return frame.rename({n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}), dialect, notes
+        return (
+            frame.rename({n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}),
+            dialect,
+            notes,
+        )
     if frame.width == 1:
         frame = frame.slice(int(frame.to_series().is_not_null().arg_max() or 0))
     first = [cell or "" for cell in frame.row(0)]
     names, more = _names(first, label)
-    return frame.slice(1).rename(dict(zip(frame.columns, names, strict=True))), dialect, notes + more
+    return (
+        frame.slice(1).rename(dict(zip(frame.columns, names, strict=True))),
+        dialect,
+        notes + more,
+    )
 
 
 def copied_cells(text: bytes, width: int, label: str = "the copy") -> pl.DataFrame:
-    """Records without a header in plain CSV, as a database copies them out; blank lines are records."""
+    """Records without a header in plain CSV, as a database copies them out; blank lines are
+    records."""
     if not text:
         return pl.DataFrame({str(i): pl.Series([], dtype=pl.String) for i in range(width)})
     return _arrow_cells(text, label, Dialect(","), width, skip_blank=False)
@@ -98,7 +107,9 @@ def _names(cells: list[str], label: str) -> tuple[list[str], list[str]]:
             ],
         )
     if len(names) > 1 and all(_is_number(name) for name in names):
-        notes.append("the first line was taken for the header, though it holds only numbers: header=False?")
+        notes.append(
+            "the first line was taken for the header, though it holds only numbers: header=False?"
+        )
     return names, notes
 
 
@@ -171,7 +182,9 @@ def _arrow_cells(
         except pa.ArrowInvalid as error:
             # A record longer than a block; there is no way to tell Arrow beforehand.
             if "straddl" not in str(error) or block >= min(len(text) + 1, _LARGEST_BLOCK):
-                raise InputError(f"{label} cannot be read: {error}", remedy="mend the file") from None
+                raise InputError(
+                    f"{label} cannot be read: {error}", remedy="mend the file"
+                ) from None
             block = min(len(text) + 1, _LARGEST_BLOCK)
     if ragged:
         raise _ragged(text, label, dialect, width, len(ragged), ragged[0])
@@ -213,7 +226,8 @@ def _plain_reader(text: bytes, dialect: Dialect, *, strict: bool = False) -> Any
 
 
 def _check_quotes(text: bytes, label: str, dialect: Dialect) -> None:
-    """Refuse a quote that is never closed and text after a closing quote: readers disagree about both."""
+    """Refuse a quote that is never closed and text after a closing quote: readers disagree about
+    both."""
     data = np.frombuffer(text, dtype=np.uint8)
     quote = ord(dialect.quote)
     at = np.flatnonzero(data == quote)

@@ -1,4 +1,5 @@
-"""Dates as people write them, read only where the whole column agrees on one order of day and month."""
+"""Dates as people write them, read only where the whole column agrees on one order of day and
+month."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Parquet and Arrow IPC files, and the types that a table can hold.
 
-`settle` brings any frame, also one from a database, to those types: what has no kind of its own is changed
-and noted, or refused.
+`settle` brings any frame, also one from a database, to those types: what has no kind of its own is
+changed and noted, or refused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
     """A Parquet file."""
     path = present(endpoint)
     try:
-        # Hive folders and globs are not files: a name such as "a[1].parquet" means itself.
-        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+        # From memory: the table must not change when the file does.
+        return pl.read_parquet(path.read_bytes())
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(endpoint, "Parquet", error) from error
 
@@ -31,20 +31,16 @@ def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
     """An Arrow IPC file, or a stream saved to a file."""
     path = present(endpoint)
     try:
-        with path.open("rb") as handle:
-            is_file = handle.read(6) == b"ARROW1"
-        # No memory map: the table must not change when the file does.
-        if is_file:
-            return pl.read_ipc(path, memory_map=False)
-        return pl.read_ipc_stream(path)
+        raw = path.read_bytes()
+        return pl.read_ipc(raw) if raw.startswith(b"ARROW1") else pl.read_ipc_stream(raw)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(endpoint, "Arrow", error) from error
 
 
 def _unreadable(endpoint: Endpoint, what: str, error: Exception) -> InputError:
-    reason = str(error).strip().splitlines()
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return InputError(
-        f"{endpoint.label} cannot be read as {what}: {reason[0] if reason else type(error).__name__}",
+        f"{endpoint.label} cannot be read as {what}: {reason}",
         remedy="check that the file is complete and that its suffix is right",
     )
 

@@ -1,7 +1,9 @@
-"""From raw text to typed columns: each column is judged by all of its values, and every decision is noted.
+"""From raw text to typed columns: each column is judged by all of its values, and every decision is
+noted.
 
-Order of the judgement: whole numbers, floats, decimal commas and thousands separators, true/false, dates,
-and else text. A kind that the caller names is obeyed, and a value that contradicts it is a complaint.
+Order of the judgement: whole numbers, floats, decimal commas and thousands separators, true/false,
+dates, and else text. A kind that the caller names is obeyed, and a value that contradicts it is a
+complaint.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class Reading:
     """The kinds that a column's type alone would not tell."""
     notes: list[str] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
+    remedy: str = 'mend the value, name it in missing=..., or use kind = "nominal"'
 
 
 @dataclass(frozen=True)
@@ -88,23 +91,41 @@ def interpret(
     return reading
 
 
+def declare(
+    frame: pl.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, str] | None = None
+) -> Reading:
+    """Obey the named kinds in a frame that has types already: its text is read as they ask."""
+    reading = Reading(frame, remedy='mend the value, or use kind = "nominal"')
+    columns = []
+    for series in frame:
+        kind = kinds.get(series.name, "")
+        if kind in set(Kind) and series.dtype == pl.String:
+            series = _declared(series, Kind(kind), None, reading, formats or {})
+        elif kind == Kind.BOOLEAN and series.dtype.is_integer():
+            series = _declared(series.cast(pl.String), Kind.BOOLEAN, None, reading, {})
+        columns.append(series)
+    reading.frame = pl.DataFrame(columns) if columns else frame
+    return reading
+
+
 def _without(series: pl.Series, missing: Collection[str]) -> pl.Series:
     """The column with the strings that stand for missing made null.
 
-    An empty cell without quotes is null already; a quoted one is an empty text unless the caller says more.
+    An empty cell without quotes is null already; a quoted one is an empty text unless the caller
+    says more.
     """
     if "" not in missing:
         series = series.fill_null("")
     words = [word for word in missing if word]
     if not words:
         return series
-    return series.zip_with(~series.is_in(words).fill_null(False), pl.Series([None], dtype=pl.String))
+    return series.zip_with(
+        ~series.is_in(words).fill_null(False), pl.Series([None], dtype=pl.String)
+    )
 
 
-def _judge(
-    text: pl.Series, decimal: str | None, delimiter: str, reading: Reading
-) -> _Found | None:
-    """What the column seems to hold, or None for text; a lone token for "missing" is seen through."""
+def _judge(text: pl.Series, decimal: str | None, delimiter: str, reading: Reading) -> _Found | None:
+    """What the column seems to hold, or None for text; one word for "missing" is no obstacle."""
     if text.null_count() == len(text):
         if len(text):
             reading.notes.append(f"{text.name!r} holds no values")
@@ -179,7 +200,7 @@ def _numeric(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | N
 
 
 def _fixed_width(text: pl.Series, found: numbers.Numbers) -> str:
-    """Why a column of whole numbers is one of codes: its name says so and all have the same width."""
+    """Why a column of whole numbers is one of codes: its name says so, and one width fits all."""
     if not found.values.dtype.is_integer() or not _CODE_NAME.search(text.name):
         return ""
     widths = text.str.len_chars().drop_nulls()
@@ -199,9 +220,11 @@ def _settle(
     delimiter: str,
     reading: Reading,
 ) -> None:
-    """Decide what 1,234 and 1.234 mean from the columns where it is certain, and take up all columns."""
+    """Decide what 1,234 and 1.234 mean from the columns where it is certain, and take up all
+    columns."""
     certain = {_decimal_of(f.numbers) for f in found.values() if f.numbers} - {None}
-    commas, thousands = [], []
+    commas: list[str] = []
+    thousands: list[str] = []
     for name, column in found.items():
         if column.note:
             reading.notes.append(column.note)
@@ -222,8 +245,8 @@ def _settle(
         elif unsure and certain != {","}:
             columns[name] = text
             reading.notes.append(
-                f"{name!r} is text: {text.drop_nulls()[0]!r} may have a decimal comma or a thousands "
-                'separator; decimal="," or decimal="." settles it'
+                f"{name!r} is text: {text.drop_nulls()[0]!r} may have a decimal comma or a "
+                'thousands separator; decimal="," or decimal="." settles it'
             )
         else:
             (thousands if number.style == "point-grouped" else commas).append(name)
@@ -237,7 +260,7 @@ def _settle(
 
 def _decimal_of(number: numbers.Numbers) -> str | None:
     """The decimal mark that a column proves, if it does."""
-    if number.ambiguous or number.values.dtype.is_integer() and number.style == "plain":
+    if number.ambiguous or (number.values.dtype.is_integer() and number.style == "plain"):
         return None
     return "," if number.style in ("comma", "comma-grouped") else "."
 
@@ -281,7 +304,7 @@ def _note_nearly(text: pl.Series, reading: Reading) -> None:
 def _declared(
     text: pl.Series, kind: Kind, decimal: str | None, reading: Reading, formats: Mapping[str, str]
 ) -> pl.Series:
-    """The column as the kind that the caller named; a complaint names the first value that is not."""
+    """The column as the kind that the caller named; a complaint names the first wrong value."""
     if kind in (Kind.NOMINAL, Kind.TEXT, Kind.ORDINAL, Kind.SET):
         return text
     bare = text.replace("", None)
@@ -296,8 +319,9 @@ def _declared(
             count = without.null_count() - text.null_count()
             reading.notes.append(f"missing: {words[0]!r} in {text.name!r} ({count:,} cells)")
             return again
-    if kind == Kind.INTEGER and not bad.any() and values.dtype.is_float():
-        bad = ((values % 1) != 0).fill_null(False) | (values.abs() > 2.0**53).fill_null(False)
+    if kind == Kind.INTEGER and values.dtype.is_float():
+        # Beyond 2**53 a float no longer knows its last digit.
+        bad |= ((values % 1) != 0).fill_null(False) | (values.abs() > 2.0**53).fill_null(False)
         values = values.cast(pl.Int64, strict=False)
     if bad.any():
         row = int(bad.arg_max() or 0)
@@ -307,16 +331,14 @@ def _declared(
             Complaint(
                 text.name,
                 f"record {row + 1:,} holds {text[row]!r}, which is not {article}{more}",
-                "mend the value, name it in missing=..., or use kind = \"nominal\"",
+                reading.remedy,
             )
         )
         return text
     return values
 
 
-def _as_declared(
-    text: pl.Series, kind: Kind, decimal: str | None, form: str | None
-) -> pl.Series:
+def _as_declared(text: pl.Series, kind: Kind, decimal: str | None, form: str | None) -> pl.Series:
     """Values of a numeric, boolean or date kind; null where a value is none."""
     if text.null_count() == len(text):
         empty = {Kind.DATE: pl.Date(), Kind.BOOLEAN: pl.Boolean(), Kind.INTEGER: pl.Int64()}

@@ -1,6 +1,8 @@
-"""Numbers as people write them: decimal points and commas, thousands separators, and codes that only look so.
+"""Numbers as people write them: decimal points and commas, thousands separators, and codes that
+only look so.
 
-A column is read as numbers only if every one of its values is one; `007` and `12345678901234567890` are codes.
+A column is read as numbers only if every one of its values is one; `007` and `12345678901234567890`
+are codes.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def plain(series: pl.Series) -> Numbers | Codes | None:
         if beyond.any():
             return Codes(f"{series[beyond.arg_max() or 0]!r} is beyond every float")
     code = _code_like(series)
-    return code or Numbers(values, "plain", ambiguous=bool(series.str.contains(_EITHER_POINT).all()))
+    return code or Numbers(
+        values, "plain", ambiguous=bool(series.str.contains(_EITHER_POINT).all())
+    )
 
 
 def _code_like(series: pl.Series) -> Codes | None:
@@ -68,9 +72,11 @@ def _code_like(series: pl.Series) -> Codes | None:
 
 
 def styled(series: pl.Series, decimal: str | None) -> Numbers | None:
-    """Numbers with decimal commas or thousands separators, in one consistent style; None if they are not.
+    """Numbers with decimal commas or thousands separators, in one consistent style; None if they
+    are not.
 
-    With `decimal` unknown, a column such as 1,234 and 5,678 fits two styles and is marked ambiguous.
+    With `decimal` unknown, a column such as 1,234 and 5,678 fits two styles and is marked
+    ambiguous.
     """
     if series.str.contains(_LEADING_ZERO).any():
         return None
@@ -88,7 +94,8 @@ def all_whole(series: pl.Series) -> bool:
 
 
 def fits(value: str) -> bool:
-    """Whether one value could be a number in some style; spares a long column of words the full look."""
+    """Whether one value could be a number in some style; spares a long column of words the full
+    look."""
     return any(re.match(p, value) for p in (_COMMA, _COMMA_GROUPED, _POINT_GROUPED))
 
 
@@ -120,8 +127,8 @@ def as_thousands(series: pl.Series) -> pl.Series:
 def forced(series: pl.Series, decimal: str | None) -> pl.Series:
     """Each value as a number by whatever style fits it alone, null where none does.
 
-    For a column that the caller has declared to be numbers, so that `007` and `1 234` are welcome. The
-    separators must still be those of one style over the column: `decimal`, else the point.
+    For a column that the caller has declared to be numbers, so that `007` and `1 234` are welcome.
+    The separators must still be those of one style over the column: `decimal`, else the point.
     """
     text = series.str.strip_chars()
     text = (
@@ -135,7 +142,11 @@ def forced(series: pl.Series, decimal: str | None) -> pl.Series:
     )
     if decimal is None:
         found = styled(text, None)
-        decimal = "," if found and found.style in ("comma", "comma-grouped") and not found.ambiguous else "."
+        decimal = (
+            ","
+            if found and found.style in ("comma", "comma-grouped") and not found.ambiguous
+            else "."
+        )
     if decimal == ",":
         pattern, group = _COMMA_GROUPED, "."
         loose = text.str.contains(_COMMA) | text.str.contains(pattern)

@@ -23,7 +23,8 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool) -> Iterator[Any]:
-    """A transaction on the server, committed if the body succeeds; errors come out without credentials."""
+    """A transaction on the server, committed if the body succeeds; errors come out without
+    credentials."""
     try:
         import psycopg
     except ImportError:
@@ -32,9 +33,12 @@ def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool
             remedy="pip install 'sfumato[postgres]'",
         ) from None
     try:
-        with psycopg.connect(endpoint.url, client_encoding="utf8", connect_timeout=15) as connection:
+        with psycopg.connect(
+            endpoint.url, client_encoding="utf8", connect_timeout=15
+        ) as connection:
             connection.read_only = read_only
-            # Dates and floats must come as text that reads back exactly, whatever the server's defaults.
+            # Dates and floats must come as text that reads back exactly, whatever the server's
+            # defaults.
             connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
             connection.execute("SET LOCAL extra_float_digits = 1")
             connection.execute("SET LOCAL timezone = 'UTC'")
@@ -44,7 +48,8 @@ def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool
         reason = lines[0] if lines else type(problem).__name__
         # `from None`: the driver's own message may hold what was just struck out.
         raise error(
-            f"{endpoint.label}: {reason}", remedy="check the URL, the server, and the table or query"
+            f"{endpoint.label}: {reason}",
+            remedy="check the URL, the server, and the table or query",
         ) from None
 
 
@@ -55,7 +60,8 @@ def read_postgres(
     with _connected(endpoint, InputError, read_only=True) as connection:
         schema = connection.execute("SELECT current_schema()").fetchone()[0] or "public"
         tables = connection.execute(
-            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "SELECT n.nspname, c.relname FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' "
             "AND n.nspname !~ '^pg_' ORDER BY 1, 2"
         ).fetchall()
@@ -69,7 +75,9 @@ def read_postgres(
 class _Column:
     """A column of a result: its name, its type's name, and the labels of an enumeration."""
 
-    def __init__(self, name: str, kind: str, element: str | None, labels: list[str], scale: int | None):
+    def __init__(
+        self, name: str, kind: str, element: str | None, labels: list[str], scale: int | None
+    ):
         self.name, self.kind, self.element = name, kind, element
         self.labels, self.scale = labels, scale
 
@@ -98,12 +106,15 @@ def _copy_out(connection: Any, statement: str, columns: list[_Column]) -> pl.Dat
     from .csv import copied_cells
 
     wanted = ", ".join(
-        f"to_json({quoted(c.name)})::text" if c.element else f"({quoted(c.name)})::text" for c in columns
+        f"to_json({quoted(c.name)})::text" if c.element else f"({quoted(c.name)})::text"
+        for c in columns
     )
     if not columns:
         raise InputError("the query returns no columns", remedy="select at least one column")
     sink = io.BytesIO()
-    command = f"COPY (SELECT {wanted} FROM ({statement}\n) AS q) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+    command = (
+        f"COPY (SELECT {wanted} FROM ({statement}\n) AS q) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+    )
     with connection.cursor().copy(command) as copy:
         for piece in copy:
             sink.write(piece)
@@ -170,18 +181,19 @@ def _array(text: pl.Series, column: _Column) -> pl.Series:
         return text.str.json_decode(wanted)
     except pl.exceptions.PolarsError:
         raise InputError(
-            f"column {column.name!r} holds {column.element} arrays of several dimensions or of parts",
+            f"column {column.name!r} holds arrays of several dimensions",
             remedy="unnest it in query=...",
         ) from None
 
 
-# --- writing ----------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def write_postgres(
     frame: pl.DataFrame, endpoint: Endpoint, table_name: str, *, replace: bool
 ) -> None:
-    """Create the table and fill it, in one transaction; an existing one is replaced only on request."""
+    """Create the table and fill it, in one transaction; an existing one is replaced only on
+    request."""
     schema, _, name = table_name.rpartition(".")
     target = (f"{quoted(schema)}." if schema else "") + quoted(name)
     with _connected(endpoint, OutputError, read_only=False) as connection:
@@ -228,7 +240,9 @@ def _prepared(series: pl.Series) -> pl.Series:
     if not isinstance(series.dtype, pl.List):
         return series
     item = pl.element().cast(pl.String)
-    escaped = item.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True)
+    escaped = item.str.replace_all("\\", "\\\\", literal=True).str.replace_all(
+        '"', '\\"', literal=True
+    )
     cells = series.list.eval(
         pl.when(item.is_null()).then(pl.lit("NULL")).otherwise(pl.lit('"') + escaped + pl.lit('"'))
     ).list.join(",")

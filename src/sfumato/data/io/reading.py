@@ -1,4 +1,4 @@
-"""Reading tables: the way from a path or a URL to a `Table`, with a note for every decision on it."""
+"""Reading tables: from a path or a URL to a `Table`, with a note for every decision on the way."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ..table import Table
 from ..table import table as make_table
 from .csv import parse
 from .files import read_arrow, read_parquet, settle
-from .infer import interpret
+from .infer import declare, interpret
 from .sets import SetSpec, columns_of, gather, parse_fimi, specs
 from .source import DATABASES, TEXT, Endpoint, load, locate
 from .sql import read_duckdb, read_sqlite
 
 MISSING = ("",)
-"""What an unquoted cell of a text file must hold to be missing, unless the caller says otherwise."""
+"""What an unquoted cell of a text file must hold to be missing, unless the caller says otherwise.
+"""
 
 
 def read(
@@ -42,14 +43,15 @@ def read(
 ) -> Table:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
 
-    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite .db; .dat
-    with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH, duckdb:///PATH), with `table`
-    or `query` for a database. `format` overrules the suffix.
+    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite
+    .db; .dat with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH,
+    duckdb:///PATH), with `table` or `query` for a database. `format` overrules the suffix.
 
-    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole file unless
-    given. `kinds` overrules a column's type ("nominal" keeps its text as it is), `dates` gives the format of
-    a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what stands for a missing value, and columns in
-    `categories` are ordinal, in that order. A cell "" in quotes is an empty text, not a missing one.
+    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole
+    file unless given. `kinds` overrules a column's type ("nominal" keeps its text as it is),
+    `dates` gives the format of a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what
+    stands for a missing value, and columns in `categories` are ordinal, in that order. A cell "" in
+    quotes is an empty text, not a missing one.
 
     Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
     `sets={"id": "person", "item": "code"}` turns a long table into one record per id.
@@ -99,14 +101,15 @@ def read_with_notes(
     wanted.update({name: "ordinal" for name in categories or {} if name not in wanted})
     wanted.update({name: "date" for name in dates or {} if name not in wanted})
     listed = specs(sets)
-    # A column of kind "set" in a text file needs no description: its cells are JSON lists or cut at blanks.
+    # A column of kind "set" in a text file needs no description: its cells are JSON lists or cut at
+    # blanks.
     described = columns_of(listed)
     listed += [
         {"column": name}
         for name, kind in wanted.items()
         if kind == Kind.SET and name not in described and end.format in TEXT
     ]
-    text_options = {"delimiter": delimiter, "decimal": decimal, "dates": dates or None}
+    text_options = {"delimiter": delimiter, "decimal": decimal}
     _check_options(
         end,
         {"table": table, "query": query},
@@ -118,7 +121,7 @@ def read_with_notes(
         raw, dialect, notes = parse(
             load(end), end.label, delimiter=delimiter, encoding=encoding, header=header
         )
-        as_text = {name: "nominal" for name in columns_of(listed)}
+        as_text = dict.fromkeys(columns_of(listed), "nominal")
         reading = interpret(
             raw,
             kinds={**wanted, **as_text},
@@ -133,7 +136,9 @@ def read_with_notes(
     else:
         frame, notes = _typed_source(end, table, query, encoding)
         frame, more = settle(frame, end.label)
-        notes = notes + more
+        declared = declare(frame, wanted, dates)
+        frame, complaints = declared.frame, declared.complaints
+        notes = notes + more + declared.notes
     frame, more = gather(frame, listed, end.label)
     return _finish(frame, end, wanted, categories, posets, roles, complaints), notes + more
 
@@ -152,6 +157,11 @@ def _finish(
         raise InputError(f"{end.label} has no columns", remedy="give a table with columns")
     bad = {complaint.where for complaint in complaints}
     sound = {name: kind for name, kind in kinds.items() if name not in bad}
+    for name, order in (categories or {}).items():
+        if len(set(order)) != len(order):
+            complaints.append(Complaint(name, "a category is listed twice", "list each one once"))
+    if any(len(set(order)) != len(order) for order in (categories or {}).values()):
+        raise SchemaError(end.label, complaints)
     try:
         made = make_table(frame, kinds=sound, posets=posets, categories=categories, **roles)
     except SchemaError as error:
@@ -183,13 +193,16 @@ def _check_options(
     end: Endpoint, sql: Mapping[str, Any], text: Mapping[str, Any], encoding: str | None
 ) -> None:
     """An option that the format would ignore is an error, not a wish unheard."""
-    idle = [name for name, value in sql.items() if value is not None and end.format not in DATABASES]
+    idle = [
+        name for name, value in sql.items() if value is not None and end.format not in DATABASES
+    ]
     idle += [name for name, value in text.items() if value is not None and end.format not in TEXT]
     if encoding is not None and end.format not in (*TEXT, "fimi"):
         idle.append("encoding")
     if idle:
         raise InputError(
-            f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})", remedy="leave out"
+            f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})",
+            remedy="leave out",
         )
 
 

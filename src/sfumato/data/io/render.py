@@ -1,8 +1,9 @@
-"""How the cells of a table are written: suppressed cells as a mark, sets as text, formulas disarmed.
+"""How the cells of a table are written: suppressed cells as a mark, sets as text, formulas
+disarmed.
 
-Sets in text files: the items with one blank between them; or, where an item is empty, missing, holds
-white space, begins with "[" or is the mark itself, the whole column as JSON lists. `read(..., sets=...)` knows
-both.
+Sets in text files: the items with one blank between them; or, where an item is empty, missing,
+holds white space, begins with "[" or is the mark itself, the whole column as JSON lists. `read(...,
+sets=...)` knows both.
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ from ..schema import SUPPRESSED
 from ..table import Table
 
 FORMULA = r"^'*[=+\-@\t\r\n]"
-"""A text that a spreadsheet would run, or one that already looks disarmed and must stay tellable from it."""
+"""A text that a spreadsheet would run, or one that already looks disarmed and must stay tellable
+from it."""
 _DISARMED = r"^'+[=+\-@\t\r\n]"
 
 
 def printable(
     table: Table, *, suppressed: str = SUPPRESSED, escape_formulas: bool = False
 ) -> pl.DataFrame:
-    """The table for a text file: suppressed cells as the mark, sets as text, whatever the column's kind."""
+    """The table for a text file: suppressed cells as the mark, sets as text, whatever the column's
+    kind."""
     columns = []
     for name in table.names:
         series = table[name]
         is_list = isinstance(series.dtype, pl.List | pl.Array)
-        hidden = pl.Series(table.suppressed(name))
+        hidden = _hidden(table, name)
         if is_list:
             series = sets_as_text(series, suppressed)
         elif isinstance(series.dtype, pl.Categorical | pl.Enum):
@@ -46,12 +49,12 @@ def printable(
 
 
 def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
-    """The table for a typed file: the mark in columns of text; null in numbers, dates and sets, which it
-    would break."""
+    """The table for a typed file: the mark in columns of text; null in numbers, dates and sets,
+    which it would break."""
     columns = []
     for name in table.names:
         series = table[name]
-        hidden = pl.Series(table.suppressed(name))
+        hidden = _hidden(table, name)
         if hidden.any() and (
             series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum)
         ):
@@ -62,13 +65,22 @@ def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def _hidden(table: Table, name: str) -> pl.Series:
+    """The suppressed cells that hold nothing, or the label for "anything"."""
+    series = table[name]
+    nothing = series.is_null()
+    if table.schema[name].generalized:
+        nothing |= (series.cast(pl.String) == SUPPRESSED).fill_null(False)
+    return pl.Series(table.suppressed(name)) & nothing
+
+
 def _marked(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
     """The mark in the hidden cells; refused where a value that is not hidden reads the same."""
     clash = (text == mark).fill_null(False) & ~hidden
     if clash.any():
         row = int(clash.arg_max() or 0)
         raise OutputError(
-            f"column {text.name!r}, record {row + 1:,} holds {mark!r}, which also marks suppressed cells",
+            f"column {text.name!r}, record {row + 1:,} holds {mark!r}, the mark of suppression",
             remedy="suppressed=... another mark",
         )
     return pl.select(
@@ -115,7 +127,9 @@ def sets_as_text(series: pl.Series, mark: str = SUPPRESSED) -> pl.Series:
     awkward = items.is_null() | items.str.contains(r"\s|^\[|^$") | (items == mark)
     if not awkward.fill_null(True).any():
         return lists.list.join(" ")
-    cells = [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in lists.to_list()]
+    cells = [
+        None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in lists.to_list()
+    ]
     return pl.Series(series.name, cells, dtype=pl.String)
 
 
@@ -124,7 +138,7 @@ def _refuse_nul(series: pl.Series) -> None:
     if bad.any():
         row = int(bad.arg_max() or 0)
         raise OutputError(
-            f"column {series.name!r}, record {row + 1:,} holds a NUL character, which text formats cannot",
+            f"column {series.name!r}, record {row + 1:,} holds a NUL character",
             remedy="write Parquet or Arrow, or remove it",
         )
 

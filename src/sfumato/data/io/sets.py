@@ -16,10 +16,13 @@ ITEMS = "items"
 SetSpec = Mapping[str, Any]
 
 
-def parse_fimi(raw: bytes, label: str, encoding: str | None = None) -> tuple[pl.DataFrame, list[str]]:
+def parse_fimi(
+    raw: bytes, label: str, encoding: str | None = None
+) -> tuple[pl.DataFrame, list[str]]:
     """One set per line, items separated by blanks, as the FIMI repository has them.
 
-    Items are codes, so they stay text; their order and repeats are kept, because some files hold sequences.
+    Items are codes, so they stay text; their order and repeats are kept, because some files hold
+    sequences.
 
     >>> parse_fimi(b"13 60 69\\n14 29\\n", "x.dat")[0].to_series().to_list()
     [['13', '60', '69'], ['14', '29']]
@@ -62,7 +65,9 @@ def columns_of(listed: Sequence[SetSpec]) -> list[str]:
     return [str(spec[key]) for spec in listed for key in ("column", "id", "item") if key in spec]
 
 
-def gather(frame: pl.DataFrame, listed: Sequence[SetSpec], label: str) -> tuple[pl.DataFrame, list[str]]:
+def gather(
+    frame: pl.DataFrame, listed: Sequence[SetSpec], label: str
+) -> tuple[pl.DataFrame, list[str]]:
     """The frame with the described columns as lists."""
     notes: list[str] = []
     complaints = [
@@ -127,7 +132,8 @@ def from_long(
     if ids.is_null().any():
         row = int(ids.is_null().arg_max() or 0)
         raise InputError(
-            f"record {row + 1:,} of {label} has no {key!r}", remedy="every item needs the id of its set"
+            f"record {row + 1:,} of {label} has no {key!r}",
+            remedy="every item needs the id of its set",
         )
     others = [name for name in frame.columns if name not in (key, item)]
     grouped = frame.group_by(key, maintain_order=True)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from ...errors import InputError
 
 DELIMITERS = ("\t", ";", "|", ",")
-"""In the order of preference: a comma is often part of a value or of a number, a tab hardly ever."""
+"""In the order of preference: a comma is often part of a value or of a number, a tab hardly ever.
+"""
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_RECORDS = 200
@@ -140,7 +141,11 @@ def find_dialect(text: bytes, delimiter: str | None) -> tuple[Dialect, list[str]
         if scores[chosen][1] < 2:
             chosen = ","
     notes = [] if delimiter else [f"delimiter: {_NAMES[chosen]}"]
-    if b'"' not in text and b"'" in text and _single_quoted(_records(text, chosen, "'"), text, chosen):
+    if (
+        b'"' not in text
+        and b"'" in text
+        and _single_quoted(_records(text, chosen, "'"), text, chosen)
+    ):
         quote = "'"
         notes.append("quotes: '")
     return Dialect(chosen, quote), notes
@@ -180,6 +185,8 @@ def _single_quoted(records: Sequence[Sequence[str]], text: bytes, delimiter: str
     plain = _records(text, delimiter, '"')
     opened = [cell for record in plain for cell in record if cell.startswith("'")]
     whole = [cell for cell in opened if len(cell) > 1 and cell.endswith("'")]
-    return len(whole) >= 2 and _score(records)[0] == 1.0 and (
-        len(whole) == len(opened) or _score(plain)[0] < 1.0
+    return (
+        len(whole) >= 2
+        and _score(records)[0] == 1.0
+        and (len(whole) == len(opened) or _score(plain)[0] < 1.0)
     )

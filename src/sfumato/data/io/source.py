@@ -1,4 +1,5 @@
-"""Where a table is read from or written to: a file whose suffix names its format, or a database's URL.
+"""Where a table is read from or written to: a file whose suffix names its format, or a database's
+URL.
 
 A URL may carry a password, so an endpoint is always named by its `label`, which has none.
 """
@@ -35,9 +36,7 @@ SUFFIXES = {
 TEXT = ("csv", "tsv")
 DATABASES = ("duckdb", "sqlite", "postgresql")
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), "postgresql"]))
-_SERVER = re.compile(
-    r"([^/?#@:]*(:[^/?#@:]*)?@)?(?P<host>[^/?#@]*)(?P<path>/[^?#@]*)?(\?[^#@]*)?"
-)
+_SERVER = re.compile(r"([^/?#@:]*(:[^/?#@:]*)?@)?(?P<host>[^/?#@]*)(?P<path>/[^?#@]*)?(\?[^#@]*)?")
 _PRIVATE = ("user", "password", "passfile", "sslpassword", "sslkey")
 _COMPRESSIBLE = ("csv", "tsv", "fimi")
 
@@ -73,7 +72,9 @@ def locate(source: Any, format: str | None = None) -> Endpoint:
         close = suggest(format, FORMATS)
         raise InputError(
             f"there is no format {format!r}",
-            remedy=f"did you mean {close[0]!r}?" if close else f"the formats are {_listed(FORMATS)}",
+            remedy=f"did you mean {close[0]!r}?"
+            if close
+            else f"the formats are {_listed(FORMATS)}",
         )
     if isinstance(source, bytes):
         source = os.fsdecode(source)
@@ -91,19 +92,21 @@ def locate(source: Any, format: str | None = None) -> Endpoint:
 def _from_url(url: str, format: str | None) -> Endpoint:
     scheme = url.partition("://")[0].lower().partition("+")[0]
     if scheme in ("postgresql", "postgres"):
-        rest = _SERVER.fullmatch(url.partition("://")[2])
-        if rest is None:
-            # Said before anything is parsed: a driver would quote the part that it takes for a port.
+        server = _SERVER.fullmatch(url.partition("://")[2])
+        if server is None:
+            # Said before anything is parsed: a driver would quote the part that it takes for a
+            # port.
             raise InputError(
                 "the PostgreSQL URL is not well formed",
                 remedy="postgresql://USER:PASSWORD@HOST/DATABASE, with / ? # @ : in a password "
                 "written as %2F %3F %23 %40 %3A",
             )
-        label = f"postgresql://{rest['host'] or 'localhost'}{rest['path'] or ''}"
-        return Endpoint("postgresql", label, url=f"postgresql://{rest[0]}")
+        label = f"postgresql://{server['host'] or 'localhost'}{server['path'] or ''}"
+        return Endpoint("postgresql", label, url=f"postgresql://{server[0]}")
     if scheme in ("sqlite", "duckdb", "file"):
         rest = unquote(url.partition("://")[2])
-        # sqlite:///clinic.db is relative and sqlite:////data/clinic.db absolute; file:///data/x is absolute.
+        # sqlite:///clinic.db is relative and sqlite:////data/clinic.db absolute; file:///data/x is
+        # absolute.
         path = rest if scheme == "file" else rest.removeprefix("/")
         if not path:
             raise InputError(f"{scheme}:// names no file", remedy=f"{scheme}:///PATH")
@@ -128,7 +131,9 @@ def _from_path(text: str, format: str | None) -> Endpoint:
             remedy=f"format = one of {_listed(FORMATS)}",
         )
     if found == "postgresql":
-        raise InputError(f"{path.name} is a path, not a server", remedy="postgresql://HOST/DATABASE")
+        raise InputError(
+            f"{path.name} is a path, not a server", remedy="postgresql://HOST/DATABASE"
+        )
     if gzipped and found not in _COMPRESSIBLE:
         raise InputError(
             f"{path.name} is compressed as a whole, which {found} does not support",
@@ -138,7 +143,8 @@ def _from_path(text: str, format: str | None) -> Endpoint:
 
 
 def secrets_of(url: str) -> list[str]:
-    """Every part of a URL that must not appear in a message: user, password and sensitive parameters."""
+    """Every part of a URL that must not appear in a message: user, password and sensitive
+    parameters."""
     userinfo = url.partition("://")[2].rpartition("@")[0]
     user, _, password = userinfo.partition(":")
     pairs = [pair.partition("=")[::2] for pair in url.partition("?")[2].split("&")]
@@ -163,7 +169,8 @@ def load(endpoint: Endpoint) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"{endpoint.label} cannot be read: {reason}", remedy="check the file and its permissions"
+            f"{endpoint.label} cannot be read: {reason}",
+            remedy="check the file and its permissions",
         ) from error
 
 
@@ -176,7 +183,9 @@ def present(endpoint: Endpoint) -> Path:
         is_folder = path.is_dir()
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     except (OSError, ValueError) as error:
-        raise InputError(f"{endpoint.label} cannot be read: {error}", remedy="check the path") from error
+        raise InputError(
+            f"{endpoint.label} cannot be read: {error}", remedy="check the path"
+        ) from error
     if is_folder:
         raise InputError(f"{path} is a folder", remedy="name a file in it")
     close = suggest(path.name, siblings)

@@ -1,7 +1,7 @@
 """DuckDB and SQLite files, by table or query; what they share with PostgreSQL.
 
-Databases are opened for reading only. A table is named by identifiers, which are always quoted; only `query` is
-SQL, and it is the caller's own.
+Databases are opened for reading only. A table is named by identifiers, which are always quoted;
+only `query` is SQL, and it is the caller's own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def choose(
     label: str,
     default_schema: str = "main",
 ) -> tuple[str, list[str]]:
-    """The SELECT for a table or query out of (schema, table) names; the only table needs no naming."""
+    """The SELECT for a table or query out of (schema, table) names; an only table needs no name."""
     if table is not None and query is not None:
         raise InputError("both table and query are given", remedy="give one of them")
     if query is not None:
@@ -94,7 +94,7 @@ def failed(label: str, error: Exception) -> InputError:
     )
 
 
-# --- DuckDB -----------------------------------------------------------------------------------------------
+# --- DuckDB ---------------------------------------------------------------------------------------
 
 
 def read_duckdb(
@@ -116,7 +116,10 @@ def read_duckdb(
 
 
 # An extension is never fetched from the network behind the user's back.
-DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+DUCKDB_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
 
 
 def _from_duckdb(
@@ -147,7 +150,7 @@ def _from_duckdb(
     return frame.with_columns(pl.col(n).cast(pl.String).cast(e) for n, e in enums.items()), notes
 
 
-# --- SQLite -----------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
 def read_sqlite(
@@ -213,7 +216,7 @@ def _declared_types(connection: sqlite3.Connection, statement: str) -> list[str]
 
 
 def _sqlite_column(name: str, values: list[Any], declared: str, notes: list[str]) -> pl.Series:
-    """SQLite lets every cell have its own type, so the values decide and the declaration refines."""
+    """Every cell in SQLite has its own type, so the values decide and the declaration refines."""
     found = {type(value) for value in values} - {type(None)}
     if not found:
         return pl.Series(name, values, dtype=_empty_type(declared))
@@ -225,7 +228,9 @@ def _sqlite_column(name: str, values: list[Any], declared: str, notes: list[str]
         if declared.startswith("BOOL") and set(values) <= {0, 1, None}:
             return pl.Series(name, values, dtype=pl.Int64).cast(pl.Boolean)
         if "REAL" in declared or "FLOA" in declared or "DOUB" in declared:
-            return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)
+            return pl.Series(
+                name, [None if v is None else float(v) for v in values], dtype=pl.Float64
+            )
         return pl.Series(name, values, dtype=pl.Int64)
     if found <= {int, float}:
         return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)
@@ -260,7 +265,10 @@ def _declared_text(text: pl.Series, declared: str) -> pl.Series:
         lists = [None if cell is None else _json_list(cell) for cell in text.to_list()]
         if all(cell is None or isinstance(cell, list) for cell in lists):
             items = [item for cell in lists if cell for item in cell]
-            if all(isinstance(item, int) and not isinstance(item, bool) for item in items) and items:
+            if (
+                all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+                and items
+            ):
                 return pl.Series(text.name, lists, dtype=pl.List(pl.Int64))
             if all(isinstance(item, str) or item is None for item in items):
                 return pl.Series(text.name, lists, dtype=pl.List(pl.String))

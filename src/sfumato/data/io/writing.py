@@ -1,4 +1,5 @@
-"""Writing tables: to a file of its own format at once or not at all, or to a database in one transaction."""
+"""Writing tables: to a file of its own format at once or not at all, or to a database in one
+transaction."""
 
 from __future__ import annotations
 
@@ -38,12 +39,13 @@ def write(
 ) -> None:
     """Write a table to a file (by its suffix) or to a PostgreSQL URL, completely or not at all.
 
-    An existing target is refused unless `replace`. Suppressed cells become the mark `suppressed` in text
-    files and in text columns of typed files, and null elsewhere. `escape_formulas` puts an apostrophe before
-    text that a spreadsheet would run. In a database the table is called `table_name`, else after the file.
+    An existing target is refused unless `replace`. Suppressed cells become the mark `suppressed` in
+    text files and in text columns of typed files, and null elsewhere. `escape_formulas` puts an
+    apostrophe before text that a spreadsheet would run. In a database the table is called
+    `table_name`, else after the file.
 
-    The same table gives the same bytes, except in DuckDB files, which carry a random mark. SQLite does not
-    tell -0.0 from 0.0 and has no NaN (which is refused).
+    The same table gives the same bytes, except in DuckDB files, which carry a random mark. SQLite
+    does not tell -0.0 from 0.0 and has no NaN (which is refused).
     """
     end = _target(path, format)
     if end.format == "postgresql":
@@ -70,8 +72,8 @@ def write_file(
 ) -> None:
     """Write straight to a path that does not exist yet.
 
-    For callers that make a whole folder appear at once: nothing is renamed or flushed to the disk here, and a
-    failure may leave a part behind.
+    For callers that make a whole folder appear at once: nothing is renamed or flushed to the disk
+    here, and a failure may leave a part behind.
     """
     end = _target(path, format)
     if end.path is None:
@@ -106,7 +108,8 @@ def _write_to(
     """The bytes of one format at a path."""
     if escape_formulas and end.format not in TEXT:
         raise OutputError(
-            f"{end.format} has no formulas to escape", remedy="escape_formulas is for CSV and its relatives"
+            f"{end.format} has no formulas to escape",
+            remedy="escape_formulas is for CSV and its relatives",
         )
     try:
         if end.format in TEXT:
@@ -125,7 +128,7 @@ def _write_to(
 
 
 def csv_bytes(frame: pl.DataFrame, delimiter: str = ",") -> bytes:
-    """CSV with a header: UTF-8, LF, quotes where needed; missing is empty, an empty text is \"\"."""
+    """CSV with a header, in UTF-8; missing is an empty cell and an empty text is ""."""
     names = pl.DataFrame([pl.Series(f"{i}", [name]) for i, name in enumerate(frame.columns)])
     head = names.write_csv(include_header=False, separator=delimiter)
     return (head + frame.write_csv(include_header=False, separator=delimiter)).encode()
@@ -136,11 +139,15 @@ def _fimi_bytes(table: Table) -> bytes:
     column = table.frame.to_series(0) if table.frame.width == 1 else None
     if column is None or not isinstance(column.dtype, pl.List):
         raise OutputError(
-            "a FIMI file holds one set-valued column and nothing else", remedy="write CSV or Parquet"
+            "a FIMI file holds one set-valued column and nothing else",
+            remedy="write CSV or Parquet",
         )
     items = column.cast(pl.List(pl.String))
     flat = items.filter(items.list.len() > 0).explode()
-    if items.null_count() or (flat.is_null() | flat.str.contains(r"[\s\x00]|^$").fill_null(True)).any():
+    if (
+        items.null_count()
+        or (flat.is_null() | flat.str.contains(r"[\s\x00]|^$").fill_null(True)).any()
+    ):
         raise OutputError(
             f"column {column.name!r} holds missing sets, or items that are empty or hold blanks",
             remedy="write CSV or Parquet",
@@ -178,7 +185,9 @@ def _write_duckdb(frame: pl.DataFrame, path: Path, name: str) -> None:
 def _duckdb_column(series: pl.Series) -> str:
     column = quoted(series.name)
     if isinstance(series.dtype, pl.Enum) and len(series.dtype.categories):
-        words = ", ".join("'" + c.replace("'", "''") + "'" for c in series.dtype.categories.to_list())
+        words = ", ".join(
+            "'" + c.replace("'", "''") + "'" for c in series.dtype.categories.to_list()
+        )
         return f"CAST({column} AS ENUM({words})) AS {column}"
     return column
 
@@ -230,7 +239,9 @@ def _sqlite_stored(series: pl.Series) -> tuple[pl.Series, str]:
     if isinstance(dtype, pl.List):
         import json
 
-        cells = [None if cell is None else json.dumps(cell, default=str) for cell in series.to_list()]
+        cells = [
+            None if cell is None else json.dumps(cell, default=str) for cell in series.to_list()
+        ]
         return pl.Series(series.name, cells, dtype=pl.String), "JSON"
     return series.cast(pl.String), "TEXT"
 
@@ -276,9 +287,11 @@ def _tables_in(end: Endpoint) -> list[str]:
 
 @contextmanager
 def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
-    """A temporary sibling to write; on success it takes the target's place at once, else it is removed.
+    """A temporary sibling to write; on success it takes the target's place at once, else it is
+    removed.
 
-    The bytes are on the disk before the name is, so that a crash leaves the old file, the new one, or none.
+    The bytes are on the disk before the name is, so that a crash leaves the old file, the new one,
+    or none.
     """
     folder = target.parent
     if not folder.is_dir():
@@ -303,11 +316,14 @@ def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def _rename_if_absent(temporary: Path, target: Path) -> None:
-    """Give the file its name unless another writer was faster; a hard link refuses where a rename would not."""
+    """Give the file its name unless another writer was faster; a hard link refuses where a rename
+    would not."""
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise OutputError(f"{target} exists already", remedy="replace=True, or another path") from None
+        raise OutputError(
+            f"{target} exists already", remedy="replace=True, or another path"
+        ) from None
     except OSError:
         # A file system without hard links: the check and the rename are then two steps.
         if os.path.lexists(target):

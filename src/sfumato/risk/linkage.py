@@ -1,0 +1,311 @@
+"""Distance-based record linkage: how often the nearest masked record is a record's own.
+
+The intruder holds the original values of the quasi-identifiers and looks for each record in the masked file. Ties
+are what protects a record in a k-anonymous release, so they are counted exactly: a record whose own is among t
+nearest ones is found with probability 1/t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..criteria.classes import first_equal
+from ..criteria.labels import has_labels
+from ..data.codec import floats
+from ..data.pair import Pair
+from ..data.schema import ORDERED, Kind
+from ..data.table import Table
+from ..errors import MeasureError
+from ..kernels.cover_linkage import cover_nearest
+from ..kernels.linkage import nearest
+from ..protocols import Context, Measure, Measurement
+from .covering import build, codes_of_both
+
+_TOLERANCE = 1e-9
+_CONFIDENCE = 0.95
+
+
+class RecordLinkage(Measure):
+    """Share of originals whose nearest masked record is their own.
+
+    Distances add up over the columns: squared differences of standardized numbers (dates and ordinal columns
+    among them), 1 for categories that differ, 1 for a label that does not cover the value, 1 for a value beside a
+    missing one. Two missing values are equal, and a suppressed cell covers everything. A record whose own is
+    among t equally near ones counts 1/t; the interval runs from losing every tie to winning every tie. A record
+    that was not released is not found. The baseline is a guess at random.
+
+    With a reference table, `detail["non_participants"]` is a control: how often a stranger's nearest masked record
+    is at least as close as a participant's own, for a stranger and a participant drawn at random. Near 0 the
+    true links stand out, near 1/2 and above a close link proves nothing.
+    """
+
+    name: ClassVar[str] = "record-linkage"
+    paper: ClassVar[str] = (
+        "Pagliuca & Seri (1999), Some results of individual ranking method on the system of enterprise accounts "
+        "annual survey; Domingo-Ferrer & Torra (2001), A quantitative comparison of disclosure control methods "
+        "for microdata"
+    )
+    about: ClassVar[Literal["risk", "utility"]] = "risk"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs_alignment: ClassVar[bool] = True
+    unit: ClassVar[str] = "%"
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
+    ] = ()
+    standardize: Annotated[
+        Literal["own", "original"],
+        Field(description="each file by its own means and deviations, or both by the original's"),
+    ] = "own"
+    sample: Annotated[
+        int, Field(ge=0, description="records to link, drawn at random; 0 links them all")
+    ] = 0
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        n, m = pair.original.height, pair.masked.height
+        own = _own(pair)
+        names, left_out = self._names(pair)
+        files = _Files(pair, names, self.standardize)
+        rows = _drawn(n, self.sample, context.rng)
+        found = files.link(pair.original, rows, own[rows])
+        credit = np.where(found.own_tied, 1.0 / found.ties, 0.0)
+        won = int(found.own_tied.sum())
+        alone = int((found.own_tied & (found.ties == 1)).sum())
+        detail: dict[str, Any] = {
+            **files.facts(),
+            "records": n,
+            "masked_records": m,
+            "standardize": self.standardize,
+            "linked_alone": alone / rows.size,
+            "linked_with_ties": won / rows.size,
+            "baseline": "a masked record guessed at random",
+        }
+        if left_out:
+            detail["left_out"] = left_out
+        if gone := int((own < 0).sum()):
+            detail["records_not_released"] = gone
+        interval = (alone / rows.size, won / rows.size)
+        detail["interval"] = "from every tie lost to every tie won"
+        if rows.size < n:
+            detail["sample"] = int(rows.size)
+            detail["interval"] += f", each with its {_CONFIDENCE:.0%} confidence limit"
+            interval = (_limits(alone, rows.size)[0], _limits(won, rows.size)[1])
+        if context.reference is not None:
+            detail["non_participants"] = self._control(context, files, found.own)
+        per_record = np.full(n, np.nan)
+        per_record[rows] = credit
+        return self.result(
+            credit.mean(),
+            interval=interval,
+            baseline=float((own >= 0).mean() / m),
+            per_record=per_record,
+            detail=detail,
+        )
+
+    def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:
+        wanted = list(self.columns) or pair.original.schema.quasi
+        absent = [name for name in wanted if name not in pair.masked.schema]
+        for name in self.columns:
+            if name in absent or name not in pair.original.schema:
+                raise MeasureError(
+                    f"column {name!r} is not in both tables", remedy="leave it out of `columns`"
+                )
+        names = [name for name in wanted if name not in absent]
+        if not names:
+            raise MeasureError(
+                "there is no quasi-identifier in both tables to link by",
+                remedy='give columns the role "quasi", or name them in `columns`',
+            )
+        return names, dict.fromkeys(absent, "is not in the masked table")
+
+    def _control(self, context: Context, files: _Files, own: np.ndarray) -> dict[str, Any]:
+        reference = context.reference
+        assert reference is not None
+        if not reference.height:
+            raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
+        rows = _drawn(reference.height, self.sample, context.rng)
+        nobody = np.full(rows.size, -1, dtype=np.int64)
+        nearest_to = files.link(reference, rows, nobody).distance
+        to_own = np.sort(own[np.isfinite(own)]) * (1 + _TOLERANCE)
+        further = to_own.size - np.searchsorted(to_own, nearest_to, side="left")
+        return {
+            "records": int(rows.size),
+            "at_least_as_close": float(further.mean() / max(to_own.size, 1)),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    distance: np.ndarray
+    ties: np.ndarray
+    own_tied: np.ndarray
+    own: np.ndarray
+    """The distance to one's own masked record; infinite where there is none."""
+
+
+class _Files:
+    """The masked file, ready to be searched from any table that has the original's columns."""
+
+    def __init__(self, pair: Pair, names: Sequence[str], standardize: str) -> None:
+        self.pair = pair
+        before, after = pair.original.schema, pair.masked.schema
+        self.labels = [
+            name for name in names if has_labels(before[name], after[name], pair.masked[name])
+        ]
+        self.numbers = [
+            name
+            for name in names
+            if name not in self.labels
+            and before[name].kind in ORDERED
+            and after[name].kind in ORDERED
+            and not before[name].generalized
+            and (before[name].kind == Kind.DATE) == (after[name].kind == Kind.DATE)
+            and _same_categories(before[name].categories, after[name].categories)
+        ]
+        self.categories = [
+            name for name in names if name not in self.labels and name not in self.numbers
+        ]
+        original, masked = self._raw(pair.original), self._raw(pair.masked)
+        self._centre, self._scale = _moments(original)
+        own = (self._centre, self._scale) if standardize == "original" else _moments(masked)
+        self._masked = (masked - own[0]) / own[1]
+        marks = {name: pair.masked.suppressed(name) for name in names if name not in self.labels}
+        self._hidden = any(mask.any() for mask in marks.values())
+        for j, name in enumerate(self.numbers):
+            # Infinite is how the kernel is told that a cell covers everything.
+            self._masked[marks[name], j] = np.inf
+
+    def facts(self) -> dict[str, Any]:
+        named = {"numbers": self.numbers, "categories": self.categories, "labels": self.labels}
+        return {"columns": {how: names for how, names in named.items() if names}}
+
+    def _raw(self, table: Table) -> np.ndarray:
+        out = np.empty((table.height, len(self.numbers)))
+        for j, name in enumerate(self.numbers):
+            column, series = table.schema[name], table[name]
+            wanted = self.pair.original.schema[name]
+            if wanted.kind == Kind.ORDINAL:
+                column = wanted
+                series = series.cast(pl.String).cast(pl.Enum(list(wanted.categories)))
+            out[:, j] = floats(series, column)
+            if np.isinf(out[:, j]).any():
+                row = int(np.argmax(np.isinf(out[:, j])))
+                raise MeasureError(
+                    f"column {name!r} is infinite in row {row + 1}: it has no distances",
+                    remedy="make such values missing, or leave the column out of `columns`",
+                )
+        return out
+
+    def link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
+        """The nearest masked records of some rows of a table."""
+        for name in (*self.numbers, *self.categories, *self.labels):
+            if name not in table.schema:
+                raise MeasureError(
+                    f"the reference table has no column {name!r}",
+                    remedy="give it the quasi-identifiers of the original",
+                )
+        x = ((self._raw(table) - self._centre) / self._scale)[rows]
+        if self.labels or self._hidden:
+            return self._by_cover(table, rows, own, x)
+        codes = [codes_of_both(table[name], self.pair.masked[name]) for name in self.categories]
+        mine = _columns([a[rows] for a, _ in codes], rows.size)
+        theirs = _columns([b for _, b in codes], self.pair.masked.height)
+        found = nearest(
+            x, self._masked, own=own, codes_a=mine, codes_b=theirs, tolerance=_TOLERANCE
+        )
+        to_own = np.full(rows.size, np.inf)
+        has = own >= 0
+        to_own[has] = _apart(x[has], self._masked[own[has]], mine[has], theirs[own[has]])
+        return _Links(found.distance, found.ties, found.own_tied, to_own)
+
+    def _by_cover(
+        self, table: Table, rows: np.ndarray, own: np.ndarray, x: np.ndarray
+    ) -> _Links:
+        masked = self.pair.masked
+        grid = build(self.pair.original, table, masked, [*self.labels, *self.categories])
+        # Published records that are alike are searched once and counted with their copies.
+        parts = [*grid.low, *grid.high, *grid.labels, *self._masked.T]
+        alike = pl.DataFrame([pl.Series(str(j), part) for j, part in enumerate(parts)])
+        first, member, copies = np.unique(
+            first_equal(alike), return_inverse=True, return_counts=True
+        )
+        member = member.reshape(-1)
+        all_x = np.full((table.height, x.shape[1]), np.nan)
+        all_x[rows] = x
+        found = cover_nearest(
+            grid.queries(rows, all_x),
+            grid.published(first, self._masked, copies),
+            np.where(own >= 0, member[own], -1),
+            tolerance=_TOLERANCE,
+        )
+        return _Links(found.distance, found.ties, found.own_tied, found.own)
+
+
+def _own(pair: Pair) -> np.ndarray:
+    """The masked row of each original record, -1 where it was not released."""
+    for side, table in (("original", pair.original), ("masked", pair.masked)):
+        if not table.height:
+            raise MeasureError(
+                f"record-linkage cannot be taken: the {side} table has no records",
+                remedy="give tables with records",
+            )
+    rows, masked = pair.aligned_rows()
+    if np.unique(rows).size < rows.size:
+        raise MeasureError(
+            "several masked records come from one original: its own record is not defined",
+            remedy="measure the releases one by one",
+        )
+    own = np.full(pair.original.height, -1, dtype=np.int64)
+    own[rows] = masked
+    return own
+
+
+def _drawn(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    if not size or size >= n:
+        return np.arange(n)
+    return np.sort(rng.choice(n, size=size, replace=False))
+
+
+def _same_categories(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    return set(b) <= set(a)
+
+
+def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations by column, missing values left aside; 1 for a constant column."""
+    here = ~np.isnan(x)
+    count = np.maximum(here.sum(axis=0), 1)
+    mean = np.where(here, x, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(here, x - mean, 0.0) ** 2).sum(axis=0) / count)
+    low = np.where(here, x, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(here, x, -np.inf).max(axis=0, initial=-np.inf)
+    return mean, np.where((spread > 0) & (low < high), spread, 1.0)
+
+
+def _columns(parts: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    return np.column_stack(parts) if parts else np.empty((rows, 0), dtype=np.int32)
+
+
+def _apart(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Distances row by row."""
+    gone_x, gone_y = np.isnan(x), np.isnan(y)
+    square = np.where(gone_x | gone_y, (gone_x != gone_y).astype(np.float64), (x - y) ** 2)
+    total: np.ndarray = square.sum(axis=1) + (a != b).sum(axis=1)
+    return total
+
+
+def _limits(hits: int, n: int) -> tuple[float, float]:
+    """Clopper & Pearson's confidence limits of a share."""
+    from scipy.stats import beta
+
+    tail = (1 - _CONFIDENCE) / 2
+    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    return low, high

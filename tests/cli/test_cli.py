@@ -1,0 +1,196 @@
+"""The command line as a new user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.app import run
+
+
+class Ended:
+    """How a command ended: exit code, standard output, standard error."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def sfumato(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        shown = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), shown.out, shown.err)
+
+    return call
+
+
+@pytest.fixture
+def register(tmp_path: Path) -> Path:
+    sf.write(sf.generators.hospital(200, seed=4), tmp_path / "register.csv")
+    return tmp_path / "register.csv"
+
+
+def test_from_a_file_to_a_release(sfumato, register: Path, tmp_path: Path) -> None:
+    drafted = sfumato("init", "register.csv")
+    assert drafted.code == 0, drafted.err
+    assert "sfumato protect register.toml" in drafted.out
+    assert "HIPAA" in drafted.out
+    made = sfumato("protect", "register.toml", "--seed", "5")
+    assert made.code == 0, made.err
+    assert "met  k-anonymity" in made.out
+    assert "never publish it" in made.out
+    assert {p.name for p in (tmp_path / "release").iterdir()} == {
+        "data.csv",
+        "report.html",
+        "evidence.json",
+    }
+    again = sfumato("protect", "register.toml")
+    assert again.code == 4
+    assert "--replace" in again.err
+    assert sfumato("protect", "register.toml", "--replace").code == 0
+
+
+def test_init_guesses_roles_with_reasons(sfumato, register: Path) -> None:
+    sfumato("init", "register.csv")
+    plan = sf.Plan.read("register.toml")
+    roles = {name: str(column.role) for name, column in plan.columns.items()}
+    from sfumato.data.register import ROLES
+
+    agree = [name for name, role in ROLES.items() if roles[name] == role]
+    assert {"name", "record_no", "birth_date", "sex", "zip", "diagnoses", "readmitted"} <= set(
+        agree
+    )
+    assert len(agree) >= len(ROLES) - 3
+    assert plan.columns["zip"].poset is not None
+    text = Path("register.toml").read_text()
+    assert all("  # " in line for line in text.splitlines() if " = { role" in line)
+
+
+def test_refusals_exit_with_3_and_write_nothing(sfumato, register: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        '[input]\npath = "register.csv"\n[columns]\nsex = "quasi"\nzip = "quasi"\n'
+        "[require]\nk-anonymity = 5\n"
+        '[output]\npath = "out"\n'
+    )
+    refused = sfumato("protect", "plan.toml")
+    assert refused.code == 3
+    assert refused.err.startswith("refused: k-anonymity is 1 (limit 5)")
+    assert "try" in refused.err
+    assert not (tmp_path / "out").exists()
+    as_json = sfumato("protect", "plan.toml", "--json")
+    assert as_json.code == 3
+    assert json.loads(as_json.out)["remedies"]
+
+
+def test_all_complaints_of_a_plan_at_once(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('[[steps]]\nuse = "mondrain"\n[output]\nfromat = "csv"\n')
+    wrong = sfumato("protect", "plan.toml")
+    assert wrong.code == 2
+    assert "plan.toml has 2 problems" in wrong.err
+    assert "line 2" in wrong.err
+    assert 'did you mean "format"' in wrong.err
+    assert "did you mean 'mondrian'" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("init", "nothing.csv"), 2, "nothing.csv"),
+        (("explain", "mondrain"), 2, "did you mean 'mondrian'"),
+        (("methods", "meazure"), 2, "did you mean 'measure'"),
+        (("protect",), 2, "PLAN"),
+        (("prtect", "x"), 2, "prtect"),
+        (("assess", "a.csv", "b.csv"), 2, "a.csv"),
+    ],
+)
+def test_mistakes_are_named(sfumato, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ended = sfumato(*arguments)
+    assert ended.code == code
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    as_json = sfumato(*arguments, "--json")
+    assert as_json.code == code
+    if as_json.out:
+        assert json.loads(as_json.out)["error"]
+
+
+def test_assess_a_release_of_any_tool(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "id,age,town\n" + "".join(f"{i},{20 + i},t\n" for i in range(30))
+    )
+    (tmp_path / "b.csv").write_text(
+        "id,age,town\n" + "".join(f"{i},{'20-34' if i < 15 else '35-49'},t\n" for i in range(30))
+    )
+    done = sfumato("assess", "a.csv", "b.csv", "--quasi", "age,town", "--align", "id", "--json")
+    assert done.code == 0, done.err
+    measures = json.loads(done.out)["measures"]
+    assert measures["class-sizes"]["value"] == 15
+    assert measures["uniques"]["value"] == 0
+    assert measures["uniques"]["baseline"] == 1
+    # 14 of 29 years are left open in one column of two.
+    assert measures["ncp"]["value"] == pytest.approx(14 / 29 / 2)
+    shown = sfumato("assess", "a.csv", "b.csv", "--quasi", "age,town", "--align", "id")
+    assert "record-linkage" in shown.out
+
+
+def test_demo_compares_three_plans(sfumato, tmp_path: Path) -> None:
+    done = sfumato("demo", "--records", "1000", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert len(found) >= 3
+    assert all(r["met"] for release in found.values() for r in release["requirements"])
+    for name in found:
+        assert (tmp_path / "sfumato-demo" / name / "report.html").is_file()
+    shown = sfumato("demo", "--records", "1000")
+    assert "prosecutor-risk" in shown.out
+    assert "report.html" in shown.out
+
+
+def test_demo_does_not_touch_a_folder_that_is_not_its_own(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    assert sfumato("demo", "--output", "mine").code == 4
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+
+
+def test_version_and_help(sfumato) -> None:
+    assert sfumato("--version").out.startswith("sfumato ")
+    for command in ("init", "protect", "assess", "methods", "explain", "demo"):
+        shown = sfumato(command, "--help")
+        assert shown.code == 0
+        assert "--json" in shown.out
+
+
+def test_nothing_heavy_is_loaded_early() -> None:
+    """`import sfumato` and `sfumato --help` load no table or solver library."""
+    code = (
+        "import sys, sfumato, sfumato.registry, sfumato.cli.app\n"
+        "heavy = {'polars', 'numba', 'scipy', 'sklearn', 'altair', 'pyarrow', 'pandas', 'duckdb'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_importing_is_quick_beside_an_empty_program() -> None:
+    """A ratio, not a time: machines are noisy. Limits are checked in benchmarks/."""
+
+    def best(code: str) -> float:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert best("import sfumato") < 5 * best("import json, argparse, dataclasses, typing")
