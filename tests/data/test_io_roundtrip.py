@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from sfumato.data.table import Table, table
 
 FILES = ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.arrow", "t.duckdb", "t.sqlite"]
 BINARY = ("t.parquet", "t.arrow", "t.duckdb")
+EXAMPLES = settings().max_examples // 2  # each example opens several files
 
 # Text that has broken readers before, and any other; NUL and lone surrogates are not text.
 TEXTS = st.sampled_from(
@@ -64,7 +66,10 @@ def written(given: Table, name: str, **options: Any) -> Iterator[Path]:
 
 
 def bits(value: Any) -> Any:
-    return struct.pack("d", value) if isinstance(value, float) else value
+    """A float by its bytes; text has one word for all the NaNs, so they count as one."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else struct.pack("d", value)
+    return value
 
 
 def assert_same(found: Table, expected: Table, *, exact_zero: bool = True) -> None:
@@ -77,7 +82,7 @@ def assert_same(found: Table, expected: Table, *, exact_zero: bool = True) -> No
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_the_release_reads_back_bit_for_bit(name: str, data: st.DataObject) -> None:
     # SQLite has no NaN, and stores -0.0 as 0.0.
@@ -94,7 +99,7 @@ def test_the_release_reads_back_bit_for_bit(name: str, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_everyone_reads_the_same_values(name: str, data: st.DataObject) -> None:
     given_table = data.draw(tables(nan=False))
@@ -109,16 +114,13 @@ def test_everyone_reads_the_same_values(name: str, data: st.DataObject) -> None:
             kinds = dict(zip(names, (str(c.kind) for c in given_table.schema), strict=True))
             delimiter = "\t" if name == "t.tsv" else ","
             found = read(path, kinds=kinds, categories={"o": ["lo", "mid", "hi"]}, delimiter=delimiter)
-            found = Table(found.frame.rename(dict(zip(names, given_table.names, strict=True))), given_table.schema)
-    expected = given_table
-    if name not in (*BINARY, "t.sqlite"):
-        # A token for missing, alone in a column of numbers, cannot come from numbers; no further change.
-        assert found["x"].dtype == pl.Float64
-    assert_same(found, expected, exact_zero=name != "t.sqlite")
+            renamed = found.frame.rename(dict(zip(names, given_table.names, strict=True)))
+            found = Table(renamed, given_table.schema)
+    assert_same(found, given_table, exact_zero=name != "t.sqlite")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_suppressed_and_missing_stay_apart(name: str, data: st.DataObject) -> None:
     given_table = data.draw(tables())

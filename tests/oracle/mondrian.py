@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +129,7 @@ def mondrian(
         if split is None:
             groups.append(rows)
         else:
-            assert sorted(sum(split, [])) == rows
+            assert sorted(chain.from_iterable(split)) == rows
             assert all(len(part) >= k for part in split)
             todo.extend(split)
     labels = np.empty(n, dtype=np.int64)
@@ -303,7 +304,7 @@ def expected(column: Column, part: Rows, rows: Rows, draws: int) -> float:
         below = 0
         values = list(codes)
         whole = column.positions[-1] - column.positions[1]
-        for low, high in zip(values, values[1:], strict=False):
+        for low, high in pairwise(values):
             below += codes[low]
             share = below / n
             crossed = (1.0 - power(share, draws)) - power(1.0 - share, draws)

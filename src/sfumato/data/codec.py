@@ -17,6 +17,7 @@ import polars as pl
 
 from ..errors import Complaint, MethodError, SchemaError
 from ..poset.defaults import default_poset
+from ..poset.labels import LabelPoset
 from ..protocols import Poset
 from .schema import ORDERED, Column, Kind
 from .table import Table
@@ -306,8 +307,17 @@ def code(table: Table, name: str) -> Coded:
 def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) -> Poset:
     """The poset of a column over its distinct values: the declared one, else the default of its
     kind."""
+    if column.generalized and column.bound is not None:
+        return LabelPoset(domain.cast(pl.String).to_list(), column.bound)
     source = column.poset if not column.generalized else None
     source = source or default_poset("nominal" if column.generalized else column.kind)
+    if column.kind == Kind.ORDINAL and not column.generalized:
+        # Its domain is all of its categories, in their order, whether they occur or not.
+        if counts is not None:
+            observed, counts = counts, np.zeros(len(column.categories), dtype=np.int64)
+            counts[domain.to_physical().to_numpy()] = observed
+        if getattr(source, "ordered", True) is None:
+            source = source.model_copy(update={"ordered": True})
     try:
         return source.bind(domain_values(column, domain), counts)
     except ValueError as error:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Complaint, SchemaError, suggest
+from ..poset.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
 
 if TYPE_CHECKING:
-    from ..protocols import PosetSource
+    from ..protocols import Poset, PosetSource
 
-SUPPRESSED = "*"
-"""How a suppressed value is published: it could be anything."""
 
 
 class Kind(StrEnum):
@@ -60,6 +59,8 @@ class Column:
     categories: tuple[str, ...] = ()
     poset: PosetSource | None = None
     generalized: bool = False
+    bound: Poset | None = field(default=None, repr=False, compare=False)
+    """The poset that a generalized column's labels came from, for whoever generalizes them more."""
 
     def with_(self, **changes: Any) -> Column:
         """A copy with some attributes changed."""

@@ -352,6 +352,8 @@ def _stored_as(series: pl.Series, column: Column) -> pl.Series:
         return series.str.to_date()
     if column.kind == Kind.CONTINUOUS and not dtype.is_float():
         return series.cast(pl.Float64)
+    if dtype.is_float() and series.is_nan().any():
+        return series.fill_nan(None)  # not a number is no value: pandas' way to write missing
     if column.kind == Kind.INTEGER and not dtype.is_integer():
         whole = series.cast(pl.Float64) if dtype != pl.Boolean else series
         if dtype.is_float() and not bool(((whole % 1) == 0).all()):

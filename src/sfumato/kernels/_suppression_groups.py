@@ -37,8 +37,8 @@ class State(NamedTuple):
     is_active: Mask
     size: Ints
     mask: Ints
-    member: Ints
-    """some record that has the values of the group"""
+    sample: Words
+    """the words of some record of each group (a copy: groups are scanned more often than records)"""
     reserve: Ints
     """rows of the classes that need no suppression, class by class, those that cost least first"""
     next_reserve: Ints
@@ -50,7 +50,7 @@ class State(NamedTuple):
     """length of `active`, highest group number used, length of `free`"""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def mask_cost(costs: Floats, mask: int) -> float:
     """Cost of one record's cells in these columns."""
     total = 0.0
@@ -60,7 +60,7 @@ def mask_cost(costs: Floats, mask: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _dearer(
     costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
 ) -> float:
@@ -81,7 +81,7 @@ def _new_group(state: State, mask: int, member: int) -> int:
         state.used[1] += 1
     state.size[group] = 0
     state.mask[group] = mask
-    state.member[group] = member
+    state.sample[group] = state.words[member]
     state.next_reserve[group] = state.end_reserve[group] = 0
     return group
 
@@ -128,12 +128,12 @@ def hopeful(state: State) -> Ints:
 
     Nobody else gains by a move to a mask that suppresses something in the record.
     """
-    costs, missing, group_mask = state.costs, state.missing, state.mask
+    costs, missing, group_of, group_mask = state.costs, state.missing, state.group, state.mask
     least = costs.min() * (1 + 1e-9)
     rows = np.empty(state.used[0], np.int64)
     found = 0
     for i in state.active[: state.used[0]]:
-        paid = mask_cost(costs, group_mask[state.group[i]] & ~missing[i])
+        paid = mask_cost(costs, group_mask[group_of[i]] & ~missing[i])
         if paid > least or (missing[i] != 0 and paid > 0):
             rows[found] = i
             found += 1
@@ -182,14 +182,18 @@ def _gainers(
 
 @njit(cache=True, nogil=True)
 def _fillers(
-    state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, wanted: Mask,
+    state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, worth: Floats,
     gains: Mask, table: Words,
 ) -> tuple[Ints, Ints, Floats]:
-    """Who could fill up the wanted slots: slot, record (or -1 - class, many records), added cost each."""
+    """Who could fill up slots: the slot, the record (or -1 - class, for many), what it adds.
+
+    Nobody who adds as much as the slot is worth.
+    """
     costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
     group_of, active, group_mask, size = state.group, state.active, state.mask, state.size
-    words, reserve = state.words, state.reserve
-    most = state.used[0] + state.used[1] if wanted.any() else 0
+    words, sample, reserve = state.words, state.sample, state.reserve
+    next_reserve, end_reserve = state.next_reserve, state.end_reserve
+    most = state.used[0] + state.used[1] if worth.any() else 0
     slot_of = np.empty(most, np.int64)
     who = np.empty(most, np.int64)
     change = np.empty(most, np.float64)
@@ -201,23 +205,24 @@ def _fillers(
         if gains[i] or must[i] & ~mask != 0:
             continue
         slot = find(table, words, i, keep)
-        if slot < 0 or not wanted[slot]:
-            continue
         group = group_of[i]
-        if group >= 0 and size[group] > k:
-            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+        if slot < 0 or group < 0 or size[group] <= k:
+            continue
+        add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+        if add * weight[i] < worth[slot]:
             slot_of[found], who[found], change[found] = slot, i, add * weight[i]
             found += 1
     for group in range(state.used[1]):
-        at = state.next_reserve[group]
-        if size[group] <= k or at >= state.end_reserve[group]:
+        at = next_reserve[group]
+        if size[group] <= k or at >= end_reserve[group]:
+            continue
+        # A class with a reserve has only the columns suppressed that its records must have.
+        slot = find(table, sample, group, keep) if group_mask[group] & ~mask == 0 else -1
+        if slot < 0:
             continue
         i = reserve[at]
-        if must[i] & ~mask != 0:
-            continue
-        slot = find(table, words, i, keep)
-        if slot >= 0 and wanted[slot]:
-            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+        add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
+        if add * weight[i] < worth[slot]:
             slot_of[found], who[found], change[found] = slot, -1 - group, add * weight[i]
             found += 1
     return slot_of[:found], who[:found], change[:found]
@@ -314,10 +319,12 @@ def sweep(
     gain `gap` times its weight: what it would pay more under the next dearer masks. Changes within
     `slack` of zero are rounding, not gains.
     """
-    cost = mask_cost(state.costs, mask)
+    costs, words, sample = state.costs, state.words, state.sample
+    group_mask, size = state.mask, state.size
+    cost = mask_cost(costs, mask)
     group_cost = np.empty(state.used[1], np.float64)
     for group in range(state.used[1]):
-        group_cost[group] = mask_cost(state.costs, state.mask[group])
+        group_cost[group] = mask_cost(costs, group_mask[group])
     rows, change = _gainers(state, asked, mask, cost, group_cost, gap, slack)
     if rows.size == 0:
         return 0.0
@@ -326,19 +333,22 @@ def sweep(
     slot_of = np.empty(rows.size, np.int64)
     count = 0
     for t in range(rows.size):
-        slot_of[t] = find_or_add(table, state.words, rows[t], keep, count)
+        slot_of[t] = find_or_add(table, words, rows[t], keep, count)
         count = max(count, slot_of[t] + 1)
         gains[rows[t]] = True
     order, start = _by_slot(slot_of, count)
     published = np.full(count, -1, np.int64)
     for group in range(state.used[1]):
-        if state.mask[group] == mask and state.size[group] > 0:
-            slot = find(table, state.words, state.member[group], keep)
+        if group_mask[group] == mask and size[group] > 0:
+            slot = find(table, sample, group, keep)
             if slot >= 0:
                 published[slot] = group
-    wanted = (published < 0) & fill_up
+    worth = np.zeros(count, np.float64)
+    for t in range(rows.size if fill_up else 0):
+        if published[slot_of[t]] < 0:
+            worth[slot_of[t]] -= change[t]
     fill_slot, filler, fill_change = _fillers(
-        state, mask, cost, keep, k, group_cost, wanted, gains, table
+        state, mask, cost, keep, k, group_cost, worth, gains, table
     )
     fill_order, fill_start = _by_slot(fill_slot, count)
     leaving = np.zeros(state.size.size, np.int64)
@@ -379,11 +389,11 @@ def settle(state: State, record: int, k: int) -> None:
         for j in range(state.costs.size):
             if (mask >> j) & 1 == 0:
                 for w in range(state.fields.shape[1]):
-                    apart = state.words[record, w] ^ state.words[state.member[group], w]
+                    apart = state.words[record, w] ^ state.sample[group, w]
                     if apart & state.fields[j, w]:
                         mask |= 1 << j
         own = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
-        added = mask_cost(state.costs, mask & ~state.mask[group] & ~state.missing[state.member[group]])
+        added = mask_cost(state.costs, mask & ~state.mask[group])
         split = mask != state.mask[group] and state.size[group] >= 2 * k - 1
         share = (k - 1) / state.size[group] if split else 1.0
         if own + added * total[group] * share < best_cost:

@@ -5,7 +5,8 @@ where values have an order in which that is so, else a set, one bit for each val
 cover the value adds 1 to the distance; columns that were left as numbers add their squared difference.
 
 Equal published records are given once, with the number of their copies. They are arranged in small blocks; what
-any label of a block covers is known for the block as a whole, so that most blocks are passed over unseen. The
+any label of a block covers is known for the block as a whole, and for groups of blocks, so that most of them are
+passed over unseen. The
 bound of a block is added up in the order of the distance itself, hence never exceeds it in floating point
 either. Rows of the result do not depend on one another, nor on the number of threads.
 """
@@ -21,14 +22,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .linkage import order_in_blocks
+from .blocks import Codes, Floats, Ints, distinct_rows, order_in_blocks
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
-BLOCK = 32  # published records to a block
+BLOCK = 8  # published records to a block
+GROUP = 32  # blocks to a group, which is looked at before its blocks are
 
 
 class Queries(NamedTuple):
@@ -80,41 +79,42 @@ def _has(words: Words, start: int, code: int) -> bool:
 @njit(cache=True, nogil=True)
 def _distance(
     low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints,
-    runs: Codes, sets: Codes, x: Floats, limit: float,
+    c: int, runs: Codes, sets: Codes, x: Floats, limit: float,
 ) -> float:  # fmt: skip
-    """The distance of one record to one published one; no further than `limit` is looked at."""
+    """The distance of one record to published record c; no further than `limit` is looked at."""
     total = 0.0
     for j in range(runs.size):
-        if runs[j] < low[j] or runs[j] > high[j]:
+        if runs[j] < low[c, j] or runs[j] > high[c, j]:
             total += 1.0
-    if total > limit:
-        return total
+            if total > limit:
+                return total
     for j in range(sets.size):
-        if not _has(words, start[j] + labels[j] * width[j], sets[j]):
+        if not _has(words, start[j] + labels[c, j] * width[j], sets[j]):
             total += 1.0
-    if total > limit:
-        return total
+            if total > limit:
+                return total
     for j in range(x.size):
-        step = x[j] - numbers[j]
-        if np.isinf(numbers[j]):
-            total += 0.0
-        elif not np.isnan(step):
+        step = x[j] - numbers[c, j]
+        if np.isinf(numbers[c, j]):
+            continue
+        if not np.isnan(step):
             total += step * step
-        elif np.isnan(x[j]) != np.isnan(numbers[j]):
+        elif np.isnan(x[j]) != np.isnan(numbers[c, j]):
             total += 1.0
     return total
 
 
 @njit(cache=True, nogil=True)
 def _summarize(
-    low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints
-) -> tuple[Codes, Codes, Words, Floats, Floats, Codes]:
-    """What each block covers as a whole: runs, sets, and boxes of numbers.
+    low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints,
+    size: int,
+) -> tuple[Codes, Codes, Words, Floats, Floats, Codes]:  # fmt: skip
+    """What each run of `size` records covers as a whole: runs, sets, and boxes of numbers.
 
-    `gaps` adds up 1 where a block misses a number of a column and 2 where one of them is suppressed.
+    `gaps` adds up 1 where a number of a column is missing and 2 where one is suppressed.
     """
     m = low.shape[0]
-    blocks = (m + BLOCK - 1) // BLOCK
+    blocks = (m + size - 1) // size
     least = np.full((low.shape[1], blocks), np.iinfo(np.int32).max, np.int32)
     most = np.full((low.shape[1], blocks), -1, np.int32)
     union = np.zeros((width.sum(), blocks), np.uint64)
@@ -122,7 +122,7 @@ def _summarize(
     above = np.full((numbers.shape[1], blocks), -np.inf)
     gaps = np.zeros((numbers.shape[1], blocks), np.int32)
     for c in range(m):
-        b = c // BLOCK
+        b = c // size
         for j in range(low.shape[1]):
             if low[c, j] <= high[c, j]:
                 least[j, b] = min(least[j, b], low[c, j])
@@ -145,76 +145,88 @@ def _summarize(
 
 @njit(cache=True, nogil=True)
 def _bounds(
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes, width: Ints,
-    runs: Codes, sets: Codes, x: Floats, out: Floats,
+    of: tuple[Codes, Codes, Words, Floats, Floats, Codes], width: Ints,
+    runs: Codes, sets: Codes, x: Floats, first: int, last: int, out: Floats,
 ) -> None:  # fmt: skip
-    """The least distance that each block can have to one record."""
-    out[:] = 0.0
+    """The least distance that each of the blocks first..last can have to one record."""
+    least, most, union, below, above, gaps = of
+    n = last - first
+    out[:n] = 0.0
     for j in range(runs.size):
-        first, last = least[j], most[j]
-        for b in range(out.size):
-            out[b] += 1.0 if runs[j] < first[b] or runs[j] > last[b] else 0.0
+        code, low, high = runs[j], least[j], most[j]
+        for b in range(n):
+            out[b] += 1.0 if code < low[first + b] or code > high[first + b] else 0.0
     at = 0
     for j in range(sets.size):
         word, bit = union[at + (sets[j] >> 6)], np.uint64(sets[j] & 63)
-        for b in range(out.size):
-            out[b] += 1.0 if (word[b] >> bit) & np.uint64(1) == 0 else 0.0
+        for b in range(n):
+            out[b] += 1.0 if (word[first + b] >> bit) & np.uint64(1) == 0 else 0.0
         at += width[j]
     for j in range(x.size):
-        missing = np.isnan(x[j])
-        for b in range(out.size):
-            if gaps[j, b] & 2:
-                out[b] += 0.0
-            elif missing:
-                out[b] += 0.0 if gaps[j, b] else 1.0
+        value, missing = x[j], np.isnan(x[j])
+        for b in range(n):
+            gap = gaps[j, first + b]
+            if gap & 2:
+                continue
+            if missing:
+                out[b] += 0.0 if gap else 1.0
             else:
-                step = max(below[j, b] - x[j], x[j] - above[j, b], 0.0)
-                square = step * step
-                out[b] += min(square, 1.0) if gaps[j, b] else square
+                step = max(below[j, first + b] - value, value - above[j, first + b], 0.0)
+                out[b] += min(step * step, 1.0) if gap else step * step
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    low: Codes, high: Codes, labels: Codes, numbers: Floats, copies: Ints,
-    words: Words, start: Ints, width: Ints,
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes,
-    runs: Codes, sets: Codes, x: Floats, own: Ints, tolerance: float, first: int, last: int,
-    distance: Floats, ties: Ints, to_own: Floats,
+    records: tuple[Codes, Codes, Codes, Floats], copies: Ints, tables: tuple[Words, Ints, Ints],
+    fine: tuple[Codes, Codes, Words, Floats, Floats, Codes],
+    coarse: tuple[Codes, Codes, Words, Floats, Floats, Codes],
+    runs: Codes, sets: Codes, x: Floats, start: Floats, tolerance: float, first: int, last: int,
+    distance: Floats, ties: Ints,
 ) -> None:  # fmt: skip
-    """Fill distance, ties and to_own for the queries first..last."""
+    """Fill distance and ties for the queries first..last.
+
+    start[i] is a distance that some published record has to query i, or infinity.
+    """
+    low, high, labels, numbers = records
+    words, offset, width = tables
     m = low.shape[0]
-    bound = np.empty((m + BLOCK - 1) // BLOCK)
+    blocks = (m + BLOCK - 1) // BLOCK
+    groups = (blocks + GROUP - 1) // GROUP
+    far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
-        c = own[i]
-        to_own[i] = np.inf
-        if c >= 0:
-            to_own[i] = _distance(
-                low[c], high[c], labels[c], numbers[c], words, start, width,
-                runs[i], sets[i], x[i], np.inf,
-            )  # fmt: skip
-        best = to_own[i]
-        _bounds(least, most, union, below, above, gaps, width, runs[i], sets[i], x[i], bound)
+        code, item, value = runs[i], sets[i], x[i]
+        best = start[i]
+        _bounds(coarse, width, code, item, value, 0, groups, far)
         if best > 0.0:
-            seed = np.argmin(bound)
-            # The most promising block first: it makes the others easy to pass over.
-            for turn in range(bound.size + 1):
-                b = seed if turn == 0 else turn - 1
-                if bound[b] >= best:
+            seed = np.argmin(far)
+            # The most promising group first: it makes the others easy to pass over.
+            for turn in range(groups + 1):
+                g = seed if turn == 0 else turn - 1
+                if far[g] >= best:
+                    continue
+                b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+                _bounds(fine, width, code, item, value, b0, b1, near)
+                for b in range(b0, b1):
+                    if near[b - b0] >= best:
+                        continue
+                    for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
+                        here = _distance(
+                            low, high, labels, numbers, words, offset, width, c, code, item, value, best,
+                        )  # fmt: skip
+                        best = min(best, here)
+        limit = best + tolerance * best
+        count = 0
+        for g in range(groups):
+            if far[g] > limit:
+                continue
+            b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+            _bounds(fine, width, code, item, value, b0, b1, near)
+            for b in range(b0, b1):
+                if near[b - b0] > limit:
                     continue
                 for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
                     here = _distance(
-                        low[c], high[c], labels[c], numbers[c], words, start, width,
-                        runs[i], sets[i], x[i], best,
-                    )  # fmt: skip
-                    best = min(best, here)
-        limit = best + tolerance * best
-        count = 0
-        for b in range(bound.size):
-            if bound[b] <= limit:
-                for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
-                    here = _distance(
-                        low[c], high[c], labels[c], numbers[c], words, start, width,
-                        runs[i], sets[i], x[i], limit,
+                        low, high, labels, numbers, words, offset, width, c, code, item, value, limit,
                     )  # fmt: skip
                     if here <= limit:
                         count += copies[c]
@@ -223,25 +235,68 @@ def _search(
 
 @njit(cache=True, nogil=True)
 def _count(
-    low: Codes, high: Codes, labels: Codes, numbers: Floats,
-    words: Words, start: Ints, width: Ints,
-    least: Codes, most: Codes, union: Words, below: Floats, above: Floats, gaps: Codes,
+    records: tuple[Codes, Codes, Codes, Floats], tables: tuple[Words, Ints, Ints],
+    fine: tuple[Codes, Codes, Words, Floats, Floats, Codes],
+    coarse: tuple[Codes, Codes, Words, Floats, Floats, Codes],
     runs: Codes, sets: Codes, x: Floats, many: Ints, first: int, last: int, out: Ints,
 ) -> None:  # fmt: skip
     """Add to out[c] the queries first..last that published record c covers in every column."""
+    low, high, labels, numbers = records
+    words, offset, width = tables
     m = low.shape[0]
-    bound = np.empty((m + BLOCK - 1) // BLOCK)
+    blocks = (m + BLOCK - 1) // BLOCK
+    groups = (blocks + GROUP - 1) // GROUP
+    far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
-        _bounds(least, most, union, below, above, gaps, width, runs[i], sets[i], x[i], bound)
-        for b in range(bound.size):
-            if bound[b] == 0.0:
+        code, item, value = runs[i], sets[i], x[i]
+        _bounds(coarse, width, code, item, value, 0, groups, far)
+        for g in range(groups):
+            if far[g] > 0.0:
+                continue
+            b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+            _bounds(fine, width, code, item, value, b0, b1, near)
+            for b in range(b0, b1):
+                if near[b - b0] > 0.0:
+                    continue
                 for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
                     here = _distance(
-                        low[c], high[c], labels[c], numbers[c], words, start, width,
-                        runs[i], sets[i], x[i], 0.0,
+                        low, high, labels, numbers, words, offset, width, c, code, item, value, 0.0,
                     )  # fmt: skip
                     if here == 0.0:
                         out[c] += many[i]
+
+
+@njit(cache=True, nogil=True)
+def _to_own(
+    records: tuple[Codes, Codes, Codes, Floats], tables: tuple[Words, Ints, Ints],
+    runs: Codes, sets: Codes, x: Floats, own: Ints,
+) -> Floats:  # fmt: skip
+    """The distance of each query to its own published record; infinite where it has none."""
+    low, high, labels, numbers = records
+    words, offset, width = tables
+    out = np.full(own.size, np.inf)
+    for i in range(own.size):
+        c = own[i]
+        if c >= 0:
+            code, item, value = runs[i], sets[i], x[i]
+            out[i] = _distance(
+                low, high, labels, numbers, words, offset, width, c, code, item, value, np.inf,
+            )  # fmt: skip
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _middles(table: Words) -> Floats:
+    """The mean code that each row of bits covers: labels near one another cover near values."""
+    out = np.zeros(table.shape[0])
+    for i in range(table.shape[0]):
+        count = 0
+        for code in range(64 * table.shape[1]):
+            if (table[i, code >> 6] >> np.uint64(code & 63)) & np.uint64(1):
+                count += 1
+                out[i] += code
+        out[i] /= max(count, 1)
+    return out
 
 
 class _Arranged(NamedTuple):
@@ -249,21 +304,24 @@ class _Arranged(NamedTuple):
 
     order: Ints
     records: tuple[Any, ...]
-    words: tuple[Any, ...]
-    blocks: tuple[Any, ...]
+    tables: tuple[Any, ...]
+    fine: tuple[Any, ...]
+    coarse: tuple[Any, ...]
 
 
 def _arrange(published: Published) -> _Arranged:
-    m, r = published.low.shape
-    # Labels near one another should share a block: the middle of a run says where it lies.
-    middle = (published.low.astype(np.float64) + published.high) / 2.0
-    spread = middle.std(axis=0) if m else np.ones(r)
+    m = len(published.low)
+    # Labels near one another should share a block: the middle of what one covers says where it lies.
+    parts = [(published.low.astype(np.float64) + published.high) / 2.0]
+    for j, table in enumerate(published.bits):
+        parts.append(_middles(table)[published.sets[:, j], None])
+    middle = np.column_stack(parts)
+    spread = middle.std(axis=0)
     numbers = np.where(np.isinf(published.numbers), np.nan, published.numbers)
     where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
-    weights = np.ones(published.sets.shape[1])
-    order = order_in_blocks(
-        np.ascontiguousarray(where), published.sets, weights, np.arange(m, dtype=np.int64), BLOCK
-    )
+    no_codes, no_weights = np.empty((m, 0), np.int32), np.empty(0)
+    rows = np.arange(m, dtype=np.int64)
+    order = order_in_blocks(np.ascontiguousarray(where), no_codes, no_weights, rows, BLOCK)
     records = tuple(
         np.ascontiguousarray(part[order])
         for part in (published.low, published.high, published.sets, published.numbers)
@@ -271,13 +329,10 @@ def _arrange(published: Published) -> _Arranged:
     width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
     sizes = np.array([table.size for table in published.bits], dtype=np.int64)
     start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
-    words = (
-        np.concatenate([table.reshape(-1) for table in published.bits])
-        if published.bits
-        else np.zeros(0, dtype=np.uint64)
-    )
+    words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
     tables = (words, start, width)
-    return _Arranged(order, records, tables, _summarize(*records, *tables))
+    fine = _summarize(*records, *tables, BLOCK)
+    return _Arranged(order, records, tables, fine, _summarize(*records, *tables, BLOCK * GROUP))
 
 
 def _check(queries: Queries, published: Published) -> None:
@@ -344,16 +399,23 @@ def cover_nearest(
     place[found.order] = np.arange(found.order.size)
     moved = place[own]
     copies = np.asarray(published.copies, dtype=np.int64)[found.order]
-    distance, to_own = np.empty(n), np.empty(n)
-    ties = np.empty(n, dtype=np.int64)
+    parts = tuple(map(np.ascontiguousarray, queries))
+    to_own = _to_own(found.records, found.tables, *parts, moved)
+    # Queries that are alike are searched once; only their own records differ.
+    codes = np.ascontiguousarray(np.column_stack((queries.runs, queries.sets)), dtype=np.int32)
+    bits = np.where(np.isnan(parts[2]), np.nan, parts[2] + 0.0).view(np.int64)
+    first, member = distinct_rows(bits, codes)
+    some = tuple(part[first] for part in parts)
+    least, count = np.empty(first.size), np.empty(first.size, dtype=np.int64)
 
-    def work(_: int, first: int, last: int) -> None:
+    def work(_: int, start: int, stop: int) -> None:
         _search(
-            *found.records, copies, *found.words, *found.blocks,
-            *map(np.ascontiguousarray, queries), moved, tolerance, first, last, distance, ties, to_own,
+            found.records, copies, found.tables, found.fine, found.coarse,
+            *some, to_own[first], tolerance, start, stop, least, count,
         )  # fmt: skip
 
-    _in_threads(work, n, threads)
+    _in_threads(work, first.size, threads)
+    distance, ties = least[member], count[member]
     own_tied = (moved >= 0) & (to_own <= distance + tolerance * distance)
     return Found(distance, ties, own_tied, to_own)
 
@@ -371,7 +433,7 @@ def cover_counts(
     def work(task: int, first: int, last: int) -> None:
         parts[task] = np.zeros(found.order.size, dtype=np.int64)
         _count(
-            *found.records, *found.words, *found.blocks,
+            found.records, found.tables, found.fine, found.coarse,
             *map(np.ascontiguousarray, queries), weights, first, last, parts[task],
         )  # fmt: skip
 

@@ -33,8 +33,9 @@ The result does not depend on the order in which nodes are split, nor on the num
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Condition
 from typing import Any, Literal
 
@@ -232,24 +233,26 @@ def mondrian(
         for j in np.flatnonzero(high[0, :d] > columns.size):
             raise ValueError(f"column {j}: code {high[0, j]} has no position")
         zero = np.zeros(1, dtype=np.int64)
-        tasks = _Tasks((zero, np.full(1, n), zero, zero, low, high))
-        arguments = (x0, ids0, x1, ids1, labels, columns, k, strict, CHOICES[choose])
+        root = (zero, np.full(1, n), zero, zero, low, high)
+        split = partial(grow, x0, ids0, x1, ids1, labels, columns, k, strict, CHOICES[choose])
+        tasks = _Tasks(root, split)
         share = max(TASK, n // (8 * workers)) if workers > 1 else n
-        for job in [pool.submit(tasks.work, arguments, share) for _ in range(workers)]:
+        for job in [pool.submit(tasks.work, share) for _ in range(workers)]:
             job.result()
     number(labels)
     return labels
 
 
 class _Tasks:
-    """Nodes that wait for a thread. The largest goes first; a large one is split once and shared."""
+    """Nodes that wait for a thread; the largest goes first, and is split only once if too large."""
 
-    def __init__(self, root: Nodes) -> None:
-        self.heap = [(-int(root[1][0] - root[0][0]), 0, root)]
+    def __init__(self, root: Nodes, grow: Callable[[Nodes, bool], Nodes]) -> None:
+        self.heap: list[tuple[int, int, Any]] = [(int(root[0][0] - root[1][0]), 0, root)]
+        self.grow = grow
         self.busy = 0
         self.changed = Condition()
 
-    def work(self, arguments: tuple[Any, ...], share: int) -> None:
+    def work(self, share: int) -> None:
         """Take nodes until none is waiting and none is being split."""
         while True:
             with self.changed:
@@ -261,7 +264,7 @@ class _Tasks:
                 self.busy += 1
             rest: Nodes | None = None
             try:
-                rest = grow(*arguments, node, -size > share)
+                rest = self.grow(node, -size > share)
             finally:
                 with self.changed:
                     if rest is not None:

@@ -18,14 +18,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.mondrian_layout import INNER, NOMINAL, TREE, Codes, Columns, Floats, Ints, Rows
+from sfumato.kernels.mondrian_layout import (
+    INNER,
+    NOMINAL,
+    TREE,
+    Codes,
+    Columns,
+    Floats,
+    Ints,
+    Rows,
+    Whole,
+)
 
 NONE, CARVE, HALVES, BRANCH = 0, 1, 2, 3
 BINS = 1 << 16  # a histogram this long still lies in the second-level cache
 
 LOOKAHEAD = 8  # nodes below this many times k rows look at all columns in "expected"
 
-Split = tuple[int, int, int, int, int]
+Split = tuple[Whole, Whole, Whole, Whole, Whole]
 
 
 class Scratch(NamedTuple):
@@ -33,8 +43,8 @@ class Scratch(NamedTuple):
 
     hist: Rows  # all zero between uses
     value: Codes  # distinct codes of a column, ascending
-    count: Rows  # and how many rows have each
-    part: Ints  # part of a code, valid for the codes that are present
+    tally: Rows  # and how many rows have each
+    part: Ints  # part of a leaf of a tree, valid for those that are present
     size: Ints  # rows of a part
     low: Ints  # lowest and highest code of a part
     high: Ints
@@ -44,20 +54,26 @@ class Scratch(NamedTuple):
     rows: Ints
     width: Floats  # one per column
     owner: Ints  # part of a row, for small nodes
-    stamp: Ints  # per code: the last value set in which it was counted
+    stamp: Ints  # of a nominal code: the last value set in which it was counted
 
 
 @njit(**INNER)
-def make_scratch(x: Codes, ids: Rows, columns: Columns, most: int, k: int) -> Scratch:
+def make_scratch(x: Codes, ids: Rows, columns: Columns, most: Whole, k: Whole) -> Scratch:
     """Working memory for nodes of at most `most` rows."""
     codes = columns.size.max() + 2
+    leaves = values = 2
+    for j in range(columns.kind.size):
+        if columns.kind[j] == TREE:
+            leaves = max(leaves, columns.size[j] + 1)
+        elif columns.kind[j] == NOMINAL:
+            values = max(values, columns.size[j] + 1)
     nodes = columns.first.size + LOOKAHEAD
     distinct = min(codes, most + 1)
     return Scratch(
-        np.zeros(max(min(codes, 4 * most + 64), min(codes, BINS)), dtype=ids.dtype),
+        np.zeros(min(codes, max(4 * most + 64, BINS)), dtype=ids.dtype),
         np.empty(distinct, dtype=x.dtype),
         np.empty(distinct, dtype=ids.dtype),
-        np.empty(codes, dtype=np.int64),
+        np.empty(leaves, dtype=np.int64),
         np.empty(nodes, dtype=np.int64),
         np.empty(nodes, dtype=np.int64),
         np.empty(nodes, dtype=np.int64),
@@ -67,12 +83,12 @@ def make_scratch(x: Codes, ids: Rows, columns: Columns, most: int, k: int) -> Sc
         np.empty(nodes, dtype=np.int64),
         np.empty(columns.size.size, dtype=np.float64),
         np.empty(min(most, LOOKAHEAD * k), dtype=np.int64),
-        np.zeros(codes, dtype=np.int64),
+        np.zeros(values, dtype=np.int64),
     )
 
 
 @njit(**INNER)
-def lub(columns: Columns, j: int, low: int, high: int) -> int:
+def lub(columns: Columns, j: Whole, low: Whole, high: Whole) -> Whole:
     """Lowest tree node above two leaves, low <= high."""
     node = columns.leaf[columns.start[j] + low]
     while columns.last[node] < high:
@@ -81,25 +97,28 @@ def lub(columns: Columns, j: int, low: int, high: int) -> int:
 
 
 @njit(**INNER)
-def span(columns: Columns, j: int, low: int, high: int) -> float:
+def span(columns: Columns, j: Whole, low: Whole, high: Whole) -> float:
     """Weighted width of the codes low..high; 0 is missing, and missing among others covers all."""
     if low == high:
         return 0.0
     if low == 0:
-        return columns.weight[j]
+        return float(columns.weight[j])
     if columns.kind[j] == TREE:
-        return columns.weight[j] * columns.cost[lub(columns, j, low, high)]
+        return float(columns.weight[j] * columns.cost[lub(columns, j, low, high)])
     if columns.span[j] == 0.0:
         return 0.0
     s = columns.start[j]
-    return columns.weight[j] * ((columns.pos[s + high] - columns.pos[s + low]) / columns.span[j])
+    distance = columns.pos[s + high] - columns.pos[s + low]
+    return float(columns.weight[j] * (distance / columns.span[j]))
 
 
 @njit(**INNER)
-def distinct(x: Codes, a: int, b: int, j: int, low: int, high: int, scratch: Scratch) -> int:
+def distinct(
+    x: Codes, a: Whole, b: Whole, j: Whole, low: Whole, high: Whole, scratch: Scratch
+) -> Whole:
     """Distinct codes of a column with their counts, into the scratch; returns how many."""
     n, bins = b - a, high - low + 1
-    value, count = scratch.value, scratch.count
+    value, count = scratch.value, scratch.tally
     found = 0
     if bins <= 4 * n + 64:
         hist = scratch.hist
@@ -126,7 +145,7 @@ def distinct(x: Codes, a: int, b: int, j: int, low: int, high: int, scratch: Scr
 
 
 @njit(**INNER)
-def count_of(x: Codes, a: int, b: int, j: int, code: int) -> int:
+def count_of(x: Codes, a: Whole, b: Whole, j: Whole, code: Whole) -> Whole:
     """Rows with one code."""
     total = 0
     for i in range(a, b):
@@ -136,8 +155,8 @@ def count_of(x: Codes, a: int, b: int, j: int, code: int) -> int:
 
 @njit(**INNER)
 def median(
-    x: Codes, a: int, b: int, j: int, low: int, high: int, hist: Rows
-) -> tuple[int, int, int]:
+    x: Codes, a: Whole, b: Whole, j: Whole, low: Whole, high: Whole, hist: Rows
+) -> tuple[Whole, Whole, Whole]:
     """The code in the middle of the sorted column, the rows below it, and those up to it.
 
     A histogram of leading digits finds the interval of the median, then again inside it: nothing is
@@ -169,13 +188,13 @@ def median(
 
 
 @njit(**INNER)
-def branches(columns: Columns, j: int, found: int, k: int, scratch: Scratch) -> int:
+def branches(columns: Columns, j: Whole, found: Whole, k: Whole, scratch: Scratch) -> Whole:
     """Parts of the multi-way split of a tree column without missing; fewer than 2: none.
 
     Expects `distinct` in the scratch; leaves there each code's part, and each part's size, lowest
     and highest code. The remainder, if any, is the last part.
     """
-    value, count, part = scratch.value, scratch.count, scratch.part
+    value, count, part = scratch.value, scratch.tally, scratch.part
     size, low, high = scratch.size, scratch.low, scratch.high
     top = lub(columns, j, np.int64(value[0]), np.int64(value[found - 1]))
     parts, rest, t = 0, 0, 0
@@ -227,16 +246,16 @@ def branches(columns: Columns, j: int, found: int, k: int, scratch: Scratch) -> 
 @njit(**INNER)
 def widest(
     x: Codes,
-    a: int,
-    b: int,
+    a: Whole,
+    b: Whole,
     low: Codes,
     high: Codes,
     columns: Columns,
-    k: int,
+    k: Whole,
     strict: bool,
-    dead: int,
+    dead: Whole,
     scratch: Scratch,
-) -> tuple[Split, int]:
+) -> tuple[Split, Whole]:
     """The first allowable split, columns taken by decreasing width (ties to the lowest).
 
     `dead` has a bit for each of the first 62 columns that can never again be cut in this subtree: a
@@ -244,12 +263,13 @@ def widest(
     """
     n = b - a
     width = scratch.width
-    for j in range(width.size):
-        width[j] = 0.0
-        if low[j] != high[j] and not (j < 62 and (dead >> j) & 1):
-            width[j] = span(columns, j, np.int64(low[j]), np.int64(high[j]))
+    for c in range(width.size):
+        width[c] = 0.0
+        if low[c] != high[c] and not (c < 62 and (dead >> c) & 1):
+            width[c] = span(columns, c, np.int64(low[c]), np.int64(high[c]))
     while True:
-        j = np.int64(0)  # typed, as below: a literal would be compiled for apart
+        # Typed, or every function that takes it is compiled once more for a literal 0.
+        j: Whole = np.int64(0)
         for other in range(1, width.size):
             if width[other] > width[j]:
                 j = other
@@ -283,19 +303,19 @@ def widest(
 @njit(**INNER)
 def gain(
     x: Codes,
-    a: int,
-    b: int,
+    a: Whole,
+    b: Whole,
     low: Codes,
     high: Codes,
     columns: Columns,
-    k: int,
-    dead: int,
+    k: Whole,
+    dead: Whole,
     scratch: Scratch,
-) -> tuple[Split, int]:
+) -> tuple[Split, Whole]:
     """The allowable split that most reduces rows times width of its own column."""
     n = b - a
     best = -np.inf
-    split = (NONE, 0, 0, 0, 0)
+    split: Split = (NONE, 0, 0, 0, 0)
     for j in range(columns.kind.size):
         if low[j] == high[j] or (j < 62 and (dead >> j) & 1):
             continue
@@ -305,7 +325,7 @@ def gain(
         if columns.weight[j] == 0.0 or (whole == 0.0 and not nominal):
             continue
         found = distinct(x, a, b, j, least, most, scratch)
-        value, count = scratch.value, scratch.count
+        value, count = scratch.value, scratch.tally
         if least == 0:
             missing = np.int64(count[0])
             if missing >= k and n - missing >= k:
@@ -351,8 +371,8 @@ def gain(
 
 
 @njit(**INNER)
-def set_width(columns: Columns, j: int, values: int) -> float:
+def set_width(columns: Columns, j: Whole, values: Whole) -> float:
     """Weighted width of a value set."""
     if values <= 1:
         return 0.0
-    return columns.weight[j] * ((values - 1) / (columns.size[j] - 1))
+    return float(columns.weight[j] * ((values - 1) / (columns.size[j] - 1)))

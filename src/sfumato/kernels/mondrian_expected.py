@@ -16,6 +16,8 @@ and the one with the smallest exact width over all columns is taken.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -32,14 +34,25 @@ from sfumato.kernels.mondrian_cut import (
     set_width,
     span,
 )
-from sfumato.kernels.mondrian_layout import INNER, NOMINAL, ORDERED, TREE, Codes, Columns
+from sfumato.kernels.mondrian_layout import (
+    INNER,
+    NOMINAL,
+    ORDERED,
+    TREE,
+    Codes,
+    Columns,
+    Ints,
+    Whole,
+)
 
-ZERO, ONE, ALL = np.int64(0), np.int64(1), np.int64(-1)  # typed: a literal argument is compiled for apart
+# Typed, because a function is compiled once more for a literal argument.
+ZERO, ONE, ALL = np.int64(0), np.int64(1), np.int64(-1)
+Proposal = tuple[Any, Split]  # what a split gains, and the split
 CUTS = 16  # as many cuts per column are compared, so that a column of many values stays cheap
 
 
 @njit(**INNER)
-def _power(share: float, squarings: int) -> float:
+def _power(share: float, squarings: Whole) -> float:
     for _ in range(squarings):
         share *= share
     return share
@@ -47,12 +60,18 @@ def _power(share: float, squarings: int) -> float:
 
 @njit(**INNER)
 def _ordered(
-    columns: Columns, j: int, begin: int, end: int, n: int, squarings: int, scratch: Scratch
+    columns: Columns,
+    j: Whole,
+    begin: Whole,
+    end: Whole,
+    n: Whole,
+    squarings: Whole,
+    scratch: Scratch,
 ) -> float:
     """Expected width of an ordered column over the distinct codes begin..end-1, n rows."""
     if columns.span[j] == 0.0:
         return 0.0
-    pos, value, count = columns.pos[columns.start[j] :], scratch.value, scratch.count
+    pos, value, count = columns.pos[columns.start[j] :], scratch.value, scratch.tally
     total = 0.0
     below = 0
     for t in range(begin, end - 1):
@@ -60,18 +79,18 @@ def _ordered(
         share = below / n
         crossed = (1.0 - _power(share, squarings)) - _power(1.0 - share, squarings)
         total += (pos[value[t + 1]] - pos[value[t]]) * crossed
-    return columns.weight[j] * (total / columns.span[j])
+    return float(columns.weight[j] * (total / columns.span[j]))
 
 
 @njit(**INNER)
 def _nominal(
     columns: Columns,
-    j: int,
-    begin: int,
-    end: int,
-    without: int,
-    n: int,
-    squarings: int,
+    j: Whole,
+    begin: Whole,
+    end: Whole,
+    without: Whole,
+    n: Whole,
+    squarings: Whole,
     scratch: Scratch,
 ) -> float:
     """Expected width of a value set over the distinct codes begin..end-1, one of them left out."""
@@ -80,14 +99,16 @@ def _nominal(
     total = 0.0
     for t in range(begin, end):
         if t != without:
-            total += 1.0 - _power(1.0 - scratch.count[t] / n, squarings)
-    return columns.weight[j] * ((total - 1.0) / (columns.size[j] - 1))
+            total += 1.0 - _power(1.0 - scratch.tally[t] / n, squarings)
+    return float(columns.weight[j] * ((total - 1.0) / (columns.size[j] - 1)))
 
 
 @njit(**INNER)
-def _list_nodes(columns: Columns, top: int, begin: int, found: int, scratch: Scratch) -> int:
+def _list_nodes(
+    columns: Columns, top: Whole, begin: Whole, found: Whole, scratch: Scratch
+) -> Whole:
     """Tree nodes below `top` that have rows, breadth first, into the scratch; returns how many."""
-    value, count = scratch.value, scratch.count
+    value, count = scratch.value, scratch.tally
     node, first, last, rows = scratch.node, scratch.begin, scratch.end, scratch.rows
     listed, head = 0, -1
     parent, t, end = top, begin, found
@@ -96,7 +117,8 @@ def _list_nodes(columns: Columns, top: int, begin: int, found: int, scratch: Scr
             if t == end:
                 break
             child = columns.child[c]
-            start, total = t, 0
+            start: Whole = t
+            total: Whole = 0
             while t < end and value[t] <= columns.last[child]:
                 total += count[t]
                 t += 1
@@ -113,12 +135,12 @@ def _list_nodes(columns: Columns, top: int, begin: int, found: int, scratch: Scr
 @njit(**INNER)
 def _tree(
     columns: Columns,
-    j: int,
-    top: int,
-    listed: int,
-    part: int,
-    n: int,
-    squarings: int,
+    j: Whole,
+    top: Whole,
+    listed: Whole,
+    part: Whole,
+    n: Whole,
+    squarings: Whole,
     scratch: Scratch,
 ) -> float:
     """Expected width of a tree column over the listed nodes, all or those of one branch."""
@@ -128,18 +150,18 @@ def _tree(
             v = scratch.node[w]
             drop = columns.cost[columns.parent[v]] - columns.cost[v]
             total -= drop * _power(scratch.rows[w] / n, squarings)
-    return columns.weight[j] * total
+    return float(columns.weight[j] * total)
 
 
 @njit(**INNER)
 def _tree_carved(
     columns: Columns,
-    j: int,
-    top: int,
-    listed: int,
-    carved: int,
-    n: int,
-    squarings: int,
+    j: Whole,
+    top: Whole,
+    listed: Whole,
+    carved: Whole,
+    n: Whole,
+    squarings: Whole,
     scratch: Scratch,
 ) -> tuple[float, float]:
     """Expected widths of the rows of one listed node and of all the other rows."""
@@ -159,19 +181,19 @@ def _tree_carved(
             inner -= drop * _power(inside / size, squarings)
         if rows[w] > inside:
             outer -= drop * _power((rows[w] - inside) / (n - size), squarings)
-    return columns.weight[j] * inner, columns.weight[j] * outer
+    return float(columns.weight[j] * inner), float(columns.weight[j] * outer)
 
 
 @njit(**INNER)
 def _propose_tree(
-    columns: Columns, j: int, found: int, n: int, k: int, squarings: int, scratch: Scratch
-) -> tuple[float, Split]:
+    columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, squarings: Whole, scratch: Scratch
+) -> Proposal:
     """Best split of a tree column without missing: into branches, or one node against the rest."""
     top = lub(columns, j, np.int64(scratch.value[0]), np.int64(scratch.value[found - 1]))
     listed = _list_nodes(columns, top, ZERO, found, scratch)
     whole = _tree(columns, j, top, listed, ALL, n, squarings, scratch)
     best = -np.inf
-    split = (NONE, j, 0, 0, 0)
+    split: Split = (NONE, j, 0, 0, 0)
     parts = branches(columns, j, found, k, scratch)
     if parts > 1:
         won = n * whole
@@ -192,17 +214,17 @@ def _propose_tree(
 
 @njit(**INNER)
 def _propose_cut(
-    columns: Columns, j: int, found: int, n: int, k: int, squarings: int, scratch: Scratch
-) -> tuple[float, Split]:
+    columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, squarings: Whole, scratch: Scratch
+) -> Proposal:
     """Best split of an ordered or nominal column without missing."""
-    value, count = scratch.value, scratch.count
+    value, count = scratch.value, scratch.tally
     nominal = columns.kind[j] == NOMINAL
     if nominal:
         whole = _nominal(columns, j, ZERO, found, ALL, n, squarings, scratch)
     else:
         whole = _ordered(columns, j, ZERO, found, n, squarings, scratch)
     best = -np.inf
-    split = (NONE, j, 0, 0, 0)
+    split: Split = (NONE, j, 0, 0, 0)
     allowable, left = 0, 0
     for t in range(found - 1):
         left += count[t]
@@ -242,14 +264,16 @@ def _propose_cut(
 
 @njit(**INNER)
 def _propose(
-    columns: Columns, j: int, found: int, n: int, k: int, squarings: int, scratch: Scratch
-) -> tuple[float, Split]:
+    columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, squarings: Whole, scratch: Scratch
+) -> Proposal:
     """Best split of one column, from its distinct codes in the scratch, and what it gains."""
     if scratch.value[0] > 0:
         if columns.kind[j] == TREE:
-            return _propose_tree(columns, j, found, n, k, squarings, scratch)
-        return _propose_cut(columns, j, found, n, k, squarings, scratch)
-    present = n - np.int64(scratch.count[0])
+            won, split = _propose_tree(columns, j, found, n, k, squarings, scratch)
+        else:
+            won, split = _propose_cut(columns, j, found, n, k, squarings, scratch)
+        return won, split
+    present = n - np.int64(scratch.tally[0])
     if present < k or n - present < k:
         return -np.inf, (NONE, j, 0, 0, 0)
     if columns.kind[j] == TREE:
@@ -270,8 +294,8 @@ def _propose(
 @njit(**INNER)
 def _exact_loss(
     x: Codes,
-    a: int,
-    b: int,
+    a: Whole,
+    b: Whole,
     low: Codes,
     high: Codes,
     columns: Columns,
@@ -312,7 +336,9 @@ def _exact_loss(
 
 
 @njit(**INNER)
-def _values(x: Codes, a: int, j: int, part: int, owner: Codes, n: int, scratch: Scratch) -> int:
+def _values(
+    x: Codes, a: Whole, j: Whole, part: Whole, owner: Ints, n: Whole, scratch: Scratch
+) -> Whole:
     """Number of distinct codes among the rows of one part of a small node."""
     stamp = scratch.stamp
     stamp[0] += 1  # code 0 is missing and never counted here, so its place keeps the tally
@@ -329,32 +355,32 @@ def _values(x: Codes, a: int, j: int, part: int, owner: Codes, n: int, scratch: 
 @njit(**INNER)
 def expected(
     x: Codes,
-    a: int,
-    b: int,
+    a: Whole,
+    b: Whole,
     low: Codes,
     high: Codes,
     columns: Columns,
-    k: int,
-    dead: int,
+    k: Whole,
+    dead: Whole,
     scratch: Scratch,
-) -> tuple[Split, int]:
+) -> tuple[Split, Whole]:
     """The allowable split that most reduces the expected width (see the module's docstring)."""
     n = b - a
     squarings = 0
     while 1 << squarings < 2 * k:
         squarings += 1
     best = -np.inf
-    split = (NONE, 0, 0, 0, 0)
+    split: Split = (NONE, 0, 0, 0, 0)
     for j in range(columns.kind.size):
         if low[j] == high[j] or (j < 62 and (dead >> j) & 1) or columns.weight[j] == 0.0:
             continue
-        if columns.kind[j] == ORDERED and low[j] > 0:
-            if span(columns, j, np.int64(low[j]), np.int64(high[j])) == 0.0:
-                continue
-        found = distinct(x, a, b, j, np.int64(low[j]), np.int64(high[j]), scratch)
-        largest = 0
+        least, most = np.int64(low[j]), np.int64(high[j])
+        if columns.kind[j] == ORDERED and span(columns, j, least, most) == 0.0:
+            continue
+        found = distinct(x, a, b, j, least, most, scratch)
+        largest: Whole = 0
         for t in range(found):
-            largest = max(largest, np.int64(scratch.count[t]))
+            largest = max(largest, np.int64(scratch.tally[t]))
         if n - largest < k:  # no part without that code can have k rows, here or further down
             if j < 62:
                 dead |= 1 << j

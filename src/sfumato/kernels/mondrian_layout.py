@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Whole = Any  # int or np.int64, between which compiled code knows no difference
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]  # uint16 or uint32, rows padded to whole blocks of LANES columns
@@ -23,7 +24,7 @@ ORDERED, TREE, NOMINAL = 0, 1, 2
 
 # Functions that only compiled code calls: without entry points from Python they compile in half the
 # time, and they are cached as part of the functions that call them.
-INNER: dict[str, bool] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 class Tree(NamedTuple):

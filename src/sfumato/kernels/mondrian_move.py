@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
 from sfumato.kernels.mondrian_cut import BRANCH, CARVE, Split
-from sfumato.kernels.mondrian_layout import INNER, LANES, Codes, Ints, Rows
+from sfumato.kernels.mondrian_layout import INNER, LANES, Codes, Ints, Rows, Whole
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _move_block(
     context: Any, source: Any, at: Any, target: Any, to: Any, low: Any, high: Any, extreme: Any
 ) -> Any:
@@ -52,7 +52,9 @@ def _move_block(
 
 
 @njit(cache=True, nogil=True)
-def load(codes: Codes, first: int, last: int, x: Codes, ids: Rows, low: Codes, high: Codes) -> None:
+def load(
+    codes: Codes, first: Whole, last: Whole, x: Codes, ids: Rows, low: Codes, high: Codes
+) -> None:
     """Copy some rows of the caller into the first buffer, and find their extremes."""
     for j in range(codes.shape[1]):
         low[j], high[j] = codes[first, j], codes[first, j]
@@ -67,7 +69,7 @@ def load(codes: Codes, first: int, last: int, x: Codes, ids: Rows, low: Codes, h
 
 
 @njit(**INNER)
-def _part_of(how: int, code: int, least: int, reach: int, part: Ints, ties: Ints) -> int:
+def _part_of(how: Whole, code: Whole, least: Whole, reach: Whole, part: Ints, ties: Ints) -> Whole:
     """Part of a row with this code; `ties` counts down the shared code of two halves."""
     if how == CARVE:
         return np.int64(np.uint64(code - least) > np.uint64(reach))
@@ -83,8 +85,8 @@ def _part_of(how: int, code: int, least: int, reach: int, part: Ints, ties: Ints
 def move(
     x: Codes,
     ids: Rows,
-    a: int,
-    b: int,
+    a: Whole,
+    b: Whole,
     split: Split,
     part: Ints,
     place: Ints,
@@ -105,15 +107,20 @@ def move(
         place[p] = to + 1
         to_ids[to] = ids[i]
         for block in range(0, wide, LANES):
-            _move_block(
-                source, i * wide + block, target, to * wide + block, lowest, highest,
+            _move_block(  # type: ignore[call-arg]  # the context is not passed
+                source,
+                i * wide + block,
+                target,
+                to * wide + block,
+                lowest,
+                highest,
                 p * wide + block,
-            )  # fmt: skip
+            )
 
 
 @njit(**INNER)
 def label_parts(
-    x: Codes, ids: Rows, a: int, b: int, split: Split, part: Ints, first: Ints, labels: Ints
+    x: Codes, ids: Rows, a: Whole, b: Whole, split: Split, part: Ints, first: Ints, labels: Ints
 ) -> None:
     """Name the two parts of a node that are both groups, without moving a row."""
     how, j, least, most, _ = split
@@ -127,7 +134,7 @@ def label_parts(
 
 
 @njit(**INNER)
-def label(ids: Rows, a: int, b: int, labels: Ints) -> None:
+def label(ids: Rows, a: Whole, b: Whole, labels: Ints) -> None:
     """A finished group is named after its first row, which is the first of the run."""
     first = ids[a]
     for i in range(a, b):
@@ -135,7 +142,7 @@ def label(ids: Rows, a: int, b: int, labels: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def number(labels: Ints) -> int:
+def number(labels: Ints) -> Whole:
     """Turn first rows into 0, 1, ... in the order of first rows; returns the number of groups."""
     groups = 0
     for i in range(labels.size):

@@ -242,12 +242,14 @@ def _start(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, wei
     rest = np.flatnonzero(group >= 0)
     reserve = rest[np.lexsort((rest, weight[rest], group[rest]))]
     groups, room = int(kept.sum()), n // k + 1
-    size, mask, member, begin, end = (np.zeros(room, np.int64) for _ in range(5))
+    size, mask, begin, end, free = (np.zeros(room, np.int64) for _ in range(5))
+    sample = np.zeros((room, packed.words.shape[1]), np.uint64)
     size[:groups] = sizes[kept]
     end[:groups] = np.cumsum(size[:groups])
     begin[:groups] = end[:groups] - size[:groups]
-    member[:groups] = reserve[begin[:groups]]
-    mask[:groups] = must[member[:groups]]
+    member = reserve[begin[:groups]]
+    mask[:groups] = must[member]
+    sample[:groups] = packed.words[member]
     is_active = group < 0
     active = np.zeros(n, np.int64)
     needy = np.flatnonzero(is_active)
@@ -255,5 +257,5 @@ def _start(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, wei
     used = np.array([needy.size, groups, 0], np.int64)
     return State(
         packed.words, packed.fields, costs, weight, missing, must, group, active, is_active,
-        size, mask, member, reserve, begin, end, np.zeros(room, np.int64), used,
+        size, mask, sample, reserve, begin, end, free, used,
     )

@@ -13,7 +13,7 @@ from ..data.partition import Partition
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
 from ..kernels.groups import group_distinct, group_min_max
-from ..protocols import Outcome, Verb
+from ..protocols import Outcome, Poset, Verb
 
 if TYPE_CHECKING:
     from ..data.partition import Cover
@@ -53,7 +53,7 @@ class Generalize(Verb):
             labels, stars = _labels(coded, partition)
             # One column at a time: at ten million records the arrays of all would not fit together.
             changed = changed.with_columns(
-                [labels.alias(name)], [coded.column.with_(generalized=True)]
+                [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
             )
             cells[name] = stars
         facts: dict[str, Any] = {
@@ -62,6 +62,12 @@ class Generalize(Verb):
             "suppressed cells": cells,
         }
         return Outcome(changed, partition=partition, facts=facts)
+
+
+def _origin(coded: Coded) -> Poset:
+    """The poset that the labels belong to: the first one, where a column is generalized again."""
+    first = coded.column.bound if coded.column.generalized else None
+    return first or coded.poset
 
 
 def _labels(coded: Coded, partition: Partition) -> tuple[pl.Series, int]:

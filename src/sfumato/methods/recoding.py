@@ -49,7 +49,7 @@ class GlobalRecoding(Method):
             merged = pl.Series(labels, dtype=pl.String)
             published = merged.unique(maintain_order=True)
             series.append(decode(found.codes, merged, name).cast(pl.Enum(published)))
-            columns.append(column.with_(generalized=True))
+            columns.append(column.with_(generalized=True, bound=poset))
             facts[name] = {
                 "level": level,
                 "values before": len(found.domain),

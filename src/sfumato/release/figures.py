@@ -1,7 +1,7 @@
 """The figures of a report: altair charts, and charts as inline SVG.
 
-Charts are ordinary altair objects, so that a notebook or the studio can show the very same ones. altair is
-imported when the first chart is made.
+Charts are ordinary altair objects, so that a notebook or the studio can show the very same ones.
+altair is imported when the first chart is made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .report_correlations import Correlations
     from .report_risk import SizeBins
 
-# Colours that stay apart for colour-blind readers (Okabe & Ito); shape and order tell the series apart too.
+# Colours that stay apart for colour-blind readers (Okabe & Ito); shape and order tell the series
+# apart too.
 BEFORE, AFTER, CHANCE = "#b4bac2", "#0072b2", "#d55e00"
 _INK, _FAINT = "#33383f", "#e4e7eb"
 _WIDE, _SMALL = 540, 236
@@ -52,7 +53,9 @@ def _rows(**columns: Sequence[Any] | np.ndarray) -> Any:
 
     plain = [v.tolist() if isinstance(v, np.ndarray) else list(v) for v in columns.values()]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
-    kept = [row for row in rows if not any(isinstance(v, float) and math.isnan(v) for v in row.values())]
+    kept = [
+        row for row in rows if not any(isinstance(v, float) and math.isnan(v) for v in row.values())
+    ]
     return alt.Data(values=kept)
 
 
@@ -65,9 +68,13 @@ def _axis(**more: Any) -> Any:
 
 
 def _room(names: Sequence[str], size: float, most: int) -> dict[str, Any]:
-    """Room for the labels of an axis. The page's font may be wider than the one the renderer measures with."""
+    """Room for the labels of an axis: the page's font may be wider than the renderer's."""
     longest = max((len(name) for name in names), default=0)
-    return {"labelLimit": most, "minExtent": min(math.ceil(0.62 * size * longest), most) + 6, "labelFontSize": size}
+    return {
+        "labelLimit": most,
+        "minExtent": min(math.ceil(0.62 * size * longest), most) + 6,
+        "labelFontSize": size,
+    }
 
 
 def risk_chart(risks: Sequence[Risk]) -> Any:
@@ -78,18 +85,22 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
     points = [
         (risk.name, series, value)
         for risk in risks
-        for series, value in (("before", risk.before), ("after", risk.after), ("chance", risk.chance))
+        for series, value in (
+            ("before", risk.before),
+            ("after", risk.after),
+            ("chance", risk.chance),
+        )
         if value is not None
     ]
     lines = [(r.name, r.before, r.after) for r in risks if r.before is not None]
     y = alt.Y("name:N", sort=names, title=None, axis=_axis(**_room(names, 12, 230), ticks=False))
     scale = alt.Scale(domain=[0, 1])
-    x = alt.X(
-        "value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5)
-    )
+    x = alt.X("value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5))
     layers = []
     if lines:
-        data = _rows(name=[n for n, _, _ in lines], low=[b for _, b, _ in lines], high=[a for *_, a in lines])
+        data = _rows(
+            name=[n for n, _, _ in lines], low=[b for _, b, _ in lines], high=[a for *_, a in lines]
+        )
         layers.append(
             alt.Chart(data)
             .mark_rule(strokeWidth=3, color=_FAINT)
@@ -130,7 +141,9 @@ def sizes_chart(bins: SizeBins) -> Any:
                 title="records in the class",
                 axis=_axis(labelAngle=-40 if many > 7 else 0, labelFontSize=11, ticks=False),
             ),
-            xOffset=alt.XOffset("series:N", sort=["before", "after"], scale=alt.Scale(domain=["before", "after"])),
+            xOffset=alt.XOffset(
+                "series:N", sort=["before", "after"], scale=alt.Scale(domain=["before", "after"])
+            ),
             y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
             color=_colours(alt),
         )
@@ -151,7 +164,9 @@ def share_chart(names: Sequence[str], shares: np.ndarray, title: str) -> Any:
         alt.Chart(_rows(name=names, share=shares))
         .mark_bar(color=AFTER)
         .encode(
-            x=alt.X("name:N", sort=list(names), title=title, axis=_axis(labelAngle=-30, ticks=False)),
+            x=alt.X(
+                "name:N", sort=list(names), title=title, axis=_axis(labelAngle=-30, ticks=False)
+            ),
             y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
         )
     )
@@ -169,10 +184,14 @@ def _histogram_chart(picture: Picture) -> Any:
     dates = picture.form == "dates"
     ends: list[Any] = [day_text(e) for e in picture.edges] if dates else picture.edges.tolist()
     kind = "T" if dates else "Q"
-    reach: dict[str, Any] = {"type": "utc"} if dates else {"domain": [ends[0], ends[-1]], "nice": False}
+    reach: dict[str, Any] = (
+        {"type": "utc"} if dates else {"domain": [ends[0], ends[-1]], "nice": False}
+    )
     axis = _axis(title=None, tickCount=4, grid=False, labelOverlap=True, labelFlush=True)
     if dates:
-        axis = _axis(title=None, tickCount=4, grid=False, labelOverlap=True, format=_date_format(picture))
+        axis = _axis(
+            title=None, tickCount=4, grid=False, labelOverlap=True, format=_date_format(picture)
+        )
     x = {"scale": alt.Scale(**reach), "axis": axis}
     y = alt.Y("share:Q", title=None, axis=_axis(format=".2~p", tickCount=4))
     bars = (
@@ -206,7 +225,9 @@ def _bar_chart(picture: Picture) -> Any:
         title=None,
         axis=_axis(**_room(names, 10, 100), ticks=False, domain=False),
     )
-    x = alt.X("share:Q", title=None, axis=_axis(format=".2~p", tickCount=4), scale=alt.Scale(zero=True))
+    x = alt.X(
+        "share:Q", title=None, axis=_axis(format=".2~p", tickCount=4), scale=alt.Scale(zero=True)
+    )
     wide = (
         alt.Chart(_rows(name=names, share=picture.original))
         .mark_bar(color=BEFORE, height=alt.RelativeBandSize(0.82))
@@ -241,7 +262,12 @@ def correlation_chart(found: Correlations) -> Any:
     )
     axis = {"title": None, **_room(found.names, 10, 120), "ticks": False, "domain": False}
     encoded = alt.Chart(data).encode(
-        y=alt.Y("row:N", sort=found.names[1:], axis=_axis(**axis), scale=alt.Scale(domain=found.names[1:])),
+        y=alt.Y(
+            "row:N",
+            sort=found.names[1:],
+            axis=_axis(**axis),
+            scale=alt.Scale(domain=found.names[1:]),
+        ),
         x=alt.X(
             "column:N",
             sort=found.names[:-1],
@@ -251,7 +277,9 @@ def correlation_chart(found: Correlations) -> Any:
     )
     # Orange to blue through white: both ends stay apart without red or green.
     colours = alt.Scale(domain=[-reach, 0, reach], range=["#b35806", "#f7f7f7", "#2166ac"])
-    tiles = encoded.mark_rect(stroke="white").encode(color=alt.Color("change:Q", scale=colours, legend=None))
+    tiles = encoded.mark_rect(stroke="white").encode(
+        color=alt.Color("change:Q", scale=colours, legend=None)
+    )
     words = encoded.mark_text(fontSize=10).encode(
         text="text:N",
         color=alt.condition("datum.strong", alt.value("white"), alt.value(_INK)),
@@ -269,7 +297,7 @@ def _finished(chart: Any, width: int, height: int) -> Any:
 
 
 def svg(chart: Any, key: str, title: str, description: str = "") -> str:
-    """A chart as SVG inside a page: named for screen readers, as wide as its frame allows, always the same bytes.
+    """A chart as SVG inside a page: named for screen readers, always the same bytes.
 
     `key` is this figure's own prefix for the identifiers inside it.
     """
@@ -292,7 +320,7 @@ def svg(chart: Any, key: str, title: str, description: str = "") -> str:
 
 
 def _tidied(body: str, key: str) -> str:
-    """Shorter, and with identifiers counted anew: the renderer counts them over the life of the process.
+    """Shorter, and with identifiers counted anew: the renderer counts them as long as it lives.
 
     Only tags are touched: a category may be named like anything at all.
     """
@@ -304,7 +332,9 @@ def _tidied(body: str, key: str) -> str:
             return ""
         tag = _LONG.sub(lambda m: f"{float(m[0]):.3f}".rstrip("0").rstrip("."), _IDLE.sub("", tag))
         for old, name in new.items():
-            tag = tag.replace(f'id="{old}"', f'id="{name}"').replace(f"url(#{old})", f"url(#{name})")
+            tag = tag.replace(f'id="{old}"', f'id="{name}"').replace(
+                f"url(#{old})", f"url(#{name})"
+            )
         return tag
 
     return _TAG.sub(tidy, body)

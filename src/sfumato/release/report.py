@@ -1,8 +1,8 @@
 """The report of a release: one HTML page that needs nothing else, for a steward with a deadline.
 
-It has two faces. The public one goes beside the data and shows the original only in aggregate; the owner's one
-stays in the private folder and shows everything. Neither holds the seed, a key or a clock: the same release
-gives the same bytes.
+It has two faces. The public one goes beside the data and shows the original only in aggregate; the
+owner's one stays in the private folder and shows everything. Neither holds the seed, a key or a
+clock: the same release gives the same bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _RISKS = {
 def render(release: Release, *, owner: bool, recounted: Sequence[Finding] | None = None) -> str:
     """The report as one self-contained page.
 
-    `owner=False` is the public face. `owner=True` adds what only the owner may see. `recounted` holds the
-    requirements as counted again on the written file, in their order.
+    `owner=False` is the public face; `owner=True` adds what only the owner may see. `recounted`
+    holds the requirements as counted again on the written file, in their order.
     """
     found = sizes(release)
     published = gaps(release.pair.masked)
@@ -47,7 +47,11 @@ def render(release: Release, *, owner: bool, recounted: Sequence[Finding] | None
         ("requirements", "What was required", report_sections.requirements(evidence, recounted)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),
-        ("columns-drawn", "Distributions, original against release", _columns(release, published, owner)),
+        (
+            "columns-drawn",
+            "Distributions, original against release",
+            _columns(release, published, owner),
+        ),
         ("correlations", "Correlations", _correlations(release, owner)),
         ("steps", "What each step did", report_sections.steps(evidence)),
         (
@@ -83,18 +87,21 @@ def _page(release: Release, owner: bool, content: Markup) -> str:
     css = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     title = f"{count(release.pair.masked.height, 'record')} published: Sfumato report"
     head = (
-        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{tag('title', ('PRIVATE: ' if owner else '') + title)}\n<style>\n{css}</style>"
     )
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{content}\n</body>\n</html>\n'
+    top = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>'
+    return f"{top}\n<body>\n{content}\n</body>\n</html>\n"
 
 
 def _header(release: Release, owner: bool) -> Markup:
     banner = tag(
         "p",
         tag("strong", "Keep private."),
-        " This is the owner's report: it shows the original in full and names the records that are easiest to "
-        "find. It must not leave the private folder; the public report is the one beside the data.",
+        " This is the owner's report: it shows the original in full and names the records that "
+        "are easiest to find. It must not leave the private folder; the public report is the "
+        "one beside the data.",
         class_="banner",
         role="note",
     )
@@ -196,8 +203,8 @@ def _classes(found: Sizes, owner: bool) -> Markup:
         " ".join(told),
     )
     caption = (
-        "Each record belongs to a class: the records that share its quasi-identifiers. The further to the right "
-        "the records stand, the harder it is to tell them apart."
+        "Each record belongs to a class: the records that share its quasi-identifiers. The "
+        "further to the right the records stand, the harder it is to tell them apart."
     )
     return join(
         (
@@ -211,7 +218,8 @@ def _classes(found: Sizes, owner: bool) -> Markup:
 def _hidden(owner: bool) -> str:
     if owner:
         return ""
-    return f" Bars of fewer than {FEWEST} original records are not drawn; the others are rounded to tens."
+    few = f" Bars of fewer than {FEWEST} original records are not drawn;"
+    return f"{few} the others are rounded to tens."
 
 
 def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Markup:
@@ -222,18 +230,18 @@ def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Ma
     rule = (
         "The owner's report draws every original value."
         if owner
-        else f"Bars of fewer than {FEWEST} original records are not drawn and rare values are not named; numbers "
-        "and dates are drawn from the 1st to the 99th percentile of the original, and original counts are rounded "
-        "to tens. What stands out in the original can therefore not be seen here."
+        else f"Bars of fewer than {FEWEST} original records are not drawn and rare values are not "
+        "named; numbers and dates are drawn from the 1st to the 99th percentile of the original, "
+        "and original counts are rounded to tens. What stands out in the original can therefore "
+        "not be seen here."
     )
     left = [f"{clipped(name, 60)} ({why})" for name, why in found.undrawn.items()]
+    more = count(len(found.beyond), "more column")
     notes = [
         "Shares are of all records." if shown else "",
         rule if shown else "",
         f"Not drawn: {listed(left)}." if left else "",
-        f"{count(len(found.beyond), 'more column')} left out of the pictures: {listed(found.beyond)}."
-        if found.beyond
-        else "",
+        f"{more} left out of the pictures: {listed(found.beyond)}." if found.beyond else "",
     ]
     return join(
         (
@@ -273,7 +281,8 @@ def _correlations(release: Release, owner: bool) -> Markup:
     i, j = upper[0][worst], upper[1][worst]
     told = (
         f"The correlation that moved most is that of {clipped(found.names[i], 60)} and "
-        f"{clipped(found.names[j], 60)}: {found.before[i, j]:.2f} before, {found.after[i, j]:.2f} after."
+        f"{clipped(found.names[j], 60)}: {found.before[i, j]:.2f} before, {found.after[i, j]:.2f} "
+        "after."
         if change[worst] >= 0.005
         else "No correlation moved by as much as 0.01."
     )
@@ -281,22 +290,22 @@ def _correlations(release: Release, owner: bool) -> Markup:
         figures.correlation_chart(found), "correlation-figure", "Change of each correlation", told
     )
     left = (
-        f" {count(found.beyond, 'other column')} with numbers {'is' if found.beyond == 1 else 'are'} not drawn: "
-        "too many, or without variation."
+        f" {count(found.beyond, 'other column')} with numbers "
+        f"{'is' if found.beyond == 1 else 'are'} not drawn: too many, or without variation."
         if found.beyond
         else ""
     )
-    part = " Counted on every so-manieth record, 200,000 at least." if found.sampled else ""
+    part = " Counted on every n-th record, at least 200,000 of them." if found.sampled else ""
     few = "" if owner else f" Pairs that fewer than {FEWEST} original records have are left empty."
     caption = (
-        "Each cell is the correlation after masking minus the one before: blue with + means it rose, orange with − "
-        f"that it fell.{few}{part}{left}"
+        "Each cell is the correlation after masking minus the one before: blue with + means it "
+        f"rose, orange with − that it fell.{few}{part}{left}"
     )
     return join((tag("p", told), _figure(drawn, caption)))
 
 
 def _private(release: Release, found: Sizes) -> Markup:
-    """Per-record risk, the records at most risk, and where records went: never in the public face."""
+    """Per-record risk, the riskiest records, and where records went: never in the public face."""
     parts: list[object] = []
     if found.after is not None:
         names, shares = risk_bins(found.after)
@@ -325,10 +334,10 @@ def _private(release: Release, found: Sizes) -> Markup:
         )
     lineage = release.private.lineage
     if lineage:
-        rows = []
+        went: list[tuple[str, ...]] = []
         for step, groups in lineage.items():
             placed = groups[groups >= 0]
-            rows.append(
+            went.append(
                 (
                     step,
                     f"{np.unique(placed).size:,}",
@@ -337,7 +346,7 @@ def _private(release: Release, found: Sizes) -> Markup:
                 )
             )
         head = ["Step", "Groups", "Original records in a group", "In none"]
-        parts.append(table("Lineage: where the original records went", head, rows, (1, 2, 3)))
+        parts.append(table("Lineage: where the original records went", head, went, (1, 2, 3)))
         parts.append(
             tag("p", "lineage.parquet has the group of every original record.", class_="small")
         )
@@ -345,7 +354,7 @@ def _private(release: Release, found: Sizes) -> Markup:
 
 
 def _row_words(release: Release, found: Sizes) -> str:
-    said = "Rows count from 0 as in alignment.parquet; the next column counts from 1, as an editor would."
+    said = "Rows count from 0 as in alignment.parquet; the next column counts from 1."
     held = release.evidence.records.get("held out", 0)
     if held:
         said += f" The {count(held, 'record')} held out before masking are not counted."
@@ -354,8 +363,8 @@ def _row_words(release: Release, found: Sizes) -> str:
     alike = int(np.count_nonzero(found.after == least))
     if alike > len(riskiest(release.pair, found)):
         said += (
-            f" {count(alike, 'published record')} are in classes of {least:,}; these are the first of them, those "
-            "rarest in the original before others."
+            f" {count(alike, 'published record')} are in classes of {least:,}; these are the "
+            "first of them, those rarest in the original before others."
         )
     return said
 

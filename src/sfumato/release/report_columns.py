@@ -1,8 +1,9 @@
 """What the report draws of each column, original against masked, and what it must not draw.
 
-The public face shows the original only in aggregate: no bin or category with fewer than ten original records, no range
-beyond the 1st and 99th percentile, counts rounded to tens (so that what is left out cannot be had by
-subtraction), and no name of a category that is rare in the original and absent from what is published.
+The public face shows the original only in aggregate: no bin or category with fewer than ten
+original records, no range beyond the 1st and 99th percentile, counts rounded to tens (so that what
+is left out cannot be had by subtraction), and no name of a category that is rare there and
+absent from what is published.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from ..criteria.labels import has_labels
 from ..data.codec import floats
 from ..data.pair import Pair
 from ..data.schema import CATEGORICAL, Column, Kind, Role
 from ..data.table import Table
 from ..errors import SchemaError
 from .report_parts import percent
-from .report_spread import Bars, CannotSpread, bars, intervals, totals
+from .report_spread import Bars, CannotDraw, bars, intervals, totals
 
 FEWEST = 10
 """Original records that a bin or category must have to be drawn in public."""
@@ -48,7 +50,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """The columns that are drawn, those that are not with the reason, and how many were too many."""
+    """The columns that are drawn, those that are not with the reason, and those beyond the most."""
 
     drawn: list[Picture]
     undrawn: dict[str, str]
@@ -66,12 +68,13 @@ class Gaps:
 def gaps(table: Table) -> dict[str, Gaps]:
     """The two kinds of gaps of every column, counted once."""
     return {
-        name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum())) for name in table.names
+        name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum()))
+        for name in table.names
     }
 
 
 def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictures:
-    """Pictures of the published quasi-identifiers, confidential columns and targets, in this order."""
+    """Pictures of the published quasi-identifiers, confidential columns and targets."""
     schema = pair.original.schema
     wanted = [
         c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
@@ -87,7 +90,7 @@ def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictu
             picture = _picture(pair, column, owner)
             note = _gap_note(published[column.name], pair.masked.height)
             drawn.append(replace(picture, notes=(*picture.notes, *note)))
-        except CannotSpread as reason:
+        except CannotDraw as reason:
             undrawn[column.name] = str(reason)
     return Pictures(drawn, undrawn, beyond)
 
@@ -95,12 +98,12 @@ def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictu
 def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
     masked = pair.masked.schema[column.name]
     if not pair.original.height or not pair.masked.height:
-        raise CannotSpread("there are no records")
+        raise CannotDraw("there are no records")
     if column.kind == Kind.TEXT:
-        raise CannotSpread("it is free text")
+        raise CannotDraw("it is free text")
     if column.kind == Kind.SET:
         if masked.generalized:
-            raise CannotSpread("its sets are published as labels")
+            raise CannotDraw("its sets are published as labels")
         return _sets(pair, column, owner)
     if column.kind in CATEGORICAL:
         return _categories(pair, column, masked, owner)
@@ -123,15 +126,15 @@ def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Pictu
     before = _finite(pair.original[name], column)
     after = np.empty(0)
     spans = None
-    if masked.generalized:
-        spans = intervals(pair.masked[name], column, pair.original[name])
+    if has_labels(column, masked, pair.masked[name]):
+        spans = intervals(pair.masked[name], pair.original)
     elif (masked.kind == Kind.DATE) != (column.kind == Kind.DATE):
-        raise CannotSpread(f"it is {column.kind} in the original and {masked.kind} in the release")
+        raise CannotDraw(f"it is {column.kind} in the original and {masked.kind} in the release")
     else:
         after = _finite(pair.masked[name], masked)
     low, high = _limits(before, after, owner)
     if math.isnan(low):
-        raise CannotSpread("too few values are left to draw")
+        raise CannotDraw("too few values are left to draw")
     dates = column.kind == Kind.DATE
     edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
     counted = np.histogram(before, bins=edges)[0]
@@ -158,7 +161,7 @@ def _finite(series: pl.Series, column: Column) -> np.ndarray:
         values = floats(series, column)
     except SchemaError:
         # Its message names the value.
-        raise CannotSpread("its numbers are too large to draw") from None
+        raise CannotDraw("its numbers are too large to draw") from None
     return values[np.isfinite(values)]
 
 
@@ -191,8 +194,9 @@ def _edges(low: float, high: float, whole: bool) -> np.ndarray:
     # The last value lies inside the last bin: the upper end of a bin is outside it.
     last = max(math.floor(high / step) + 1, first + 1)
     if not math.isfinite(step) or last - first > 4 * _BINS:
-        raise CannotSpread("its numbers are too large to draw")
-    # Multiples of 0.1 as they are written: a value of 0.3 must not fall short of the bin that begins there.
+        raise CannotDraw("its numbers are too large to draw")
+    # Multiples of 0.1 as they are written: a value of 0.3 must not fall short of the bin that
+    # begins there.
     return np.round(np.arange(first, last + 1) * step, max(0, 2 - math.floor(math.log10(step))))
 
 
@@ -223,8 +227,8 @@ def day_text(day: float) -> str:
 
 def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
     name = column.name
-    if masked.generalized:
-        found = bars(pair.masked[name], column, pair.original[name], _MOST_BARS)
+    if has_labels(column, masked, pair.masked[name]):
+        found = bars(pair.masked[name], pair.original, _MOST_BARS)
     else:
         found = _counted(pair.original[name], pair.masked[name])
     notes = []
@@ -273,7 +277,7 @@ def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool)
     weight = np.maximum(found.original / sizes[0], found.masked / sizes[1])
     ranked = sorted(nameable.tolist(), key=lambda i: (-weight[i], found.names[i]))[:_MOST_BARS]
     if not ranked:
-        raise CannotSpread("every value is rare")
+        raise CannotDraw("every value is rare")
     if column.kind == Kind.ORDINAL:
         order = {name: i for i, name in enumerate(column.categories)}
         ranked.sort(key=lambda i: (order.get(found.names[i], len(order)), found.names[i]))

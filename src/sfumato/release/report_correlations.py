@@ -32,11 +32,11 @@ class Correlations:
     beyond: int
     """Columns with numbers that are not drawn: too many, or without variation."""
     sampled: bool
-    """Whether every so-manieth record was taken instead of all."""
+    """Whether every n-th record was taken instead of all."""
 
 
 def correlations(pair: Pair, evidence: Evidence, *, owner: bool) -> Correlations | None:
-    """Correlations of up to twelve columns that have numbers in both tables; None if there are not two.
+    """Correlations of up to twelve columns with numbers in both tables; None if there are not two.
 
     They are those of the measure, where it was taken, and else counted here.
     """
@@ -46,7 +46,8 @@ def correlations(pair: Pair, evidence: Evidence, *, owner: bool) -> Correlations
     found = found or _counted(pair, names)
     if found is None or owner:
         return found
-    # Enough for a reader, too coarse to solve for a record; nothing that rests on a handful of them.
+    # Enough for a reader, too coarse to solve for a record; nothing that rests on a handful of
+    # them.
     before, after = np.round(found.before, 2), np.round(found.after, 2)
     before[_few(pair, found.names)] = np.nan
     return Correlations(found.names, before, after, found.beyond, found.sampled)
@@ -75,7 +76,7 @@ def _counted(pair: Pair, names: list[str]) -> Correlations | None:
 
     chosen: list[str] = []
     sides: list[tuple[np.ndarray, np.ndarray]] = []
-    # Every so-manieth record: no random numbers, and the release is shuffled anyway.
+    # Every n-th record: no random numbers, and the release is shuffled anyway.
     strides = [max(1, table.height // _ENOUGH) for table in (pair.original, pair.masked)]
     for name in names:
         if len(chosen) == MOST_PICTURES:

@@ -61,7 +61,7 @@ def table(
     numeric: Sequence[int] = (),
     look: str = "",
 ) -> Markup:
-    """A table with a caption; the first cell of each row heads it, `numeric` columns are set to the right."""
+    """A table with a caption; first cells head their rows, `numeric` ones stand to the right."""
 
     def cell(name: str, j: int, content: object, **more: str) -> Markup:
         return tag(name, content, **({"class_": "number"} if j in numeric else {}), **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,10 +68,7 @@ def size_bins(found: Sizes, *, owner: bool) -> SizeBins | None:
     while starts[-1] <= largest:
         power = 10 ** (len(str(starts[-1])) - 1)
         starts.append({1: 2, 2: 5, 3: 5, 5: 10}[starts[-1] // power] * power)
-    names = [
-        f"{a:,}" if b - a == 1 else f"{a:,}–{b - 1:,}"
-        for a, b in zip(starts, starts[1:], strict=False)
-    ]
+    names = [f"{a:,}" if b - a == 1 else f"{a:,}–{b - 1:,}" for a, b in pairwise(starts)]
     edges = np.array(starts, dtype=np.float64) - 0.5
 
     def share(x: np.ndarray | None, hidden: bool) -> np.ndarray:
@@ -83,16 +81,10 @@ def size_bins(found: Sizes, *, owner: bool) -> SizeBins | None:
 
 
 def risk_bins(after: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The share of published records in each band of re-identification risk (1 over the class size)."""
+    """The share of published records in each band of risk (1 over the class size)."""
     risk = 1.0 / after
-    counts = [
-        np.count_nonzero((risk > low) & (risk <= high))
-        for low, high in zip(_RISK_ENDS, _RISK_ENDS[1:], strict=False)
-    ]
-    names = [
-        f"{100 * low:.0f}–{100 * high:.0f} %"
-        for low, high in zip(_RISK_ENDS, _RISK_ENDS[1:], strict=False)
-    ]
+    counts = [np.count_nonzero((risk > low) & (risk <= high)) for low, high in pairwise(_RISK_ENDS)]
+    names = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(_RISK_ENDS)]
     names[-1] = "alone (100 %)"
     return names, np.array(counts) / after.size
 
@@ -110,7 +102,7 @@ class Risky:
 
 
 def riskiest(pair: Pair, found: Sizes) -> list[Risky]:
-    """The ten published records with the smallest classes; among equals those rarest in the original."""
+    """The ten published records with the smallest classes; among equals the rarest originals."""
     if pair.rows is None or found.after is None or found.before is None:
         return []
     published = np.flatnonzero(pair.rows >= 0)

@@ -36,26 +36,30 @@ _MOST_FACTS = 20
 
 
 def verdict(release: Release) -> Markup:
-    """The first thing to read: how many records, whether the promises hold, and the few figures that matter."""
+    """The first thing to read: records, promises, and the few figures that matter."""
     evidence = release.evidence
     records = count(release.pair.masked.height, "record")
     asked = len(evidence.findings)
     broken = [finding for finding in evidence.findings if not finding.met]
     if broken:
         kind, sign = "broken", "✗"
-        said = f"{len(broken):,} of {count(asked, 'requirement')} {'is' if len(broken) == 1 else 'are'} not met."
+        are = "is" if len(broken) == 1 else "are"
+        said = f"{len(broken):,} of {count(asked, 'requirement')} {are} not met."
         after = "; ".join(str(finding) for finding in broken) + ". Do not publish these data."
     elif asked:
         kind, sign = "met", "✓"
         said = "every requirement was met."
         after = (
-            f"{count(asked, 'requirement')} {'was' if asked == 1 else 'were'} counted on the data themselves, "
-            "not taken from the methods."
+            f"{count(asked, 'requirement')} {'was' if asked == 1 else 'were'} counted on the data "
+            "themselves, not taken from the methods."
         )
     else:
         kind, sign = "open", "!"
         said = "nothing was required."
-        after = "No limit was set for this release: whether the figures below are good enough is for you to judge."
+        after = (
+            "No limit was set for this release: whether the figures below are good enough is for "
+            "you to judge."
+        )
     cards = [
         tag(
             "li",
@@ -69,9 +73,11 @@ def verdict(release: Release) -> Markup:
     figures = tag("ul", *cards, class_="cards") if cards else tag("p", "No measure was taken.")
     quasi = release.pair.masked.schema.quasi
     assumed = (
-        f"All figures of risk assume an intruder who knows {listed(quasi)} of a person, and no other column."
+        f"All figures of risk assume an intruder who knows {listed(quasi)} of a person, and no "
+        "other column."
         if quasi
-        else "No published column is a quasi-identifier, so nothing here assumes that an intruder knows a column."
+        else "No published column is a quasi-identifier, so nothing here assumes that an intruder "
+        "knows a column."
     )
     title = tag(
         "h2",
@@ -111,8 +117,9 @@ def requirements(evidence: Evidence, recounted: Sequence[Finding] | None) -> Mar
     notes = [_readings(finding) for finding in findings]
     if again is None:
         notes.append(
-            "When a release is saved, every requirement is counted again on the bytes of the published file, by "
-            "code that shares nothing with the methods; nothing is written unless all of them hold there too."
+            "When a release is saved, every requirement is counted again on the bytes of the "
+            "published file, by code that shares nothing with the methods; nothing is written "
+            "unless all of them hold there too."
         )
     else:
         head.append("Counted again on the published file")
@@ -143,12 +150,13 @@ def _readings(finding: Finding) -> str:
     wild = finding.detail["k_wildcard"]
     return (
         f"{finding.subject}: with a missing or suppressed value as a category of its own, k is "
-        f"{plain(finding.detail.get('k_category'))}; read as a wildcard that may be any value, k is {plain(wild)}."
+        f"{plain(finding.detail.get('k_category'))}; read as a wildcard that may be any value, k "
+        f"is {plain(wild)}."
     )
 
 
 def measures(evidence: Evidence) -> Markup:
-    """Every measure with its meaning, its figure, and what to compare it with; then those not taken."""
+    """Every measure with its meaning, figure and baseline; then those not taken."""
     parts = []
     for about, caption in (
         ("risk", "Measures of disclosure risk"),
@@ -181,11 +189,12 @@ def _measure_row(m: Measurement) -> list[object]:
 
 
 def steps(evidence: Evidence) -> Markup:
-    """What each step did: the method, where it was published, its parameters, and what it reports."""
+    """What each step did: the method, its paper, its parameters, and what it reports."""
     if not evidence.steps:
         return tag(
             "p",
-            "The plan has no steps: the data were published as they are, but for what is noted below.",
+            "The plan has no steps: the data were published as they are, but for what is noted "
+            "below.",
         )
     return tag("ol", *(_step(step) for step in evidence.steps), class_="steps")
 
@@ -270,9 +279,10 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
     head += ["Missing in the original"] if owner else []
     numeric = (4, 5, 6) if owner else (4, 5)
     totals = (
-        f"In all {sum(r[2] for r in rows):,} published cells are missing and {sum(r[3] for r in rows):,} are "
-        "suppressed. A missing value was missing in the original; a suppressed value was taken out to protect someone. "
-        "Labels stand for more than one value: an interval, a group, a set."
+        f"In all {sum(r[2] for r in rows):,} published cells are missing and "
+        f"{sum(r[3] for r in rows):,} are suppressed. A missing value was missing in the "
+        "original; a suppressed value was taken out to protect someone. Labels stand for more "
+        "than one value: an interval, a group, a set."
     )
     left = len(rows) - len(ranked)
     more = (
@@ -311,11 +321,13 @@ def citation(evidence: Evidence, version: str) -> Markup:
     lines = [
         tag(
             "p",
-            f"Masked and measured with Sfumato {version}, a toolkit for statistical disclosure control.",
+            f"Masked and measured with Sfumato {version}, a toolkit for statistical disclosure "
+            "control.",
         ),
         tag(
             "p",
-            f"To cite: The Sfumato authors. Sfumato, version {version} [software]. Name the methods as well:",
+            f"To cite: The Sfumato authors. Sfumato, version {version} [software]. Name the "
+            "methods as well:",
         )
         if papers
         else tag("p", f"To cite: The Sfumato authors. Sfumato, version {version} [software]."),

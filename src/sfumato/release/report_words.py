@@ -28,7 +28,8 @@ _KNOWN: dict[str, Words] = {
         "Smallest class",
         "risk",
         False,
-        "Records in the smallest group that shares its quasi-identifiers: this is the k of k-anonymity.",
+        "Records in the smallest group that shares its quasi-identifiers: this is the k of "
+        "k-anonymity.",
     ),
     "uniques": Words(
         "Records that stand alone",
@@ -40,7 +41,8 @@ _KNOWN: dict[str, Words] = {
         "Highest re-identification risk",
         "risk",
         True,
-        "Chance of picking the right record of a person known to be in the file, for the record at most risk.",
+        "Chance of picking the right record of a person known to be in the file, for the record "
+        "at most risk.",
     ),
     "journalist-risk": Words(
         "Highest risk, population known",
@@ -64,8 +66,8 @@ _KNOWN: dict[str, Words] = {
         "Squared change (SSE/SST)",
         "utility",
         False,
-        "Squared change of the numbers, as a percentage of their variation: 0 is no change, 100 is as if "
-        "every value were its column's mean.",
+        "Squared change of the numbers, as a percentage of their variation: 0 is no change, 100 "
+        "is as if every value were its column's mean.",
     ),
     "mean-difference": Words(
         "Change of the means",
@@ -89,8 +91,8 @@ _KNOWN: dict[str, Words] = {
         "Detail lost (NCP)",
         "utility",
         True,
-        "How much of its column's range a published quasi-identifier leaves open on average: 0 is exact, "
-        "100\u00a0% is suppressed.",
+        "How much of its column's range a published quasi-identifier leaves open on average: 0 "
+        "is exact, 100\u00a0% is suppressed.",
     ),
     "discernibility": Words(
         "Discernibility",
@@ -131,7 +133,7 @@ def figure(name: str, value: float) -> str:
 
 
 def is_before(measurement: Measurement) -> bool:
-    """Whether its baseline is the figure before masking (else it is what chance or a bound would give)."""
+    """Whether its baseline is the figure before masking (else chance, or a bound)."""
     return "before" in str(measurement.detail.get("baseline", ""))
 
 
@@ -184,24 +186,24 @@ def _prosecutor(m: Measurement, value: str) -> str:
     odds = one_in(m.value)
     said = f"{value} ({odds})" if odds else value
     return (
-        "Someone who knows that a person is in the file, and knows that person's quasi-identifiers, picks "
-        f"the right record with a chance of at most {said}."
+        "Someone who knows that a person is in the file, and knows that person's "
+        f"quasi-identifiers, picks the right record with a chance of at most {said}."
     )
 
 
 def _uniques(m: Measurement, value: str) -> str:
     if m.value == 0:
-        return "No published record stands alone: each shares its quasi-identifiers with at least one other."
+        return "No published record stands alone: each shares its quasi-identifiers with another."
     return (
-        f"{value} of the published records have quasi-identifiers that no other record has. Whoever knows "
-        "those of such a person finds the record."
+        f"{value} of the published records have quasi-identifiers that no other record has. "
+        "Whoever knows those of such a person finds the record."
     )
 
 
 def _linkage(m: Measurement, value: str) -> str:
     said = (
-        "Someone who holds the original values and takes the nearest published record finds the right one "
-        f"for {value} of the people"
+        "Someone who holds the original values and takes the nearest published record finds the "
+        f"right one for {value} of the people"
     )
     if m.baseline is None or m.baseline <= 0 or is_before(m):
         return f"{said}."
@@ -213,15 +215,15 @@ def _linkage(m: Measurement, value: str) -> str:
 
 def _ncp(m: Measurement, value: str) -> str:
     return (
-        f"A published quasi-identifier leaves open {value} of its column's range on average: 0\u00a0% is the "
-        "original value, 100\u00a0% says nothing."
+        f"A published quasi-identifier leaves open {value} of its column's range on average: "
+        "0\u00a0% is the original value, 100\u00a0% says nothing."
     )
 
 
 def _sse(m: Measurement, value: str) -> str:
     return (
-        f"The squared change of the numbers is {value}\u00a0% of their variation: 0\u00a0% is no change, "
-        "100\u00a0% is as if every value were replaced by the mean."
+        f"The squared change of the numbers is {value}\u00a0% of their variation: 0\u00a0% is no "
+        "change, 100\u00a0% is as if every value were replaced by the mean."
     )
 
 
@@ -230,7 +232,8 @@ def _correlation(m: Measurement, value: str) -> str:
     if isinstance(worst, int | float) and worst < 1e-9:
         return "The correlations between the columns that are published as numbers did not move."
     most = f", at most by {number(float(worst))}" if isinstance(worst, int | float) else ""
-    return f"Correlations between columns moved by {value} on average{most}, on their scale from −1 to 1."
+    moved = f"Correlations between columns moved by {value} on average{most}"
+    return f"{moved}, on their scale from −1 to 1."
 
 
 def _plain_sentence(m: Measurement, value: str) -> str:
@@ -249,8 +252,8 @@ _SENTENCES = {
 _GLOSSARY = (
     (
         "quasi-identifier",
-        "A column that does not name a person but may single one out together with others, and that an "
-        "intruder may know from elsewhere: age, sex, place.",
+        "A column that does not name a person but may single one out together with others, and "
+        "that an intruder may know from elsewhere: age, sex, place.",
     ),
     (
         "confidential",
@@ -258,21 +261,22 @@ _GLOSSARY = (
     ),
     (
         "class",
-        "All records that share their published quasi-identifiers (an equivalence class). Whoever looks for "
-        "one of its people cannot tell its records apart. A missing value counts as a value of its own.",
+        "All records that share their published quasi-identifiers (an equivalence class). "
+        "Whoever looks for one of its people cannot tell its records apart. A missing value "
+        "counts as a value of its own.",
     ),
     ("k-anonymity", "Every class has at least k records."),
     ("l-diversity", "Every class holds at least l well-represented confidential values."),
     (
         "t-closeness",
-        "In every class the confidential values are spread nearly as in the whole file: their distance from "
-        "it is at most t.",
+        "In every class the confidential values are spread nearly as in the whole file: their "
+        "distance from it is at most t.",
     ),
     ("unique", "A record that is alone in its class."),
     (
         "re-identification risk",
-        "The chance of picking a person's record: 1 divided by the size of the class. The highest is that of "
-        "the smallest class.",
+        "The chance of picking a person's record: 1 divided by the size of the class. The "
+        "highest is that of the smallest class.",
     ),
     (
         "record linkage",
@@ -292,7 +296,8 @@ _GLOSSARY = (
     ),
     (
         "NCP",
-        "Normalized certainty penalty: the share of its column's range that a published value leaves open.",
+        "Normalized certainty penalty: the share of its column's range that a published value "
+        "leaves open.",
     ),
     (
         "SSE/SST",

@@ -182,7 +182,7 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
     kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
     categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
     posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}
-    roles: dict[str, list[str]] = {}
+    roles: dict[str, Any] = {}
     for name, column in plan.columns.items():
         if column.role is not None:
             roles.setdefault(column.role.value, []).append(name)

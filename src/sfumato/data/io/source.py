@@ -120,7 +120,7 @@ def _from_url(url: str, format: str | None) -> Endpoint:
 def _from_path(text: str, format: str | None) -> Endpoint:
     if "\0" in text or not text:
         raise InputError("the path is empty or holds a NUL character", remedy="give a path")
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))
     suffixes = [suffix.lower() for suffix in path.suffixes]
     gzipped = bool(suffixes) and suffixes[-1] == ".gz"
     suffix = (suffixes[-2] if len(suffixes) > 1 else "") if gzipped else "".join(suffixes[-1:])

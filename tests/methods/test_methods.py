@@ -1,0 +1,296 @@
+"""Each method beside its plain-Python oracle."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import MethodError, ParameterError
+from sfumato.release.step import Step, build
+from sfumato.rng import stream
+from tests.contract.tables import ordinary
+from tests.oracle import methods as oracle
+
+SEEDS = pytest.mark.parametrize("seed", range(5))
+
+
+def run(table: sf.Table, use: str, then: str | None = None, seed: int = 0, **parameters: object):
+    verb = None if then is None else build("verb", then, {})
+    step = Step(build("method|partitioner", use, parameters), verb)
+    return step.run(table, stream(seed, 1, use))
+
+
+def test_drop_removes_the_identifiers() -> None:
+    assert run(ordinary(), "drop").table.names == ordinary().names[1:]
+
+
+def test_hash_is_the_keyed_hash() -> None:
+    key = "00112233445566778899aabbccddeeff"
+    table = ordinary()
+    out = run(table, "hash", key=key, length=20).table["who"].to_list()
+    assert out == [oracle.keyed_hash(key, value, 20) for value in table["who"]]
+
+
+def test_hash_refuses_collisions() -> None:
+    many = sf.table({"id": [str(i) for i in range(120_000)]}, identifier=["id"])
+    with pytest.raises(MethodError, match="length"):
+        run(many, "hash", length=8)
+
+
+def test_pseudonyms_are_one_to_one_and_lead_back() -> None:
+    table = sf.table({"id": ["a", "b", "a", None]}, identifier=["id"])
+    outcome = run(table, "pseudonymize", prefix="P-")
+    made = outcome.table["id"].to_list()
+    assert made[0] == made[2] != made[1]
+    assert made[3] is None
+    assert outcome.secrets["id"]["pseudonyms"]["a"] == made[0]
+    assert all(name.startswith("P-") for name in made if name)
+
+
+@given(
+    st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=40),
+    st.integers(-60, 60),
+    st.integers(0, 60),
+)
+def test_top_bottom_coding_by_value(values: list[int | None], bottom: int, width: int) -> None:
+    table = sf.table({"x": pl.Series(values, dtype=pl.Int64)}, quasi=["x"])
+    out = run(table, "top-bottom-coding", bottom=bottom, top=bottom + width).table["x"].to_list()
+    assert out == oracle.clamp(values, bottom, bottom + width)
+
+
+def test_top_coding_by_count_share_and_mean() -> None:
+    table = sf.table({"x": list(range(100))}, quasi=["x"])
+    assert run(table, "top-bottom-coding", top_count=5).table["x"].max() == 94
+    assert run(table, "top-bottom-coding", top_share=0.05).table["x"].max() == 94
+    assert run(table, "top-bottom-coding", bottom_count=3).table["x"].min() == 3
+    kept = run(table, "top-bottom-coding", top_count=4, replace="mean").table["x"]
+    assert kept.mean() == pytest.approx(49.5)
+    assert kept.max() == pytest.approx(97.5)
+
+
+def test_top_coding_of_dates_and_ordinals() -> None:
+    out = run(ordinary(), "top-bottom-coding", columns=["born"], top="1960-06-01").table["born"]
+    assert out.to_list() == oracle.clamp(ordinary()["born"].to_list(), None, dt.date(1960, 6, 1))
+    level = run(ordinary(), "top-bottom-coding", columns=["level"], top="middle").table["level"]
+    assert set(level.to_list()) == {"low", "middle"}
+    with pytest.raises(MethodError, match="not a value"):
+        run(ordinary(), "top-bottom-coding", columns=["level"], top="huge")
+
+
+def test_top_coding_is_given_one_way() -> None:
+    for parameters in ({"top": 3, "top_share": 0.1}, {}):
+        with pytest.raises(ParameterError):
+            build("method", "top-bottom-coding", parameters)
+
+
+def test_global_recoding_follows_the_hierarchy() -> None:
+    rows = [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]
+    poset = build("poset", "hierarchy", {"levels": rows})
+    values = ["a", "c", None, "b", "a"]
+    table = sf.table({"v": values}, quasi=["v"], posets={"v": poset})
+    for level in (1, 2):
+        out = run(table, "global-recoding", levels={"v": level}).table["v"].to_list()
+        assert out == oracle.ancestors(rows, values, level)
+    with pytest.raises(MethodError, match="levels 0 to 2"):
+        run(table, "global-recoding", levels={"v": 3})
+
+
+def test_global_recoding_of_integers_with_a_text_hierarchy() -> None:
+    rows = [[str(age), f"{age // 10 * 10}s", "*"] for age in range(100)]
+    poset = build("poset", "hierarchy", {"levels": rows})
+    table = sf.table({"age": [31, 39, 7]}, quasi=["age"], posets={"age": poset})
+    out = run(table, "global-recoding", levels={"age": 1}).table["age"].to_list()
+    assert out == ["30s", "30s", "0s"]
+
+
+@SEEDS
+def test_correlated_noise_keeps_means_and_covariances_in_expectation(seed: int) -> None:
+    """Each entry within four standard errors; sixteen entries, so a false alarm is rarer than 1
+    in 900."""
+    rng = np.random.default_rng(seed)
+    n, b = 20_000, 0.25
+    mixing = np.array([[1.0, 0.6, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 2.0]])
+    x = rng.standard_normal((n, 3)) @ mixing + [5.0, -2.0, 100.0]
+    table = sf.table({f"v{j}": x[:, j] for j in range(3)}, confidential=["v0", "v1", "v2"])
+    before = oracle.covariance(x)
+    for restore, factor in ((True, 1.0), (False, 1.0 + b)):
+        out = run(table, "correlated-noise", seed=seed, amount=b, restore=restore).table
+        y = out.frame.to_numpy()
+        after = oracle.covariance(y)
+        scale = np.sqrt(np.outer(np.diag(before), np.diag(before)))
+        assert np.abs(after - factor * before).max() / scale.max() < 4 * np.sqrt(2 / n) * 2
+        assert (np.abs(y.mean(0) - x.mean(0)) < 4 * np.sqrt(b * np.diag(before) / n)).all()
+        # The noise itself has the data's correlations.
+        pulled = y if not restore else (y - x.mean(0)) * np.sqrt(1 + b) + x.mean(0)
+        noise = oracle.covariance(pulled - x)
+        assert np.abs(noise - b * before).max() / (b * scale.max()) < 4 * np.sqrt(2 / n) * 2
+
+
+def test_correlated_noise_keeps_linear_relations() -> None:
+    """Census data have PTOTVAL = POTHVAL + PEARNVAL: a singular covariance must not break it."""
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(0, 1e6, 500), rng.normal(0, 1e-3, 500)
+    table = sf.table({"a": a, "c": c, "sum": a + c}, confidential=["a", "c", "sum"])
+    out = run(table, "correlated-noise", amount=0.5).table.frame
+    assert (out["sum"] - out["a"] - out["c"]).abs().max() < 1e-6 * 1e6
+
+
+def test_correlated_noise_rounds_integers_and_keeps_missing() -> None:
+    table = sf.table({"n": [1, 5, None, 9, 14], "x": [1.0, None, 2.0, 8.0, 3.0]}, quasi=["n", "x"])
+    out = run(table, "correlated-noise").table
+    assert out["n"].dtype == pl.Int64
+    assert out["n"].is_null().to_list() == [False, False, True, False, False]
+    assert out["x"].is_null().to_list() == [False, True, False, False, False]
+
+
+@SEEDS
+@pytest.mark.parametrize("p", [2.0, 10.0, 50.0])
+def test_rank_swap_stays_within_p_and_keeps_the_values(seed: int, p: float) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.permutation(200).astype(float).tolist()
+    table = sf.table({"x": values, "y": values}, quasi=["x", "y"])
+    out = run(table, "rank-swap", seed=seed, p=p).table
+    for name in ("x", "y"):
+        after = out[name].to_list()
+        assert sorted(after) == sorted(values)
+        assert max(oracle.rank_distances(values, after)) <= p / 100 * 200
+    assert out["x"].to_list() != out["y"].to_list(), "columns must be swapped apart"
+
+
+def test_rank_swap_by_count() -> None:
+    table = sf.table({"x": list(range(50))}, quasi=["x"])
+    out = run(table, "rank-swap", count=1).table["x"].to_list()
+    assert max(oracle.rank_distances(list(range(50)), out)) == 1
+    with pytest.raises(ParameterError, match="not both"):
+        build("method", "rank-swap", {"p": 3.0, "count": 2})
+
+
+@SEEDS
+@pytest.mark.parametrize("search", ["mdav", "mondrian"])
+def test_centroid_beside_the_oracle(seed: int, search: str) -> None:
+    rng = np.random.default_rng(seed)
+    table = ordinary(60, missing=True).take(rng.permutation(60)[:40])
+    outcome = run(table, search, "centroid", k=4)
+    labels = outcome.partition.labels.tolist()
+    expected = {
+        "age": oracle.by_group(labels, table["age"].to_list(), oracle.mean),
+        "zip": oracle.by_group(labels, table["zip"].to_list(), oracle.mode),
+        "sex": oracle.by_group(labels, table["sex"].to_list(), oracle.mode),
+        "level": oracle.by_group(
+            labels, table["level"].to_physical().to_list(), oracle.lower_median
+        ),
+    }
+    for name, wanted in expected.items():
+        got = outcome.table[name]
+        got = (got.to_physical() if name == "level" else got).to_list()
+        assert [g is None for g in got] == [w is None for w in wanted]
+        for g, w in zip(got, wanted, strict=True):
+            assert g == (pytest.approx(w) if isinstance(w, float) else w)
+
+
+def test_centroid_takes_medians_and_whole_numbers() -> None:
+    table = sf.table({"x": [1, 2, 10, 1, 2, 11]}, quasi=["x"])
+    use = build("partitioner", "mdav", {"k": 6})
+    median = Step(use, build("verb", "centroid", {"numeric": "median"}))
+    assert set(median.run(table, stream(0, 1, "x")).table["x"]) == {2}
+    whole = Step(use, build("verb", "centroid", {"whole": True})).run(table, stream(0, 1, "x"))
+    assert set(whole.table["x"]) == {4}
+    assert whole.table["x"].dtype == pl.Int64
+    mean = Step(use, build("verb", "centroid", {})).run(table, stream(0, 1, "x")).table
+    assert mean["x"].to_list() == pytest.approx([4.5] * 6)
+    assert mean.schema["x"].kind == "continuous"
+
+
+@SEEDS
+@pytest.mark.parametrize("search", ["mdav", "mondrian"])
+def test_generalize_beside_the_oracle(seed: int, search: str) -> None:
+    rng = np.random.default_rng(seed)
+    table = ordinary(80).take(rng.permutation(80)[:50])
+    outcome = run(table, search, "generalize", k=3)
+    labels = outcome.partition.labels.tolist()
+    zips = sorted(set(table["zip"]))
+    assert outcome.table["age"].to_list() == oracle.by_group(
+        labels, table["age"].to_list(), oracle.interval
+    )
+    assert outcome.table["born"].to_list() == oracle.by_group(
+        labels, table["born"].to_list(), oracle.interval
+    )
+    assert outcome.table["zip"].to_list() == oracle.by_group(
+        labels, table["zip"].to_list(), lambda group: oracle.value_set(group, zips)
+    )
+
+
+def test_generalize_publishes_large_sets_exactly() -> None:
+    """More values than the bits of an integer: another way to the same labels."""
+    rng = np.random.default_rng(0)
+    words = [f"w{i:03d}" for i in range(150)]
+    table = sf.table({"w": rng.choice(words, 400), "x": rng.random(400)}, quasi=["w", "x"])
+    outcome = run(table, "mdav", "generalize", k=3)
+    domain = sorted(set(table["w"]))
+    assert outcome.table["w"].to_list() == oracle.by_group(
+        outcome.partition.labels.tolist(),
+        table["w"].to_list(),
+        lambda group: oracle.value_set(group, domain),
+    )
+
+
+def test_generalizing_twice_joins_labels_in_their_own_poset() -> None:
+    table = ordinary()
+    prefix = build("poset", "prefix", {"lengths": [5, 3]})
+    table = table.with_schema(table.schema.with_column(table.schema["zip"].with_(poset=prefix)))
+    once = run(table, "global-recoding", levels={"zip": 1}).table
+    twice = run(run(once, "mondrian", k=3).table, "mondrian", k=9)
+    assert set(twice.table["zip"]) <= {"021**", "100**", "941**", "*"}
+    ages = twice.table["age"].to_list()
+    labels = twice.partition.labels.tolist()
+    assert ages == oracle.by_group(labels, table["age"].to_list(), oracle.interval)
+    assert float(sf.measure("ncp", table, twice.table)) > 0
+
+
+@SEEDS
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_local_suppression_reaches_k(seed: int, k: int) -> None:
+    table = ordinary(90, missing=True).take(np.random.default_rng(seed).permutation(90)[:70])
+    quasi = ["zip", "sex", "level"]
+    outcome = run(table, "local-suppression", k=k, columns=quasi)
+    columns = []
+    for name in quasi:
+        stars = outcome.table.suppressed(name)
+        values = outcome.table[name].to_list()
+        columns.append(["*" if s else v for s, v in zip(stars, values, strict=True)])
+    assert oracle.smallest_class(list(zip(*columns, strict=True))) >= k
+    for name in quasi:
+        kept = ~outcome.table.suppressed(name)
+        before, after = table[name].to_list(), outcome.table[name].to_list()
+        assert all(after[i] == before[i] for i in np.flatnonzero(kept))
+
+
+def test_local_suppression_spares_what_matters() -> None:
+    table = ordinary(90)
+    cells = {}
+    for dear in ("zip", "level"):
+        outcome = run(
+            table,
+            "local-suppression",
+            k=6,
+            columns=["zip", "sex", "level"],
+            importance={dear: 100.0},
+        )
+        cells[dear] = outcome.facts["suppressed cells"]
+    assert cells["zip"]["zip"] < cells["level"]["zip"]
+    assert cells["level"]["level"] <= cells["zip"]["level"]
+
+
+def test_local_suppression_with_wildcards_needs_fewer_cells() -> None:
+    table = ordinary(90)
+    strict = run(table, "local-suppression", k=4)
+    loose = run(table, "local-suppression", k=4, reading="wildcard")
+    assert loose.facts["share of cells"] < strict.facts["share of cells"]
+    criterion = build("criterion", "k-anonymity", {"k": 4, "missing": "wildcard"})
+    assert criterion.check(loose.table).met
