@@ -49,6 +49,8 @@ def peers_python() -> Path:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise PeersUnavailableError(_last_line(done.stderr) or f"{command[0]} failed")
+    # Neither git nor the linters are to look inside.
+    (PEERS / ".gitignore").write_text("*\n")
     stamp.write_text(wanted)
     return python
 

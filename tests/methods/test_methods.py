@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.data.codec import code
 from sfumato.errors import MethodError, ParameterError
 from sfumato.release.step import Step, build
 from sfumato.rng import stream
@@ -226,6 +227,33 @@ def test_generalize_beside_the_oracle(seed: int, search: str) -> None:
     )
 
 
+@SEEDS
+@pytest.mark.parametrize("values", [5, 150])
+def test_generalize_with_missing_values_beside_the_oracle(seed: int, values: int) -> None:
+    """Groups in which some or all miss the value lie between others; few and many categories."""
+    rng = np.random.default_rng(seed)
+    words: list[str | None] = [f"w{i:03d}" for i in rng.integers(0, values, 200)]
+    labels = np.sort(rng.integers(0, 40, 200))
+    for i in np.flatnonzero(rng.random(200) < 0.1):
+        words[i] = None
+    for label in (3, 17, 39):
+        for i in np.flatnonzero(labels == label):
+            words[i] = None
+    table = sf.table({"w": pl.Series(words, dtype=pl.String)}, quasi=["w"])
+    groups = sf.Partition.of(labels)
+    out = build("verb", "generalize", {}).apply(table, groups, ["w"], stream(0, 1, "x")).table
+    domain = sorted({w for w in words if w is not None})
+
+    def publish(group: list[str | None]) -> str | None:
+        present = [w for w in group if w is not None]
+        if not present:
+            return None
+        return oracle.value_set(present, domain) if len(present) == len(group) else "*"
+
+    wanted = [publish([w for l, w in zip(labels, words, strict=True) if l == x]) for x in labels]
+    assert out["w"].to_list() == wanted
+
+
 def test_generalize_publishes_large_sets_exactly() -> None:
     """More values than the bits of an integer: another way to the same labels."""
     rng = np.random.default_rng(0)
@@ -294,3 +322,20 @@ def test_local_suppression_with_wildcards_needs_fewer_cells() -> None:
     assert loose.facts["share of cells"] < strict.facts["share of cells"]
     criterion = build("criterion", "k-anonymity", {"k": 4, "missing": "wildcard"})
     assert criterion.check(loose.table).met
+
+
+@SEEDS
+@pytest.mark.parametrize("search", ["mondrian", "mdav"])
+def test_every_published_label_covers_what_it_stands_for(seed: int, search: str) -> None:
+    table = ordinary(120, missing=True).take(np.random.default_rng(seed).permutation(120)[:100])
+    prefix = build("poset", "prefix", {"lengths": [5, 3]})
+    table = table.with_schema(table.schema.with_column(table.schema["zip"].with_(poset=prefix)))
+    masked = run(table, search, "generalize", k=4).table
+    for name in table.schema.quasi:
+        poset = code(table, name).poset
+        for value, label in zip(table[name].to_list(), masked[name].to_list(), strict=True):
+            if value is None:
+                assert label in (None, "*")
+            else:
+                assert label is not None
+                assert poset.leq(value, label), f"{label} does not cover {value}"

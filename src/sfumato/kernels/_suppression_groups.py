@@ -60,7 +60,7 @@ def mask_cost(costs: Floats, mask: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _dearer(
     costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
 ) -> float:
@@ -161,7 +161,6 @@ def _gainers(
     state: State, asked: Ints, mask: int, cost: float, group_cost: Floats, gap: float, slack: float
 ) -> tuple[Ints, Floats]:
     """Who of those asked would rather be under this mask, and what each would add (below zero)."""
-    # Here as in `_fillers` the state is not handed on: counting its references takes longer than the work.
     costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
     group_of, group_mask = state.group, state.mask
     rows = np.empty(asked.size, np.int64)
@@ -181,6 +180,26 @@ def _gainers(
 
 
 @njit(cache=True, nogil=True)
+def _hits(
+    table: Words, words: Words, rows: Ints, must: Ints, mask: int, keep: Words
+) -> tuple[Ints, Ints]:
+    """Which of these rows may have this mask and are in the table; their slots.
+
+    A loop of its own: with more in it the compiler counts references to arrays at every turn.
+    """
+    found = np.empty(rows.size, np.int64)
+    slots = np.empty(rows.size, np.int64)
+    count = 0
+    for i in rows:
+        if must[i] & ~mask == 0:
+            slot = find(table, words, i, keep)
+            if slot >= 0:
+                found[count], slots[count] = i, slot
+                count += 1
+    return found[:count], slots[:count]
+
+
+@njit(cache=True, nogil=True)
 def _fillers(
     state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, worth: Floats,
     gains: Mask, table: Words,
@@ -189,41 +208,32 @@ def _fillers(
 
     Nobody who adds as much as the slot is worth.
     """
-    costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
-    group_of, active, group_mask, size = state.group, state.active, state.mask, state.size
-    words, sample, reserve = state.words, state.sample, state.reserve
-    next_reserve, end_reserve = state.next_reserve, state.end_reserve
-    most = state.used[0] + state.used[1] if worth.any() else 0
-    slot_of = np.empty(most, np.int64)
-    who = np.empty(most, np.int64)
-    change = np.empty(most, np.float64)
+    active = state.active[: state.used[0]]
+    rows, row_slots = _hits(table, state.words, active, state.must, mask, keep)
+    # A class with a reserve has only those columns suppressed that its records must have.
+    classes, class_slots = _hits(
+        table, state.sample, np.arange(state.used[1]), state.mask, mask, keep
+    )
+    slot_of = np.empty(rows.size + classes.size, np.int64)
+    who = np.empty(slot_of.size, np.int64)
+    change = np.empty(slot_of.size, np.float64)
     found = 0
-    if most == 0:
-        return slot_of, who, change
-    for t in range(state.used[0]):
-        i = active[t]
-        if gains[i] or must[i] & ~mask != 0:
-            continue
-        slot = find(table, words, i, keep)
-        group = group_of[i]
-        if slot < 0 or group < 0 or size[group] <= k:
-            continue
-        add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
-        if add * weight[i] < worth[slot]:
-            slot_of[found], who[found], change[found] = slot, i, add * weight[i]
-            found += 1
-    for group in range(state.used[1]):
-        at = next_reserve[group]
-        if size[group] <= k or at >= end_reserve[group]:
-            continue
-        # A class with a reserve has only the columns suppressed that its records must have.
-        slot = find(table, sample, group, keep) if group_mask[group] & ~mask == 0 else -1
-        if slot < 0:
-            continue
-        i = reserve[at]
-        add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
-        if add * weight[i] < worth[slot]:
-            slot_of[found], who[found], change[found] = slot, -1 - group, add * weight[i]
+    for t in range(rows.size + classes.size):
+        if t < rows.size:
+            name, i, slot = rows[t], rows[t], row_slots[t]
+            group = state.group[i]
+            if gains[i] or group < 0 or state.size[group] <= k:
+                continue
+        else:
+            group, slot = classes[t - rows.size], class_slots[t - rows.size]
+            at = state.next_reserve[group]
+            if state.size[group] <= k or at >= state.end_reserve[group]:
+                continue
+            name, i = -1 - group, state.reserve[at]
+        old_mask, old_cost = state.mask[group], group_cost[group]
+        add = _dearer(state.costs, state.missing[i], mask, cost, old_mask, old_cost) * state.weight[i]
+        if add < worth[slot]:
+            slot_of[found], who[found], change[found] = slot, name, add
             found += 1
     return slot_of[:found], who[:found], change[:found]
 
@@ -347,9 +357,13 @@ def sweep(
     for t in range(rows.size if fill_up else 0):
         if published[slot_of[t]] < 0:
             worth[slot_of[t]] -= change[t]
-    fill_slot, filler, fill_change = _fillers(
-        state, mask, cost, keep, k, group_cost, worth, gains, table
-    )
+    if fill_up:
+        fill_slot, filler, fill_change = _fillers(
+            state, mask, cost, keep, k, group_cost, worth, gains, table
+        )
+    else:
+        fill_slot, filler = np.empty(0, np.int64), np.empty(0, np.int64)
+        fill_change = np.empty(0, np.float64)
     fill_order, fill_start = _by_slot(fill_slot, count)
     leaving = np.zeros(state.size.size, np.int64)
     chosen = np.empty(rows.size + k, np.int64)

@@ -4,11 +4,10 @@ A published record is a row of labels, and each label covers some of its column'
 where values have an order in which that is so, else a set, one bit for each value. A column whose label does not
 cover the value adds 1 to the distance; columns that were left as numbers add their squared difference.
 
-Equal published records are given once, with the number of their copies. They are arranged in small blocks; what
-any label of a block covers is known for the block as a whole, and for groups of blocks, so that most of them are
-passed over unseen. The
-bound of a block is added up in the order of the distance itself, hence never exceeds it in floating point
-either. Rows of the result do not depend on one another, nor on the number of threads.
+Equal published records are given once, with the number of their copies. They are arranged in small blocks; what any
+label of a block covers is known for the block as a whole, and for groups of blocks, so that most of them are
+passed over unseen. Such a bound is added up in the order of the distance itself, hence never exceeds it in
+floating point either. Rows of the result do not depend on one another, nor on the number of threads.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def _wider(nodes: Nodes, room: int) -> Nodes:
     return wider
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def grow(
     x0: Codes,
     ids0: Rows,
@@ -230,12 +230,14 @@ def mondrian(
         for job in loads:
             job.result()
         low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
-        for j in np.flatnonzero(high[0, :d] > columns.size):
-            raise ValueError(f"column {j}: code {high[0, j]} has no position")
+        beyond = np.flatnonzero(high[0, :d] > columns.size)
+        if beyond.size:
+            j = beyond[0]
+            raise ValueError(f"column {j}: code {high[0, j]} has no position; give 0..{high[0, j]}")
         zero = np.zeros(1, dtype=np.int64)
         root = (zero, np.full(1, n), zero, zero, low, high)
-        split = partial(grow, x0, ids0, x1, ids1, labels, columns, k, strict, CHOICES[choose])
-        tasks = _Tasks(root, split)
+        grower = partial(grow, x0, ids0, x1, ids1, labels, columns, k, strict, CHOICES[choose])
+        tasks = _Tasks(root, grower)
         share = max(TASK, n // (8 * workers)) if workers > 1 else n
         for job in [pool.submit(tasks.work, share) for _ in range(workers)]:
             job.result()

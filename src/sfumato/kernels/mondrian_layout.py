@@ -24,7 +24,12 @@ ORDERED, TREE, NOMINAL = 0, 1, 2
 
 # Functions that only compiled code calls: without entry points from Python they compile in half the
 # time, and they are cached as part of the functions that call them.
-INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 class Tree(NamedTuple):

@@ -113,15 +113,15 @@ def _set_labels(
 ) -> tuple[list[str], np.ndarray]:
     """One label for each distinct set of values, and which set each group has."""
     if int(members.max()) <= _BITS:
-        bits = np.left_shift(np.int64(1), members.astype(np.int64) - 1)
-        _, first, which = np.unique(
-            np.bitwise_or.reduceat(bits, starts[chosen]), return_index=True, return_inverse=True
-        )
+        # One more bit pattern, so that the end of the last group is a place too; every second
+        # segment is what lies between two chosen groups, and is left out.
+        bits = np.left_shift(np.int64(1), np.append(members, 1).astype(np.int64) - 1)
+        ends = np.column_stack([starts[chosen], starts[chosen + 1]]).ravel()
+        sets = np.bitwise_or.reduceat(bits, ends)[::2]
+        _, first, which = np.unique(sets, return_index=True, return_inverse=True)
     else:
-        sets = pl.Series(
-            [members[starts[g] : starts[g + 1]].tobytes() for g in chosen.tolist()], dtype=pl.Binary
-        )
-        which = sets.rank("dense").to_numpy().astype(np.int64) - 1
+        spelt = [members[starts[g] : starts[g + 1]].tobytes() for g in chosen.tolist()]
+        which = pl.Series(spelt, dtype=pl.Binary).rank("dense").to_numpy().astype(np.int64) - 1
         first = np.empty(int(which.max()) + 1, dtype=np.int64)
         first[which[::-1]] = np.arange(which.size)[::-1]
     lengths = (starts[chosen + 1] - starts[chosen])[first]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .report_columns import day_text
+from .report_parts import printable
 
 if TYPE_CHECKING:
     from .report_columns import Picture
@@ -59,12 +61,43 @@ def _rows(**columns: Sequence[Any] | np.ndarray) -> Any:
     return alt.Data(values=kept)
 
 
+def legible(names: Sequence[str], most: int = 40) -> list[str]:
+    """Names that the renderer can set: short, printable, on one line, and still all different.
+
+    It ends the whole process on a control character, so none may ever reach it.
+
+    >>> legible(["a\\x00b", "", "a\\ufffdb"])
+    ['a\ufffdb', '(empty)', 'a\ufffdb (2)']
+    """
+    found: list[str] = []
+    for name in names:
+        text = " ".join(printable(name).split()) or "(empty)"
+        # Symbols without a shape, private ones and half ones would break or blur the layout.
+        text = "".join(
+            "\ufffd" if unicodedata.category(c) in ("Cn", "Co", "Cs") else c for c in text
+        )
+        text = text if len(text) <= most else f"{text[: most - 1]}…"
+        tail, number = text, 1
+        while tail in found:
+            number += 1
+            tail = f"{text} ({number})"
+        found.append(tail)
+    return found
+
+
 def _axis(**more: Any) -> Any:
     import altair as alt
 
     look = {"gridColor": _FAINT, "domainColor": "#9aa1aa", "tickColor": "#9aa1aa"}
     text = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
     return alt.Axis(**{**look, **text, **more})
+
+
+def _order(names: Sequence[str]) -> Any:
+    """Names in this order. (`sort` would write them into an expression that is then evaluated.)"""
+    import altair as alt
+
+    return alt.Scale(domain=list(names))
 
 
 def _room(names: Sequence[str], size: float, most: int) -> dict[str, Any]:
@@ -81,10 +114,10 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
     """Dots joined by a line: each risk before and after, and what chance alone would give."""
     import altair as alt
 
-    names = [risk.name for risk in risks]
+    names = legible([risk.name for risk in risks])
     points = [
-        (risk.name, series, value)
-        for risk in risks
+        (name, series, value)
+        for name, risk in zip(names, risks, strict=True)
         for series, value in (
             ("before", risk.before),
             ("after", risk.after),
@@ -92,8 +125,14 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
         )
         if value is not None
     ]
-    lines = [(r.name, r.before, r.after) for r in risks if r.before is not None]
-    y = alt.Y("name:N", sort=names, title=None, axis=_axis(**_room(names, 12, 230), ticks=False))
+    lines = [
+        (name, risk.before, risk.after)
+        for name, risk in zip(names, risks, strict=True)
+        if risk.before is not None
+    ]
+    y = alt.Y(
+        "name:N", scale=_order(names), title=None, axis=_axis(**_room(names, 12, 230), ticks=False)
+    )
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5))
     layers = []
@@ -136,14 +175,11 @@ def sizes_chart(bins: SizeBins) -> Any:
         .encode(
             x=alt.X(
                 "size:N",
-                sort=bins.names,
-                scale=alt.Scale(domain=bins.names),
+                scale=_order(bins.names),
                 title="records in the class",
                 axis=_axis(labelAngle=-40 if many > 7 else 0, labelFontSize=11, ticks=False),
             ),
-            xOffset=alt.XOffset(
-                "series:N", sort=["before", "after"], scale=alt.Scale(domain=["before", "after"])
-            ),
+            xOffset=alt.XOffset("series:N", scale=_order(["before", "after"])),
             y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
             color=_colours(alt),
         )
@@ -165,7 +201,7 @@ def share_chart(names: Sequence[str], shares: np.ndarray, title: str) -> Any:
         .mark_bar(color=AFTER)
         .encode(
             x=alt.X(
-                "name:N", sort=list(names), title=title, axis=_axis(labelAngle=-30, ticks=False)
+                "name:N", scale=_order(names), title=title, axis=_axis(labelAngle=-30, ticks=False)
             ),
             y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
         )
@@ -216,12 +252,10 @@ def _date_format(picture: Picture) -> str:
 def _bar_chart(picture: Picture) -> Any:
     import altair as alt
 
-    names = picture.names
-    # Two names that read alike after cutting must stay two bars.
+    names = legible(picture.names)
     y = alt.Y(
         "name:N",
-        sort=names,
-        scale=alt.Scale(domain=names),
+        scale=_order(names),
         title=None,
         axis=_axis(**_room(names, 10, 100), ticks=False, domain=False),
     )
@@ -245,10 +279,10 @@ def correlation_chart(found: Correlations) -> Any:
     """How far each correlation moved: the change in each cell, in words of colour and number."""
     import altair as alt
 
-    change = found.after - found.before
+    change, names = found.after - found.before, legible(found.names)
     cells = [
-        (found.names[i], found.names[j], float(change[i, j]))
-        for i in range(1, len(found.names))
+        (names[i], names[j], float(change[i, j]))
+        for i in range(1, len(names))
         for j in range(i)
         if not math.isnan(change[i, j])
     ]
@@ -260,18 +294,16 @@ def correlation_chart(found: Correlations) -> Any:
         text=[f"{d:+.2f}".replace("-", "−") if round(d, 2) else "0" for *_, d in cells],
         strong=[abs(d) > 0.62 * reach for *_, d in cells],
     )
-    axis = {"title": None, **_room(found.names, 10, 120), "ticks": False, "domain": False}
+    axis = {"title": None, **_room(names, 10, 120), "ticks": False, "domain": False}
     encoded = alt.Chart(data).encode(
         y=alt.Y(
             "row:N",
-            sort=found.names[1:],
             axis=_axis(**axis),
-            scale=alt.Scale(domain=found.names[1:]),
+            scale=_order(names[1:]),
         ),
         x=alt.X(
             "column:N",
-            sort=found.names[:-1],
-            scale=alt.Scale(domain=found.names[:-1]),
+            scale=_order(names[:-1]),
             axis=_axis(**axis, labelAngle=-40),
         ),
     )
@@ -284,8 +316,8 @@ def correlation_chart(found: Correlations) -> Any:
         text="text:N",
         color=alt.condition("datum.strong", alt.value("white"), alt.value(_INK)),
     )
-    side = 40 * (len(found.names) - 1)
-    return _finished(alt.layer(tiles, words), side, max(26 * (len(found.names) - 1), 30))
+    side = 40 * (len(names) - 1)
+    return _finished(alt.layer(tiles, words), side, max(26 * (len(names) - 1), 30))
 
 
 def _finished(chart: Any, width: int, height: int) -> Any:
@@ -310,8 +342,10 @@ def svg(chart: Any, key: str, title: str, description: str = "") -> str:
         raise AssertionError("the SVG does not begin as expected")
     width, _, box = head.groups()
     body = _tidied(drawn[head.end() :], key)
-    named = f'<title id="{key}-t">{html.escape(title)}</title>'
-    named += f'<desc id="{key}-d">{html.escape(description)}</desc>' if description else ""
+    named = f'<title id="{key}-t">{html.escape(printable(title))}</title>'
+    named += (
+        f'<desc id="{key}-d">{html.escape(printable(description))}</desc>' if description else ""
+    )
     labels = f"{key}-t {key}-d" if description else f"{key}-t"
     return (
         f'<svg role="img" aria-labelledby="{labels}" viewBox="{box}" '

@@ -159,7 +159,8 @@ def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
     for pattern, why in _VALUES:
         if _share(sample, pattern) == 1:
             return Guess(name, kind, Role.IDENTIFIER, why)
-    if _share(sample, _ICD) > 0.9:
+    # Serial numbers can look like diagnoses, but diagnoses repeat.
+    if _share(sample, _ICD) > 0.9 and sample.n_unique() < 0.5 * len(sample):
         return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
     return None
 

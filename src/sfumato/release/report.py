@@ -191,7 +191,7 @@ def _risk(evidence: Evidence) -> Markup:
 def _classes(found: Sizes, owner: bool) -> Markup:
     bins = size_bins(found, owner=owner)
     if bins is None:
-        return tag("p", "No column is a quasi-identifier, so there are no classes to count.")
+        return tag("p", "There are no classes to count: no quasi-identifier, or no record.")
     told = []
     for word, x in (("Before", found.before), ("After", found.after)):
         if x is not None:
@@ -370,6 +370,9 @@ def _row_words(release: Release, found: Sizes) -> str:
 
 
 def _version() -> str:
-    import sfumato
+    from importlib.metadata import PackageNotFoundError, version
 
-    return str(sfumato.__version__)
+    try:
+        return version("sfumato")
+    except PackageNotFoundError:
+        return "unknown"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,12 @@ _LONGEST = 160
 _DEEPEST = 3
 _NOTHING = 1e-9
 """Smaller figures are the rounding of the machine."""
+
+
+# What no page may hold, and what would turn the text around it about (bidirectional overrides).
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+)
 
 
 class Markup(str):
@@ -28,7 +35,16 @@ def esc(value: object) -> Markup:
     >>> esc("<b>&"), esc(Markup("<b>"))
     ('&lt;b&gt;&amp;', '<b>')
     """
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
+    return value if isinstance(value, Markup) else Markup(html.escape(printable(str(value))))
+
+
+def printable(text: str) -> str:
+    """The text with every character that cannot be shown as a replacement character.
+
+    >>> printable("a\\x00b\\u202ec")
+    'a\ufffdb\ufffdc'
+    """
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def join(parts: Iterable[object], between: str = "") -> Markup:
@@ -43,7 +59,7 @@ def tag(name: str, *children: object, **attributes: str) -> Markup:
     '<p class="note">a &lt; b</p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(printable(value))}"'
         for key, value in attributes.items()
     )
     return Markup(f"<{name}{written}>{join(children)}</{name}>")

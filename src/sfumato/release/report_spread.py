@@ -25,7 +25,7 @@ _MOST_LABELS = 20_000
 _CLOSED = r"^\[([^,\[\]]+), ([^,\[\]]+)\]$"
 
 
-class CannotDraw(Exception):  # noqa: N818 - it ends up as a sentence under the pictures
+class CannotDraw(Exception):
     """Why a column cannot be drawn."""
 
 
@@ -128,7 +128,7 @@ def _numbers(texts: pl.Series, dtype: pl.DataType) -> np.ndarray:
 
 
 def _read_one_by_one(reader: Labels, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of other labels: "65+", a period, or a node of a hierarchy from its least to its most."""
+    """Ends of other labels: "65+", a period, a node of a hierarchy from its least to its most."""
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     others = []
     for i in _readable(reader, labels):

@@ -14,7 +14,8 @@ import polars as pl
 from ...errors import InputError
 from .source import Endpoint, present
 
-_INT64 = 2**63
+# A broken file can make Polars panic, which is no ordinary exception.
+_READING = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
 def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
@@ -23,21 +24,31 @@ def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
     try:
         # From memory: the table must not change when the file does.
         return pl.read_parquet(path.read_bytes())
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+    except _READING as error:
         raise _unreadable(endpoint, "Parquet", error) from error
 
 
 def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
-    """An Arrow IPC file, or a stream saved to a file."""
+    """An Arrow IPC file, or a stream saved to a file.
+
+    Arrow's own reader, because it can check the data in full: a damaged file must not get as far as to be
+    used, where it would take the process down.
+    """
+    import pyarrow as pa
+
     path = present(endpoint)
     try:
         raw = path.read_bytes()
-        return pl.read_ipc(raw) if raw.startswith(b"ARROW1") else pl.read_ipc_stream(raw)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        opened = pa.ipc.open_file if raw.startswith(b"ARROW1") else pa.ipc.open_stream
+        with opened(pa.py_buffer(raw)) as reader:
+            found = reader.read_all()
+        found.validate(full=True)
+        return pl.DataFrame(pl.from_arrow(found))
+    except (*_READING, pa.ArrowException, MemoryError, TypeError) as error:
         raise _unreadable(endpoint, "Arrow", error) from error
 
 
-def _unreadable(endpoint: Endpoint, what: str, error: Exception) -> InputError:
+def _unreadable(endpoint: Endpoint, what: str, error: BaseException) -> InputError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return InputError(
         f"{endpoint.label} cannot be read as {what}: {reason}",
