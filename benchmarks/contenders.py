@@ -17,6 +17,7 @@ from score import Score, read_output, score
 
 from sfumato.errors import SfumatoError
 
+TABLES = ("start", "adult", "checks", "faults", "suppression", "scale")
 Row = dict[str, Any]
 Trees = Mapping[str, Sequence[Sequence[str]]]
 
@@ -42,7 +43,8 @@ class Setting:
 
     def wants(self, table: str, contender: str) -> bool:
         """Whether a row is to be made."""
-        return not self.only or any(word == table or word in contender for word in self.only)
+        found = (word == table if word in TABLES else word in contender for word in self.only)
+        return not self.only or any(found)
 
     def sfumato(self, task: str, source: Path, seed: str = "random", **options: Any) -> Ran:
         """One of Sfumato's contenders, in a process of its own."""

@@ -33,24 +33,26 @@ def peers_python() -> Path:
     if python.exists() and stamp.exists() and stamp.read_text() == wanted:
         return python
     print(f"installing the peers in {PEERS.name}", file=sys.stderr)
+    # First of all, so that neither git nor a linter ever sees a half-made environment.
+    shutil.rmtree(PEERS, ignore_errors=True)
+    PEERS.mkdir()
+    (PEERS / ".gitignore").write_text("*\n")
     uv = shutil.which("uv")
     base = getattr(sys, "_base_executable", sys.executable)
     if uv:
         commands = [
-            [uv, "venv", "--quiet", "--clear", "--python", base, str(PEERS)],
+            [uv, "venv", "--quiet", "--allow-existing", "--python", base, str(PEERS)],
             [uv, "pip", "install", "--quiet", "--python", str(python), "-r", str(REQUIREMENTS)],
         ]
     else:
         commands = [
-            [base, "-m", "venv", "--clear", str(PEERS)],
+            [base, "-m", "venv", str(PEERS)],
             [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)],
         ]
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise PeersUnavailableError(_last_line(done.stderr) or f"{command[0]} failed")
-    # Neither git nor the linters are to look inside.
-    (PEERS / ".gitignore").write_text("*\n")
     stamp.write_text(wanted)
     return python
 
@@ -95,6 +97,10 @@ def run(
         process.kill()
         process.communicate()
         return Ran(whole=time.perf_counter() - before, failure=f"> {limit:.0f} s")
+    except BaseException:
+        # Whoever ends the benchmark ends the contender, too.
+        process.kill()
+        raise
     whole = time.perf_counter() - before
     if process.returncode:
         if process.returncode < 0:

@@ -10,6 +10,8 @@ import argparse
 import json
 import os
 import platform
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +20,7 @@ import adult
 import scale
 import show
 import small
-from contenders import Row, Setting
+from contenders import TABLES, Row, Setting
 from environment import ROOT, PeersUnavailableError, peers_python
 
 Make = Callable[[Setting], Iterator[Row]]
@@ -26,6 +28,8 @@ Make = Callable[[Setting], Iterator[Row]]
 
 def main() -> None:
     arguments = _arguments()
+    # A polite end becomes an exception, so that the contender and the temporary files go, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     peers = None
     notes = []
     if not arguments.skip_peers:
@@ -45,7 +49,8 @@ def main() -> None:
         if adult.adult_files(setting) is None:
             notes.append("Adult was not found, so its tables are left out: set SFUMATO_DATA")
         results: dict[str, list[Row]] = {}
-        for name, (make, print_rows) in _TABLES.items():
+        for name in TABLES:
+            make, print_rows = _TABLES[name]
             if name in ("adult", "checks") and adult.adult_files(setting) is None:
                 continue
             results[name] = list(make(setting))
@@ -65,7 +70,7 @@ def _arguments() -> argparse.Namespace:
         action="append",
         default=[],
         metavar="NAME",
-        help=f"one table ({', '.join(_TABLES)}) or contenders with NAME in their name; repeatable",
+        help=f"one table ({', '.join(TABLES)}) or contenders with NAME in their name; repeatable",
     )
     parser.add_argument("--json", metavar="FILE", help="write every figure to this file, too")
     parser.add_argument("--skip-peers", action="store_true", help="Sfumato alone")

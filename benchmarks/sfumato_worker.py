@@ -21,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 from gauge import Gauge
+from greedy import greedy
 
 import sfumato as sf
 
@@ -97,15 +98,29 @@ def check(frame: Any, target: Path, options: dict[str, Any], gauge: Gauge) -> No
 
 def suppress(frame: Any, target: Path, options: dict[str, Any], gauge: Gauge) -> None:
     """Local suppression, with the cells that it took out."""
-    work: Callable[[Any], Any] = lambda given: sf.protect(  # noqa: E731
-        _table(given, options), step(options), seed=1, measures=()
-    )
+
+    def work(given: Any) -> Any:
+        return sf.protect(_table(given, options), step(options), seed=1, measures=())
+
     work(_head(frame))
     with gauge:
         release = work(frame)
     cells = sum(release.evidence.steps[0]["did"]["suppressed cells"].values())
-    smallest = int(release.table.frame.group_by(options["quasi"]).len()["len"].min())
+    smallest = int(release.table.frame.group_by(options["quasi"]).len()["len"].to_numpy().min())
     gauge.report(cells=int(cells), k=smallest, rows=release.table.height)
+
+
+def baseline(frame: Any, target: Path, options: dict[str, Any], gauge: Gauge) -> None:
+    """The greedy baseline on the same records."""
+    keys = pl.DataFrame(frame).select(options["quasi"])
+    with gauge:
+        gone = greedy(keys, options["k"])
+    cells = [
+        keys[name].cast(pl.String).zip_with(pl.Series(~gone[:, j]), pl.Series(["*"]))
+        for j, name in enumerate(options["quasi"])
+    ]
+    smallest = int(pl.DataFrame(cells).group_by(options["quasi"]).len()["len"].to_numpy().min())
+    gauge.report(cells=int(gone.sum()), k=smallest, rows=keys.height)
 
 
 def _read(source: str, options: dict[str, Any]) -> Any:
@@ -149,6 +164,7 @@ _TASKS: dict[str, Callable[[Any, Path, dict[str, Any], Gauge], None]] = {
     "group": group,
     "check": check,
     "suppress": suppress,
+    "greedy": baseline,
 }
 
 if __name__ == "__main__":

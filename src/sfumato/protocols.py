@@ -223,6 +223,8 @@ class Measurement:
     baseline: float | None = None
     """What the value would be by chance, or before masking; `detail["baseline"]` says which."""
     per_record: np.ndarray | None = None
+    per_record_of: Literal["original", "masked"] = "masked"
+    """Whose records the vector runs over."""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def __float__(self) -> float:

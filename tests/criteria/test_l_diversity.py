@@ -71,7 +71,9 @@ def test_equally_frequent_values_are_that_many_effective_ones() -> None:
     found = LDiversity(at_least=3, variant="entropy").check(t)
     assert found.met, "rounding must not refuse what is exactly 3-diverse"
     assert found.value == pytest.approx(3.0, abs=1e-12)
-    half = LDiversity(at_least=2, variant="entropy").check(_table([("q", "flu")] * 3 + [("q", "hiv")]))
+    half = LDiversity(at_least=2, variant="entropy").check(
+        _table([("q", "flu")] * 3 + [("q", "hiv")])
+    )
     assert half.value == pytest.approx(math.exp(0.75 * math.log(4 / 3) + 0.25 * math.log(4)))
 
 

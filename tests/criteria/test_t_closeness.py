@@ -55,12 +55,16 @@ def test_missing_values_lie_at_distance_one(rows: list[tuple[str, int | None]]) 
     m = len(domain)
     # With the equal distance a missing value is one more value.
     far = oracle.closeness(groups, [*domain, None], oracle.equal_ground(m + 1))
-    assert TCloseness(at_most=1).check(_table(rows, "nominal")).value == pytest.approx(max(far), abs=1e-9)
+    assert TCloseness(at_most=1).check(_table(rows, "nominal")).value == pytest.approx(
+        max(far), abs=1e-9
+    )
     # With the ordered one it is the documented bound, which never falls below the true distance.
     found = TCloseness(at_most=1).check(_table(rows))
     bound = oracle.ordered_closeness_with_missing(groups)
     assert found.value == pytest.approx(max(bound), abs=1e-9)
-    true = oracle.closeness(groups, [*domain, None], oracle.ground_with_missing(m, oracle.ordered_ground))
+    true = oracle.closeness(
+        groups, [*domain, None], oracle.ground_with_missing(m, oracle.ordered_ground)
+    )
     assert all(b >= t - 1e-9 for b, t in zip(bound, true, strict=True))
     assert found.value <= 1.0 + 1e-12
 
@@ -76,7 +80,8 @@ def test_the_salaries_of_the_paper() -> None:
     # Li, Li & Venkatasubramanian, section 4.1: the salaries 3k, 4k ... 11k, each once.
     def away(*chosen: int) -> float:
         rows = [("chosen" if pay in chosen else "rest", pay) for pay in range(3, 12)]
-        # Two classes lie on opposite sides of the whole: the smaller one, three of nine, is the further.
+        # Two classes lie on opposite sides of the whole: the smaller one, three of nine, is the
+        # further.
         return TCloseness(at_most=0.0).check(_table(rows)).value
 
     assert away(3, 4, 5) == pytest.approx(0.375)
@@ -104,17 +109,22 @@ def test_many_values_and_classes_against_dense_sums() -> None:
     domain, codes = np.unique(pay, return_inverse=True)
     whole = np.cumsum(np.bincount(codes)) / n
     apart = [
-        np.abs(np.cumsum(np.bincount(codes[q == c], minlength=domain.size)) / (q == c).sum() - whole).sum()
+        np.abs(
+            np.cumsum(np.bincount(codes[q == c], minlength=domain.size)) / (q == c).sum() - whole
+        ).sum()
         for c in np.unique(q)
     ]
-    assert TCloseness(at_most=1).check(t).value == pytest.approx(max(apart) / (domain.size - 1), rel=1e-12)
+    assert TCloseness(at_most=1).check(t).value == pytest.approx(
+        max(apart) / (domain.size - 1), rel=1e-12
+    )
 
 
 def test_the_order_of_an_ordinal_column_counts() -> None:
     grades = {"kinds": {"pay": "ordinal"}, "categories": {"pay": ["low", "mid", "high"]}}
     frame = {"q": ["a", "a", "b", "b"], "pay": ["low", "mid", "mid", "high"]}
     found = TCloseness(at_most=1).check(table(frame, quasi=["q"], confidential=["pay"], **grades))
-    # a: (1/2, 1/2, 0) against (1/4, 1/2, 1/4): 1/4 + 1/4 over two steps. By the alphabet it would be 1/8.
+    # a: (1/2, 1/2, 0) against (1/4, 1/2, 1/4): 1/4 + 1/4 over two steps. By the alphabet it would
+    # be 1/8.
     assert found.value == pytest.approx(0.25)
 
 
@@ -158,7 +168,8 @@ def test_hierarchical_is_the_earth_movers(rows: list[tuple[str, str | None]]) ->
     ],
 )
 def test_the_diseases_of_the_paper(chosen: tuple[str, ...], away: float) -> None:
-    # Six diseases, equally frequent; the paper gives 0.5 and 0.278. Two classes of equal size lie equally far.
+    # Six diseases, equally frequent; the paper gives 0.5 and 0.278. Two classes of equal size lie
+    # equally far.
     everything = ("gastric ulcer", "gastritis", "stomach cancer", "flu", "pneumonia", "bronchitis")
     frame = {"q": [ill in chosen for ill in everything], "ill": list(everything)}
     t = table(frame, quasi=["q"], confidential=["ill"], posets={"ill": Hierarchy(levels=DISEASES)})
@@ -192,7 +203,9 @@ def test_what_has_no_order_or_no_hierarchy_is_refused() -> None:
         TCloseness(at_most=0.2, distance="ordered").check(t)
     with pytest.raises(MeasureError, match="no hierarchy"):
         TCloseness(at_most=0.2, distance="hierarchical").check(t)
-    spans = table({"q": [1, 1], "pay": [1, 2]}, quasi=["q"], confidential=["pay"], posets={"pay": Interval()})
+    spans = table(
+        {"q": [1, 1], "pay": [1, 2]}, quasi=["q"], confidential=["pay"], posets={"pay": Interval()}
+    )
     with pytest.raises(MeasureError, match="no tree"):
         TCloseness(at_most=0.2, distance="hierarchical").check(spans)
 

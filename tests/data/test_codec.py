@@ -48,7 +48,9 @@ def assert_comes_back(series: pl.Series) -> None:
     assert found.domain.null_count() == 0
     largest = int(found.codes.max(initial=0))
     assert largest <= len(found.domain)
-    narrowest = next(t for t in (np.uint8, np.uint16, np.uint32) if len(found.domain) <= np.iinfo(t).max)
+    narrowest = next(
+        t for t in (np.uint8, np.uint16, np.uint32) if len(found.domain) <= np.iinfo(t).max
+    )
     assert found.codes.dtype == narrowest
     assert ((found.codes == 0) == series.is_null().to_numpy()).all()
 
@@ -149,7 +151,8 @@ def test_lists(values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("distinct", "dtype"), [(255, np.uint8), (256, np.uint16), (65535, np.uint16), (65536, np.uint32)]
+    ("distinct", "dtype"),
+    [(255, np.uint8), (256, np.uint16), (65535, np.uint16), (65536, np.uint32)],
 )
 @pytest.mark.parametrize("kind", [pl.Int64, pl.String, pl.Float64])
 def test_codes_are_as_narrow_as_they_can_be(distinct: int, dtype: Any, kind: Any) -> None:
@@ -185,7 +188,9 @@ def test_floats_of_every_ordered_kind() -> None:
     assert floats(grade, column(Kind.ORDINAL, categories=("lo", "hi"))).tolist() == [1.0, 0.0]
     truth = pl.Series("x", [True, None, False])
     np.testing.assert_array_equal(floats(truth, column(Kind.BOOLEAN)), [1.0, np.nan, 0.0])
-    np.testing.assert_array_equal(floats(pl.Series("x", [3, None]), column(Kind.INTEGER)), [3, np.nan])
+    np.testing.assert_array_equal(
+        floats(pl.Series("x", [3, None]), column(Kind.INTEGER)), [3, np.nan]
+    )
 
 
 def test_floats_refuse_labels_and_categories() -> None:
@@ -211,7 +216,12 @@ def test_floats_are_a_copy() -> None:
 def test_numbers_go_back_to_the_values_a_column_can_hold() -> None:
     numbers = np.array([1.4, np.nan, -3.0, 7.6])
     dates = from_floats(numbers, column(Kind.DATE), pl.Series("x", [dt.date(2000, 1, 1)]))
-    assert dates.to_list() == [dt.date(1970, 1, 2), None, dt.date(1969, 12, 29), dt.date(1970, 1, 9)]
+    assert dates.to_list() == [
+        dt.date(1970, 1, 2),
+        None,
+        dt.date(1969, 12, 29),
+        dt.date(1970, 1, 9),
+    ]
     grade = column(Kind.ORDINAL, categories=("lo", "mid", "hi"))
     like = pl.Series("x", ["lo"], dtype=pl.Enum(["lo", "mid", "hi"]))
     assert from_floats(numbers, grade, like).to_list() == ["mid", None, "lo", "hi"]
@@ -272,7 +282,9 @@ def test_columns_are_coded_in_the_order_of_their_poset() -> None:
     )
     age = code(people, "age")
     assert age.codes.tolist() == [2, 0, 1]
-    assert age.poset.labels(np.array([1]), np.array([2])) != age.poset.labels(np.array([1]), np.array([1]))
+    assert age.poset.labels(np.array([1]), np.array([2])) != age.poset.labels(
+        np.array([1]), np.array([1])
+    )
     assert code(people, "grade").codes.tolist() == [3, 1, 3]
     assert code(people, "sick").codes.tolist() == [2, 1, 0]
     assert Matrix(people, ["age"]).coded(0).codes.tolist() == [2, 0, 1]

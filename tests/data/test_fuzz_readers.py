@@ -42,9 +42,41 @@ def attempt(content: bytes, name: str, **options: Any) -> Table | None:
 
 # Bytes that mean something to some reader, and any others.
 PIECES = st.sampled_from(
-    [b",", b";", b"\t", b"|", b'"', b"'", b"\n", b"\r", b"\r\n", b" ", b"a", b"1", b"1,5", b"1.234,5"]
-    + [b"NA", b"null", b"true", b"2000-01-01", b"1/2/2000", b"007", b"9" * 25, b"1e999", b"-", b"\xff"]
-    + [b"\xef\xbb\xbf", b"\xff\xfe", b"\0", b"\xc3\xa9", b"\xed\xa0\x80", b"sep=;\n", b"[", b"inf", b"."]
+    [
+        b",",
+        b";",
+        b"\t",
+        b"|",
+        b'"',
+        b"'",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b" ",
+        b"a",
+        b"1",
+        b"1,5",
+        b"1.234,5",
+        b"NA",
+        b"null",
+        b"true",
+        b"2000-01-01",
+        b"1/2/2000",
+        b"007",
+        b"9" * 25,
+        b"1e999",
+        b"-",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"\x00",
+        b"\xc3\xa9",
+        b"\xed\xa0\x80",
+        b"sep=;\n",
+        b"[",
+        b"inf",
+        b".",
+    ]
 )
 SOUP = st.lists(PIECES | st.binary(max_size=3), max_size=40).map(b"".join)
 
@@ -76,7 +108,11 @@ def test_soup_as_text(content: bytes, name: str, header: bool) -> None:
     encoding=st.sampled_from([None, "utf-8", "utf-16", "cp1252", "utf-7", "idna", "hex"]),
 )
 def test_soup_with_the_callers_word(
-    content: bytes, kinds: dict[str, str], decimal: str | None, missing: list[str], encoding: str | None
+    content: bytes,
+    kinds: dict[str, str],
+    decimal: str | None,
+    missing: list[str],
+    encoding: str | None,
 ) -> None:
     attempt(
         b"a,b\n" + content,
@@ -90,7 +126,10 @@ def test_soup_with_the_callers_word(
 
 
 @settings(max_examples=EXAMPLES)
-@given(cells=st.lists(st.binary(max_size=12) | PIECES, min_size=1, max_size=6), kind=st.sampled_from(KINDS))
+@given(
+    cells=st.lists(st.binary(max_size=12) | PIECES, min_size=1, max_size=6),
+    kind=st.sampled_from(KINDS),
+)
 @example(cells=[b"9223372036854775808", b"1"], kind="integer")
 @example(cells=[b"1e999", b"NaN"], kind="integer")
 @example(cells=[b"99999-01-01"], kind="date")
@@ -154,7 +193,10 @@ def test_mutated_files(seeds: Callable[[str], bytes], name: str, data: st.DataOb
     attempt(mutated(seeds(name), data), name)
 
 
-@given(content=st.binary(max_size=64), prefix=st.sampled_from([b"", b"PAR1", b"ARROW1\0\0", b"\0" * 8 + b"DUCK"]))
+@given(
+    content=st.binary(max_size=64),
+    prefix=st.sampled_from([b"", b"PAR1", b"ARROW1\0\0", b"\0" * 8 + b"DUCK"]),
+)
 @pytest.mark.parametrize("name", ["f.parquet", "f.arrow", "f.sqlite", "f.db", "f.duckdb"])
 def test_noise_as_typed_files(content: bytes, prefix: bytes, name: str) -> None:
     assert attempt(prefix + content, name) is None or content == b""

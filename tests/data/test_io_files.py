@@ -1,4 +1,4 @@
-"""Parquet, Arrow, SQLite and DuckDB: types that have a kind, types that have none, and bad files."""
+"""Parquet, Arrow, SQLite, DuckDB: types that have a kind, types that have none, and bad files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_named_kinds_are_obeyed_in_typed_files(tmp_path: Path) -> None:
     pl.DataFrame({"n": ["1", "007"], "b": [1, 0], "t": ["1.5", "x"]}).write_parquet(path)
     found = read(path, kinds={"n": "integer", "b": "boolean"})
     assert found.frame.rows() == [(1, True, "1.5"), (7, False, "x")]
-    with pytest.raises(SchemaError, match="t: record 1 holds '1.5', which is not a whole number"):
+    with pytest.raises(SchemaError, match=r"t: record 1 holds '1\.5', which is not a whole number"):
         read(path, kinds={"t": "integer"})
 
 
@@ -151,9 +151,27 @@ def test_sqlite_types(clinic: Path) -> None:
     ]
     assert found.schema["empty"].kind == Kind.DATE
     assert notes == [
-        "'mixed' holds text beside numbers, read as text",
+        "'mixed' holds text beside other values, read as text",
         "'raw' holds bytes, read as hexadecimal text",
     ]
+
+
+def test_sqlite_types_may_change_between_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.data.io.sql._BATCH", 2)
+    path = tmp_path / "t.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (a, b, c, d)")
+    rows = [(None, 1, 1, None), (None, 2, 2, None), (1, 2.5, 1.5, b"x"), (2, None, "x", 7)]
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    found = read(path)
+    assert found["a"].to_list() == [None, None, 1, 2]
+    assert found["b"].to_list() == [1.0, 2.0, 2.5, None]
+    assert found["c"].to_list() == ["1", "2", "1.5", "x"]
+    assert found["d"].to_list() == [None, None, "78", "7"]
 
 
 def test_sqlite_by_query_and_url(clinic: Path) -> None:
@@ -172,7 +190,7 @@ def test_names_are_identifiers_and_never_sql(clinic: Path) -> None:
 
 
 def test_databases_are_opened_for_reading_only(clinic: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="readonly|read-only"):
+    with pytest.raises(InputError, match=r"readonly|read-only"):
         read(clinic, query="DELETE FROM visits")
     assert read(clinic, table="visits").height == 2
     duck = tmp_path / "d.duckdb"
@@ -197,9 +215,7 @@ def test_databases_are_opened_for_reading_only(clinic: Path, tmp_path: Path) -> 
         ({"table": "visits", "encoding": "utf-8"}, "encoding cannot be used with sqlite"),
     ],
 )
-def test_wrong_questions_to_a_database(
-    clinic: Path, options: dict[str, str], message: str
-) -> None:
+def test_wrong_questions_to_a_database(clinic: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(clinic, **options)
 

@@ -27,8 +27,37 @@ EXAMPLES = settings().max_examples // 2  # each example opens several files
 
 # Text that has broken readers before, and any other; NUL and lone surrogates are not text.
 TEXTS = st.sampled_from(
-    ["", " ", '"', '""', ",", "\n", "\r", "\r\n", "'", "=1+1", "@x", "-5", "007", "1,5", "1e5", "NA"]
-    + ["*", "true", "null", "\\.", "\\", "[", "[]", "2000-01-01", "é", "e\u0301", "🙂", "\u2028", "a b"]
+    [
+        "",
+        " ",
+        '"',
+        '""',
+        ",",
+        "\n",
+        "\r",
+        "\r\n",
+        "'",
+        "=1+1",
+        "@x",
+        "-5",
+        "007",
+        "1,5",
+        "1e5",
+        "NA",
+        "*",
+        "true",
+        "null",
+        "\\.",
+        "\\",
+        "[",
+        "[]",
+        "2000-01-01",
+        "é",
+        "é",
+        "🙂",
+        "\u2028",
+        "a b",
+    ]
 ) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 MOMENTS = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59))
 
@@ -54,7 +83,8 @@ def tables(draw: st.DrawFn, *, nan: bool = True) -> Table:
             "s": pl.Series(column(st.lists(TEXTS, max_size=3)), dtype=pl.List(pl.String)),
         }
     )
-    return table(frame)
+    # `table` reads NaN as missing, but a method may put one into a masked table.
+    return table(frame).with_columns([frame["x"]])
 
 
 @contextmanager
@@ -90,9 +120,7 @@ def test_the_release_reads_back_bit_for_bit(name: str, data: st.DataObject) -> N
     escape = name not in (*BINARY, "t.sqlite") and data.draw(st.booleans())
     # "*" among the values is a value only if another mark is chosen.
     with written(given_table, name, escape_formulas=escape, suppressed="<hidden>") as path:
-        back = read_back(
-            path, given_table.schema, suppressed="<hidden>", escape_formulas=escape
-        )
+        back = read_back(path, given_table.schema, suppressed="<hidden>", escape_formulas=escape)
     assert back.schema == given_table.schema
     assert_same(back, given_table, exact_zero=name != "t.sqlite")
     assert not any(back.suppressed(column).any() for column in back.names)
@@ -113,7 +141,9 @@ def test_everyone_reads_the_same_values(name: str, data: st.DataObject) -> None:
             names = [c.strip() for c in given_table.names]
             kinds = dict(zip(names, (str(c.kind) for c in given_table.schema), strict=True))
             delimiter = "\t" if name == "t.tsv" else ","
-            found = read(path, kinds=kinds, categories={"o": ["lo", "mid", "hi"]}, delimiter=delimiter)
+            found = read(
+                path, kinds=kinds, categories={"o": ["lo", "mid", "hi"]}, delimiter=delimiter
+            )
             renamed = found.frame.rename(dict(zip(names, given_table.names, strict=True)))
             found = Table(renamed, given_table.schema)
     assert_same(found, given_table, exact_zero=name != "t.sqlite")
@@ -126,13 +156,16 @@ def test_suppressed_and_missing_stay_apart(name: str, data: st.DataObject) -> No
     given_table = data.draw(tables())
     rows = given_table.height
     masks = {
-        column: np.array(data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), dtype=bool)
+        column: np.array(
+            data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), dtype=bool
+        )
         for column in given_table.names
     }
     hidden = given_table.with_columns(
         [
-            pl.Series(n, [None if h else v for v, h in zip(given_table[n], masks[n], strict=True)])
-            .cast(given_table[n].dtype)
+            pl.Series(
+                n, [None if h else v for v, h in zip(given_table[n], masks[n], strict=True)]
+            ).cast(given_table[n].dtype)
             for n in given_table.names
             if not isinstance(given_table[n].dtype, pl.List)
         ],

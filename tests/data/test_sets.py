@@ -74,7 +74,10 @@ def test_fimi(tmp_path: Path) -> None:
     found, notes = read_with_notes(path)
     assert found["items"].to_list() == [["13", "60", "69"], [], ["14", "13"], ["7", "7"]]
     assert found.schema["items"].kind == Kind.SET
-    assert notes == ["1 line is blank: empty sets", "1 sets repeat an item; in a set it counts once"]
+    assert notes == [
+        "1 line is blank: empty sets",
+        "1 sets repeat an item; in a set it counts once",
+    ]
     packed = tmp_path / "baskets.dat.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert read(packed).frame.equals(found.frame)
@@ -116,10 +119,10 @@ def test_long_tables_of_other_formats(tmp_path: Path) -> None:
 def test_a_column_that_varies_within_an_id_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("person,day,code\n1,mon,a\n1,tue,b\n")
-    with pytest.raises(InputError, match="'day' of long.csv varies within 'person' = '1'"):
+    with pytest.raises(InputError, match=r"'day' of long\.csv varies within 'person' = '1'"):
         read(path, sets={"id": "person", "item": "code"})
     path.write_text("person,code\n1,a\n,b\n")
-    with pytest.raises(InputError, match="record 2 of long.csv has no 'person'"):
+    with pytest.raises(InputError, match=r"record 2 of long\.csv has no 'person'"):
         read(path, sets={"id": "person", "item": "code"})
 
 

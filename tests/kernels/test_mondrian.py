@@ -133,7 +133,7 @@ def test_same_groups_as_the_oracle(choose: str, strict: bool, instance: Instance
     [
         (1, 400, [50, 40, 30, 500, 9, 5], 3, 0.02),
         (2, 300, [60_000, 3], 2, 0.0),  # codes far apart: digits for the median, sorting for gain
-        (3, 500, [2, 300], 2, 0.0),  # a tree wider than the first stack of nodes
+        (3, 300, [2, 200], 2, 0.0),  # a tree wider than the first stack of nodes
         (4, 90, [4] * 70, 4, 0.05),  # more columns than there are bits to mark them
     ],
 )
@@ -164,7 +164,7 @@ def test_codes_beyond_sixteen_bits() -> None:
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("choose", CHOICES)
 def test_threads_do_not_change_the_groups(choose: str, strict: bool) -> None:
-    instance = random_instance(7, 200_000, [90, 41, 15, 2000, 7], 5)
+    instance = random_instance(7, 100_000, [90, 41, 15, 2000, 7], 5)
     instance.codes.flags.writeable = False
     labels = run(instance, choose=choose, strict=strict, threads=1)
     assert_partition(labels, instance.k)
@@ -284,6 +284,10 @@ def test_loss_on_adult(
         ({"positions": [np.arange(4.0), -np.arange(4.0)]}, "column 1: positions must be finite"),
         ({"positions": [np.arange(4.0), np.empty(0)]}, "column 1: positions must be a vector"),
         ({"weights": [1.0, np.nan]}, "weights must be finite"),
+        (
+            {"trees": [None, tree_of(np.ones((0, 2), dtype=bool))], "nominal": [False, True]},
+            "column 1: a column with a tree",
+        ),
         ({"nominal": [True]}, "nominal must have one entry per column"),
         ({"trees": [None, tree_of(np.ones((1, 4), dtype=bool))]}, "stand for the codes 1 to 3"),
     ],
@@ -329,12 +333,12 @@ def test_a_broken_tree_is_refused(field: str, value: Any) -> None:
 
 
 def test_a_failing_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = random_instance(9, 200_000, [90, 41], 5)
+    instance = random_instance(9, 100_000, [90, 41], 5)
     split = kernel.grow
 
     def fail_on_parts(*arguments: Any) -> Any:
         begin, end = arguments[-2][0][0], arguments[-2][1][0]
-        if end - begin < 200_000:
+        if end - begin < 100_000:
             raise MemoryError("no room")
         return split(*arguments)
 

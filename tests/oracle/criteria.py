@@ -1,4 +1,4 @@
-"""Criteria counted the slow, obvious way: Python dictionaries, and a linear programme for moving earth."""
+"""Criteria counted the slow, obvious way: dictionaries, and a linear programme for moving earth."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def ordered_ground(m: int) -> np.ndarray:
 
 
 def tree_ground(paths: Sequence[Sequence[str]]) -> np.ndarray:
-    """paths[i] leads from leaf i to the root, all equally long: the level where two paths meet, over H."""
+    """The level where two paths from leaf to root (all equally long) meet, over their height."""
     height = len(paths[0]) - 1
 
     def meet(a: Sequence[str], b: Sequence[str]) -> int:
@@ -98,7 +98,7 @@ def closeness(
 
 
 def ordered_closeness_with_missing(groups: Sequence[Sequence[int | None]]) -> list[float]:
-    """The bound that the criterion documents: change of the missing share, then the present values."""
+    """The bound that the criterion documents: the missing share, then the present values."""
     everyone = [v for group in groups for v in group]
     domain = sorted({v for v in everyone if v is not None})
     whole = [v for v in everyone if v is not None]

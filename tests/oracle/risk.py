@@ -52,7 +52,11 @@ class Linkage:
 
 
 def linkage(
-    n: int, m: int, distance: Callable[[int, int], float], own: Sequence[int], tolerance: float = 1e-9
+    n: int,
+    m: int,
+    distance: Callable[[int, int], float],
+    own: Sequence[int],
+    tolerance: float = 1e-9,
 ) -> Linkage:
     """Every original against every masked record; own[i] = -1 where i was not released."""
     credit, lost, won = [], 0, 0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels import cover_linkage
-from sfumato.kernels.cover_linkage import Published, Queries, cover_counts, cover_nearest
+from sfumato.kernels.cover_blocks import BLOCK, GROUP, Published, Queries
+from sfumato.kernels.cover_linkage import cover_counts, cover_nearest
 
 
 def _naive(queries: Queries, published: Published, i: int, c: int) -> float:
@@ -25,7 +25,9 @@ def _naive(queries: Queries, published: Published, i: int, c: int) -> float:
     return total
 
 
-def _case(seed: int, n: int, m: int, r: int, s: int, p: int) -> tuple[Queries, Published, np.ndarray]:
+def _case(
+    seed: int, n: int, m: int, r: int, s: int, p: int
+) -> tuple[Queries, Published, np.ndarray]:
     rng = np.random.default_rng(seed)
     words, labels = 2, 5
     low = rng.integers(0, 8, (m, r)).astype(np.int32)
@@ -72,10 +74,10 @@ def test_nearest_and_counts_are_those_of_every_pair(
     assert counts.tolist() == ((apart == 0) * many[:, None]).sum(axis=0).tolist()
 
 
-def test_many_blocks_and_any_number_of_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, published, own = _case(7, 200, 1500, 3, 1, 1)
-    assert len(published.low) > cover_linkage.BLOCK * cover_linkage.GROUP, "more than one group"
-    apart = np.array([[_naive(queries, published, i, c) for c in range(1500)] for i in range(200)])
+def test_many_blocks_and_any_number_of_threads_agree() -> None:
+    queries, published, own = _case(7, 40, 600, 3, 1, 1)
+    assert len(published.low) > BLOCK * GROUP, "more than one group"
+    apart = np.array([[_naive(queries, published, i, c) for c in range(600)] for i in range(40)])
     one = cover_nearest(queries, published, own, threads=1)
     three = cover_nearest(queries, published, own, threads=3)
     assert one.ties.tolist() == three.ties.tolist()

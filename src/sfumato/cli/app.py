@@ -185,7 +185,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make.")] = Path(
         "sfumato-demo"
     ),
-    records: Annotated[int, typer.Option(help="Patients in the register.", min=100)] = 4000,
+    records: Annotated[int, typer.Option(help="Patients in the register.", min=500)] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
     json: Json = False,
 ) -> None:

@@ -93,7 +93,7 @@ def plans(drafted: Plan) -> dict[str, Plan]:
         "suppressed": suppressed.with_(columns={**drafted.columns, **dates}),
         "perturbed": plan(
             method("global-recoding", levels={"zip": 2}),
-            method("rank-swap", p=25, columns=("birth_date", "admission_date", "length_of_stay")),
+            method("rank-swap", p=50, columns=("birth_date", "admission_date", "length_of_stay")),
             method("correlated-noise", amount=0.2, columns=laboratory),
             record_linkage=0.25,
         ),

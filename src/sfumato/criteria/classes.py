@@ -1,8 +1,8 @@
 """Equivalence classes: the records that share their published quasi-identifiers.
 
-They are counted by Polars on the published values as they stand, by code that no method or search uses. A
-missing value is a category of its own, and so is a suppressed one. The elements of a set-valued cell have no order and no
-multiplicity.
+They are counted by Polars on the published values as they stand, by code that no method or search
+uses. A missing value is a category of its own, and so is a suppressed one. The elements of a
+set-valued cell have no order and no multiplicity.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Classes:
 
     def of_records(self, per_class: np.ndarray) -> np.ndarray:
         """A figure of the classes, handed to their records."""
-        return per_class[self.labels]
+        handed: np.ndarray = per_class[self.labels]
+        return handed
 
 
 def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> Classes:
@@ -95,9 +96,10 @@ def comparable(series: pl.Series) -> pl.Series:
 
 def wild(series: pl.Series, column: Column) -> np.ndarray:
     """Which cells could be anything: those without a value, and those published as "*"."""
-    empty: np.ndarray = series.is_null().to_numpy()
+    empty = series.is_null().to_numpy()
     if column.generalized or series.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return empty | (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+        starred = (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+        empty = np.logical_or(empty, starred)
     return empty
 
 
@@ -137,7 +139,10 @@ class ValueCounts:
         distinct, inverse = np.unique(key, return_inverse=True)
         count = np.bincount(inverse.reshape(-1), weights=self.count).astype(np.int64)
         return ValueCounts(
-            distinct // (blocks + 1), distinct % (blocks + 1), count, pl.Series(range(1, blocks + 1))
+            distinct // (blocks + 1),
+            distinct % (blocks + 1),
+            count,
+            pl.Series(range(1, blocks + 1)),
         )
 
 

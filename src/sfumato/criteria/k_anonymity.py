@@ -20,9 +20,10 @@ _WORK_UNASKED = 20_000_000
 class KAnonymity(Criterion):
     """Every combination of quasi-identifiers is shared by at least k records.
 
-    The figure is the size of the smallest equivalence class. A missing value (and "*") is a category of its own;
-    read as a wildcard it matches every value, which is not transitive, so that a record then has a number of
-    records that it may be confused with rather than a class. The finding names both figures where they can differ.
+    The figure is the size of the smallest equivalence class. A missing value (and "*") is a
+    category of its own; read as a wildcard it matches every value, which is not transitive, so that
+    a record then has a number of records that it may be confused with rather than a class. The
+    finding names both figures where they can differ.
 
     >>> from sfumato.data.table import table
     >>> t = table({"sex": ["f", "f", "m", None]}, quasi=["sex"])
@@ -33,9 +34,9 @@ class KAnonymity(Criterion):
 
     name: ClassVar[str] = "k-anonymity"
     paper: ClassVar[str] = (
-        "Samarati & Sweeney (1998), Protecting privacy when disclosing information: k-anonymity and its "
-        "enforcement through generalization and suppression; Sweeney (2002), k-anonymity: a model for "
-        "protecting privacy, IJUFKS 10(5)"
+        "Samarati & Sweeney (1998), Protecting privacy when disclosing information: k-anonymity "
+        "and its enforcement through generalization and suppression; Sweeney (2002), k-anonymity: "
+        "a model for protecting privacy, IJUFKS 10(5)"
     )
     shorthand: ClassVar[str] = "k"
     monotone: ClassVar[bool] = True
@@ -43,7 +44,9 @@ class KAnonymity(Criterion):
     k: Annotated[int, Field(ge=1, description="smallest class allowed")]
     missing: Annotated[
         Literal["category", "wildcard"],
-        Field(description="a missing or suppressed value is its own category, or matches any value"),
+        Field(
+            description="a missing or suppressed value is its own category, or matches any value"
+        ),
     ] = "category"
 
     def check(self, table: Table) -> Finding:
@@ -62,9 +65,7 @@ class KAnonymity(Criterion):
         if told.cells:
             detail["cells_missing_or_suppressed"] = told.cells
             detail["k_category"] = classes.smallest
-            detail["k_wildcard"] = (
-                told.why_not if told.matches is None else int(told.matches.min())
-            )
+            detail["k_wildcard"] = told.why_not if told.matches is None else int(told.matches.min())
         value = int(matches.min())
         return Finding(
             requirement=self.name,
@@ -102,8 +103,8 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
     work = len(patterns) * len(classes)
     if not asked and (len(patterns) > _PATTERNS_UNASKED or work > _WORK_UNASKED):
         why = (
-            f"not counted: {len(patterns):,} patterns of missing cells in {len(classes):,} classes; "
-            'ask for it with missing = "wildcard"'
+            f"not counted: {len(patterns):,} patterns of missing cells in {len(classes):,} "
+            'classes; ask for it with missing = "wildcard"'
         )
         return _Told(cells, None, why)
     rows = pl.Series(classes.first)

@@ -22,15 +22,19 @@ class LDiversity(Criterion):
     Three readings of "well-represented", each with the figure that is compared with l:
 
     - distinct: the number of different values in the class;
-    - entropy: the class's effective number of values, exp(entropy), which is l when l values are equally frequent;
-    - recursive: the largest l for which the class is (c, l)-diverse: its most frequent value occurs fewer than c
-      times as often as the l-th, (l+1)-th ... most frequent ones together (0 if there is no such l).
+    - entropy: the class's effective number of values, exp(entropy), which is l when l values are
+      equally frequent;
+    - recursive: the largest l for which the class is (c, l)-diverse: its most frequent value occurs
+      fewer than c times as often as the l-th, (l+1)-th ... most frequent ones together (0 if there
+      is no such l).
 
-    Each is the least over the classes, so that l-diversity holds where it is at least l. A missing value counts as
-    a value of its own; the finding then also names the figure that is left without it.
+    Each is the least over the classes, so that l-diversity holds where it is at least l. A missing
+    value counts as a value of its own; the finding then also names the figure that is left without
+    it.
 
     >>> from sfumato.data.table import table
-    >>> t = table({"q": list("aaabb"), "ill": ["flu", "flu", "hiv", "flu", "hiv"]}, quasi=["q"], confidential="ill")
+    >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]
+    >>> t = table({"q": list("aaabb"), "ill": ill}, quasi=["q"], confidential="ill")
     >>> [LDiversity(at_least=2, variant=v, c=3).check(t).value for v in ("distinct", "recursive")]
     [2.0, 2.0]
     >>> print(LDiversity(at_least=2, variant="entropy").check(t))
@@ -39,20 +43,23 @@ class LDiversity(Criterion):
 
     name: ClassVar[str] = "l-diversity"
     paper: ClassVar[str] = (
-        "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond k-anonymity, "
-        "ACM TKDD 1(1)"
+        "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond "
+        "k-anonymity, ACM TKDD 1(1)"
     )
     shorthand: ClassVar[str] = "at_least"
     monotone: ClassVar[bool] = True
 
-    at_least: Annotated[float, Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")]
+    at_least: Annotated[
+        float, Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")
+    ]
     column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
     variant: Annotated[
         Literal["distinct", "entropy", "recursive"],
         Field(description="how the values of a class are counted"),
     ] = "distinct"
     c: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity")
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity"),
     ] = None
 
     @model_validator(mode="before")
@@ -125,8 +132,9 @@ def effective_values(counts: ValueCounts, classes: int) -> np.ndarray:
 def recursive_depth(counts: ValueCounts, classes: int, c: float) -> np.ndarray:
     """The largest l for which each class is (c, l)-diverse; 0 where there is none.
 
-    With the counts sorted r1 >= r2 >= ... >= rm, a class is (c, l)-diverse when r1 < c (rl + ... + rm). The right
-    side shrinks as l grows, so the l that pass are 1, 2 ... up to a largest one, and counting them finds it.
+    With the counts sorted r1 >= r2 >= ... >= rm, a class is (c, l)-diverse when r1 < c (rl + ... +
+    rm). The right side shrinks as l grows, so the l that pass are 1, 2 ... up to a largest one, and
+    counting them finds it.
     """
     order = np.lexsort((-counts.count, counts.cls))
     cls, count = counts.cls[order], counts.count[order]

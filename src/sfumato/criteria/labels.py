@@ -1,8 +1,9 @@
 """Reading published labels: how wide they are, and which values of a column they cover.
 
-A label is read by the poset that the original's column declares, bound to the original's values; one that this
-poset does not know is read as an interval or as a set of values, since a release may recode a column with
-a hierarchy either way, and a release made by another tool need not follow any plan.
+A label is read by the poset that the original's column declares, bound to the original's values;
+one that this poset does not know is read as an interval or as a set of values, since a release may
+recode a column with a hierarchy either way, and a release made by another tool need not follow any
+plan.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def has_labels(original: Column, masked: Column, series: pl.Series) -> bool:
 
 
 def distinct_labels(series: pl.Series) -> tuple[list[str], np.ndarray]:
-    """The distinct labels of a column, sorted, and for each row the label's place, -1 where missing."""
+    """The distinct labels of a column, sorted, and each row's place among them, -1 if missing."""
     texts = series.cast(pl.String)
     labels = texts.drop_nulls().unique().sort()
     places = texts.cast(pl.Enum(labels)).to_physical().cast(pl.Int64).fill_null(-1)
@@ -47,10 +48,11 @@ def distinct_labels(series: pl.Series) -> tuple[list[str], np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Which values each label covers. Values have the ranks 1..d; rank 0 is missing, which only "*" covers.
+    """Which values each label covers, by rank: 1..d, and 0 for missing, which only "*" covers.
 
-    Either each label covers the ranks low..high (empty where low > high), or `members[starts[i]:starts[i + 1]]`,
-    sorted. `unknown` counts values that only "*" covers because their hierarchy does not have them.
+    Either each label covers the ranks low..high (empty where low > high), or
+    `members[starts[i]:starts[i + 1]]`, sorted. `unknown` counts values that only "*" covers because
+    their hierarchy does not have them.
     """
 
     ranks: np.ndarray
@@ -157,7 +159,7 @@ class Labels:
         return np.asarray(self._scale.positions(numbers))
 
     def coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
-        """Which of these distinct values (of the original, or of another table) each label covers."""
+        """Which of these distinct values (of the original or another table) each label covers."""
         plain = _plain(self.column, values)
         readers = {id(p): p for p in (self.poset(label) for label in labels if label != SUPPRESSED)}
         first = next(iter(readers.values()), self._declared)
@@ -259,7 +261,7 @@ def _leq(poset: Poset, value: Any, label: str) -> bool | None:
 
 
 def _members(poset: Poset, label: str) -> list[str] | None:
-    """The members of a set of values that is written plainly; None where only the poset can tell."""
+    """The members of a set of values if it is written plainly; else only the poset can tell."""
     if not isinstance(poset, ValueSetPoset):
         return None
     try:

@@ -1,8 +1,9 @@
 """t-closeness by the earth mover's distance, exactly, over the (class, value) pairs that occur.
 
-A release may have 100,000 classes and as many confidential values, so no matrix of classes by values is ever made.
-For each of the three ground distances the earth mover's distance has a closed form whose terms belong to the pairs
-that occur and to prefix sums of the whole table's distribution.
+A release may have 100,000 classes and as many confidential values, so no matrix of classes by
+values is ever made. For each of the three ground distances the earth mover's distance has a closed
+form whose terms belong to the pairs that occur and to prefix sums of the whole table's
+distribution.
 """
 
 from __future__ import annotations
@@ -29,27 +30,31 @@ _ROUNDING = 1e-12
 class TCloseness(Criterion):
     """Every class's confidential distribution is within t of the whole.
 
-    The figure is the largest earth mover's distance between a class and the whole release. What moving one unit
-    costs, from 0 to 1, is the ground distance:
+    The figure is the largest earth mover's distance between a class and the whole release. What
+    moving one unit costs, from 0 to 1, is the ground distance:
 
     - equal: 1 between any two values (the distance is the total variation);
     - ordered: the difference of their ranks among the m distinct values, divided by m - 1;
-    - hierarchical: the height of their lowest common ancestor, divided by that of the root, in the column's poset;
+    - hierarchical: the height of their lowest common ancestor, divided by that of the root, in the
+      column's poset;
     - auto: ordered for numbers, dates and ordinal columns, else equal.
 
-    A missing value is a value of its own, at distance 1 from every other. With the ordered distance that is
-    bounded from above: the change of the missing share, plus the distance between the values that are present,
-    weighted by the smaller present share. Joining classes never raises the figure, with or without missing values.
+    A missing value is a value of its own, at distance 1 from every other. With the ordered distance
+    that is bounded from above: the change of the missing share, plus the distance between the
+    values that are present, weighted by the smaller present share. Joining classes never raises the
+    figure, with or without missing values.
 
     >>> from sfumato.data.table import table
-    >>> t = table({"q": list("aaabbbccc"), "pay": [3, 4, 5, 6, 8, 11, 7, 9, 10]}, quasi=["q"], confidential="pay")
+    >>> pay = [3, 4, 5, 6, 8, 11, 7, 9, 10]
+    >>> t = table({"q": list("aaabbbccc"), "pay": pay}, quasi=["q"], confidential="pay")
     >>> print(TCloseness(at_most=0.3).check(t))
     t-closeness of pay is 0.375 (limit 0.3) in 1 of 3 classes
     """
 
     name: ClassVar[str] = "t-closeness"
     paper: ClassVar[str] = (
-        "Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, ICDE"
+        "Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and "
+        "l-diversity, ICDE"
     )
     shorthand: ClassVar[str] = "at_most"
     monotone: ClassVar[bool] = True
@@ -123,29 +128,32 @@ class TCloseness(Criterion):
 def equal_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     """Total variation between each class and the whole.
 
-    A value that the class lacks contributes its whole share; those shares are 1 less the ones the class has.
+    A value that the class lacks contributes its whole share; those shares are 1 less the ones the
+    class has.
     """
     n = int(sizes.sum())
     whole = np.bincount(counts.code, weights=counts.count) / n
     here = counts.count / sizes[counts.cls]
     there = whole[counts.code]
     apart = np.bincount(counts.cls, weights=np.abs(here - there) - there, minlength=sizes.size)
-    return np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
+    found: np.ndarray = np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
+    return found
 
 
 def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     """Earth mover's distance between each class and the whole, for values on a line of ranks.
 
-    It is the area between the two cumulative distributions. The class's is constant between two of its values, and
-    the whole's never falls, so that the sign of the difference changes once: the area follows from prefix sums
-    of the whole's cumulative counts, which are whole numbers and hence exact.
+    It is the area between the two cumulative distributions. The class's is constant between two of
+    its values, and the whole's never falls, so that the sign of the difference changes once: the
+    area follows from prefix sums of the whole's cumulative counts, which are whole numbers and
+    hence exact.
     """
     g, m = sizes.size, len(counts.values)
     n = int(sizes.sum())
     present = counts.where(counts.code > 0)
     known = np.bincount(present.cls, weights=present.count, minlength=g).astype(np.int64)
     all_known = int(known.sum())
-    area = np.zeros(g)
+    area: np.ndarray = np.zeros(g)
     if m > 1:
         total = np.bincount(present.code, weights=present.count, minlength=m + 1).astype(np.int64)
         below = np.cumsum(total[1:])  # records whose value has rank 1..i
@@ -164,7 +172,8 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
         area[cls[first]] += prefix[start[first]] / all_known
         area = np.clip(area / (m - 1), 0.0, 1.0)
     here, whole = known / sizes, all_known / n
-    return np.abs(here - whole) + np.minimum(here, whole) * area
+    found: np.ndarray = np.abs(here - whole) + np.minimum(here, whole) * area
+    return found
 
 
 def _steps(present: ValueCounts, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -176,12 +185,13 @@ def _steps(present: ValueCounts, known: np.ndarray) -> tuple[np.ndarray, np.ndar
 def hierarchical_distances(
     counts: ValueCounts, sizes: np.ndarray, blocks: list[np.ndarray]
 ) -> np.ndarray:
-    """Earth mover's distance in a tree whose leaves are apart by the height of their lowest common ancestor.
+    """Earth mover's distance where leaves are apart by the height of their common ancestor.
 
-    blocks[h][c] is the block of code c when values are joined that meet at height h or below, for h = 0 .. H-1.
-    The mass that must cross the edges above the blocks of height h is their total variation, and each crossing costs
-    1/H: the distance is the mean of the total variations. (It equals the paper's sum over the inner nodes of
-    height/H times the lesser of what their children have too much and too little.)
+    blocks[h][c] is the block of code c when values are joined that meet at height h or below, for h
+    = 0 .. H-1. The mass that must cross the edges above the blocks of height h is their total
+    variation, and each crossing costs 1/H: the distance is the mean of the total variations. (It
+    equals the paper's sum over the inner nodes of height/H times the lesser of what their children
+    have too much and too little.)
     """
     total = np.zeros(sizes.size)
     for block in blocks:
@@ -190,15 +200,15 @@ def hierarchical_distances(
 
 
 def levels(column: Column, counts: ValueCounts) -> list[np.ndarray]:
-    """For each height below the root, the block of every code 0..m; missing keeps a block of its own.
+    """For each height below the root, the block of every code 0..m; missing keeps its own.
 
-    In the order of the tree's leaves, the heights at which neighbours meet say everything: values belong to one
-    block where no two neighbours between them meet any higher.
+    In the order of the tree's leaves, the heights at which neighbours meet say everything: values
+    belong to one block where no two neighbours between them meet any higher.
     """
     tree = bind(column, counts.values)
     if not isinstance(tree, Tree):
         raise MeasureError(
-            f"the poset of column {column.name!r} is no tree, and has no heights to measure distances by",
+            f"the poset of column {column.name!r} is no tree: it has no heights to measure by",
             remedy='use a poset such as "hierarchy" or "prefix", or distance = "equal"',
         )
     is_ordinal = column.kind == Kind.ORDINAL

@@ -98,21 +98,6 @@ def _enter(state: State, record: int, group: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def covered(words: Words, must: Ints, rows: Ints, mask: int, keep: Words, k: int) -> int:
-    """How many of these records would find k - 1 others of them under this mask."""
-    table = new_table(rows.size, keep.size)
-    counts = np.zeros(rows.size, np.int64)
-    used, total = 0, 0
-    for i in rows:
-        if must[i] & ~mask == 0:
-            slot = find_or_add(table, words, i, keep, used)
-            used = max(used, slot + 1)
-            counts[slot] += 1
-            total += k if counts[slot] == k else (1 if counts[slot] > k else 0)
-    return total
-
-
-@njit(cache=True, nogil=True)
 def total_cost(state: State) -> float:
     """What all suppressed cells cost."""
     total = 0.0

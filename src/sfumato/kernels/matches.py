@@ -187,7 +187,7 @@ def _meet(
 ) -> None:
     """Add to each row's count the weight of the rows of the other side that equal it on `keep`.
 
-    One side stands in the table, the other streams past it. A side with an empty count is not counted.
+    One side stands in a table, the other streams past it. A side with an empty count is not counted.
     """
     table = new_table(len(held), keep.size)
     slot_of = np.empty(len(held), np.int64)
@@ -209,16 +209,39 @@ def _meet(
             held_count[i] += guest_total[slot_of[i]]
 
 
+@njit(cache=True, nogil=True)
+def _meet_few(
+    held: Words,
+    held_weight: Ints,
+    held_count: Ints,
+    guests: Words,
+    guest_weight: Ints,
+    guest_count: Ints,
+    keep: Words,
+) -> None:
+    """What `_meet` does, by comparing everyone with everyone: faster where one side is small."""
+    for i in range(len(held)):
+        for j in range(len(guests)):
+            apart = np.uint64(0)
+            for w in range(keep.size):
+                apart |= (held[i, w] ^ guests[j, w]) & keep[w]
+            if apart == 0:
+                if held_count.size:
+                    held_count[i] += guest_weight[j]
+                if guest_count.size:
+                    guest_count[j] += held_weight[i]
+
+
 class Crowd(NamedTuple):
     """The distinct records of a table, those with the same empty fields side by side."""
 
-    packed: Packed
+    words: Words
     weight: Ints
     """how often each occurs"""
-    wild: Mask
-    """bool (p, d): the empty columns of each group"""
-    groups: list[slice]
-    """the records of each group"""
+    bounds: Ints
+    """where each group begins, and the end"""
+    present: Words
+    """for each group, the bits of the fields that are not empty"""
 
 
 def crowd(packed: Packed) -> tuple[Crowd, Ints]:
@@ -227,46 +250,57 @@ def crowd(packed: Packed) -> tuple[Crowd, Ints]:
     labels, count = label(words, np.arange(len(words)), packed.keep(np.zeros(len(fields), bool)))
     first = np.empty(count, np.int64)
     first[labels[::-1]] = np.arange(len(labels))[::-1]
-    empty = np.empty((count, len(fields)), dtype=bool)
-    for j, field in enumerate(fields):
-        empty[:, j] = ~np.any(words[first] & field, axis=1)
-    pattern = class_labels(empty.view(np.uint8))
+    present = np.zeros((count, words.shape[1]), np.uint64)
+    for field in fields:
+        present |= np.where(np.any(words[first] & field, axis=1)[:, None], field, np.uint64(0))
+    pattern, patterns = label(present, np.arange(count), np.bitwise_or.reduce(fields, axis=0))
     order = np.argsort(pattern, kind="stable")
-    bounds = [0, *(np.flatnonzero(np.diff(pattern[order])) + 1).tolist(), count]
-    groups = [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
-    wild = empty[order[[group.start for group in groups]]]
+    bounds = np.searchsorted(pattern[order], np.arange(patterns + 1))
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
     weight = np.bincount(labels, minlength=count)[order]
-    return Crowd(Packed(words[first[order]], fields), weight, wild, groups), place[labels]
+    people = Crowd(words[first[order]], weight, bounds, present[order[bounds[:-1]]])
+    return people, place[labels]
+
+
+@njit(cache=True, nogil=True)
+def _count(asked: Crowd, among: Crowd, same: bool) -> Ints:
+    """How many of `among` match each of `asked`; if they are the `same`, each pair is met once."""
+    counts, nobody = np.zeros(asked.weight.size, np.int64), np.empty(0, np.int64)
+    for p in range(len(asked.present)):
+        for q in range(p if same else 0, len(among.present)):
+            a, b = asked.bounds[p], asked.bounds[p + 1]
+            c, d = among.bounds[q], among.bounds[q + 1]
+            keep = asked.present[p] & among.present[q]
+            theirs = counts[c:d] if same and p != q else nobody
+            few = (b - a) * (d - c) < 16 * (b - a + d - c)
+            if few:
+                _meet_few(
+                    asked.words[a:b], asked.weight[a:b], counts[a:b],
+                    among.words[c:d], among.weight[c:d], theirs, keep,
+                )  # fmt: skip
+            elif b - a <= d - c:  # the smaller side goes into the table
+                _meet(
+                    asked.words[a:b], asked.weight[a:b], counts[a:b],
+                    among.words[c:d], among.weight[c:d], theirs, keep,
+                )  # fmt: skip
+            else:
+                _meet(
+                    among.words[c:d], among.weight[c:d], theirs,
+                    asked.words[a:b], asked.weight[a:b], counts[a:b], keep,
+                )  # fmt: skip
+    return counts
 
 
 def count_in(asked: Crowd, among: Crowd) -> Ints:
     """For each distinct record of `asked`, how many records of `among` match it."""
-    counts, nobody = np.zeros(asked.weight.size, np.int64), np.empty(0, np.int64)
-    for wild, mine in zip(asked.wild, asked.groups, strict=True):
-        for other, theirs in zip(among.wild, among.groups, strict=True):
-            us = (asked.packed.words[mine], asked.weight[mine], counts[mine])
-            them = (among.packed.words[theirs], among.weight[theirs], nobody)
-            # The smaller side goes into the table.
-            pair = (*us, *them) if len(us[0]) <= len(them[0]) else (*them, *us)
-            _meet(*pair, asked.packed.keep(wild | other))
+    counts: Ints = _count(asked, among, False)
     return counts
 
 
 def count_within(among: Crowd) -> Ints:
     """For each distinct record of the crowd, how many records of the crowd match it."""
-    counts, nobody = np.zeros(among.weight.size, np.int64), np.empty(0, np.int64)
-    words, weight = among.packed.words, among.weight
-    # Smallest groups first: of each pair the smaller one goes into the table.
-    ranked = sorted(
-        zip(among.wild, among.groups, strict=True), key=lambda group: group[1].stop - group[1].start
-    )
-    for at, (wild, mine) in enumerate(ranked):
-        for other, theirs in ranked[at:]:
-            back = nobody if theirs is mine else counts[theirs]  # a group meets itself once
-            us, keep = (words[mine], weight[mine], counts[mine]), among.packed.keep(wild | other)
-            _meet(*us, words[theirs], weight[theirs], back, keep)
+    counts: Ints = _count(among, among, True)
     return counts
 
 

@@ -22,7 +22,7 @@ other rows are one part; if these are fewer than k, the smallest child's part jo
 - ``gain``: the split that most reduces rows * width in its own column, over all allowable cuts;
   ties to the lowest column, then to the lowest cut.
 - ``expected``: the split that most reduces the width that groups drawn at random would have, over
-  more kinds of splits; loses least (see ``mondrian_expected``).
+  more kinds of splits; usually loses least (see ``mondrian_expected``).
 
 If not `strict`, ``gain`` and ``expected`` share out ties, as ``widest`` does, only where no other
 split is allowable.
@@ -35,7 +35,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from threading import Condition
 from typing import Any, Literal
 
@@ -46,6 +45,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.mondrian_cut import (
     BRANCH,
     NONE,
+    Scratch,
     branches,
     distinct,
     gain,
@@ -54,6 +54,7 @@ from sfumato.kernels.mondrian_cut import (
 )
 from sfumato.kernels.mondrian_expected import expected
 from sfumato.kernels.mondrian_layout import INNER, LANES, Codes, Columns, Ints, Rows, Tree, pack
+from sfumato.kernels.mondrian_machine import borrow
 from sfumato.kernels.mondrian_move import label, label_parts, load, move, number
 
 __all__ = ["Tree", "mondrian"]
@@ -61,6 +62,7 @@ __all__ = ["Tree", "mondrian"]
 CHOICES = {"widest": 0, "gain": 1, "expected": 2}
 TASK = 1 << 15  # rows of a subtree that one thread takes without sharing
 
+Buffers = tuple[Codes, Rows, Codes, Rows, Ints]  # codes and row numbers, twice, and labels
 Nodes = tuple[Ints, Ints, Ints, Ints, Codes, Codes]  # begin, end, buffer, dead, lowest, highest
 
 
@@ -93,21 +95,19 @@ def _wider(nodes: Nodes, room: int) -> Nodes:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def grow(
-    x0: Codes,
-    ids0: Rows,
-    x1: Codes,
-    ids1: Rows,
-    labels: Ints,
-    columns: Columns,
+    buffers: Buffers,
+    held_columns: Columns,
     k: int,
     strict: bool,
     choose: int,
+    held_scratch: Scratch,
     root: Nodes,
     once: bool,
 ) -> Nodes:
     """Split a node until nothing is left, or `once`; returns the nodes that remain."""
+    x0, ids0, x1, ids1, labels = borrow(buffers)
+    columns, scratch = borrow(held_columns), borrow(held_scratch)
     most = root[1][0] - root[0][0]
-    scratch = make_scratch(x0, ids0, columns, most, k)
     wide = x0.shape[1]
     widest_tree = 1
     for v in range(columns.child_ptr.size - 1):
@@ -236,8 +236,14 @@ def mondrian(
             raise ValueError(f"column {j}: code {high[0, j]} has no position; give 0..{high[0, j]}")
         zero = np.zeros(1, dtype=np.int64)
         root = (zero, np.full(1, n), zero, zero, low, high)
-        grower = partial(grow, x0, ids0, x1, ids1, labels, columns, k, strict, CHOICES[choose])
-        tasks = _Tasks(root, grower)
+
+        def split(nodes: Nodes, once: bool) -> Nodes:
+            most = int(nodes[1][0] - nodes[0][0])
+            scratch = make_scratch(columns, (dtype, ids_dtype), most, k)
+            buffers = (x0, ids0, x1, ids1, labels)
+            return grow(buffers, columns, k, strict, CHOICES[choose], scratch, nodes, once)
+
+        tasks = _Tasks(root, split)
         share = max(TASK, n // (8 * workers)) if workers > 1 else n
         for job in [pool.submit(tasks.work, share) for _ in range(workers)]:
             job.result()
@@ -248,9 +254,9 @@ def mondrian(
 class _Tasks:
     """Nodes that wait for a thread; the largest goes first, and is split only once if too large."""
 
-    def __init__(self, root: Nodes, grow: Callable[[Nodes, bool], Nodes]) -> None:
+    def __init__(self, root: Nodes, split: Callable[[Nodes, bool], Nodes]) -> None:
         self.heap: list[tuple[int, int, Any]] = [(int(root[0][0] - root[1][0]), 0, root)]
-        self.grow = grow
+        self.split = split
         self.busy = 0
         self.changed = Condition()
 
@@ -266,7 +272,7 @@ class _Tasks:
                 self.busy += 1
             rest: Nodes | None = None
             try:
-                rest = self.grow(node, -size > share)
+                rest = self.split(node, -size > share)
             finally:
                 with self.changed:
                     if rest is not None:

@@ -13,7 +13,7 @@ integers ``(how, column, low, high, rows of the first part)``:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -32,7 +32,7 @@ from sfumato.kernels.mondrian_layout import (
 
 NONE, CARVE, HALVES, BRANCH = 0, 1, 2, 3
 BINS = 1 << 16  # a histogram this long still lies in the second-level cache
-
+MARKS = 62  # columns that have a bit in `dead`
 LOOKAHEAD = 8  # nodes below this many times k rows look at all columns in "expected"
 
 Split = tuple[Whole, Whole, Whole, Whole, Whole]
@@ -57,33 +57,28 @@ class Scratch(NamedTuple):
     stamp: Ints  # of a nominal code: the last value set in which it was counted
 
 
-@njit(**INNER)
-def make_scratch(x: Codes, ids: Rows, columns: Columns, most: Whole, k: Whole) -> Scratch:
-    """Working memory for nodes of at most `most` rows."""
-    codes = columns.size.max() + 2
-    leaves = values = 2
-    for j in range(columns.kind.size):
-        if columns.kind[j] == TREE:
-            leaves = max(leaves, columns.size[j] + 1)
-        elif columns.kind[j] == NOMINAL:
-            values = max(values, columns.size[j] + 1)
-    nodes = columns.first.size + LOOKAHEAD
+def make_scratch(columns: Columns, dtypes: tuple[Any, Any], most: int, k: int) -> Scratch:
+    """Working memory for nodes of at most `most` rows, given the types of codes and row numbers."""
+    code, row = dtypes
+    size, kind = columns.size, columns.kind
+    codes = int(size.max()) + 2
     distinct = min(codes, most + 1)
+    slots = columns.first.size + LOOKAHEAD
     return Scratch(
-        np.zeros(min(codes, max(4 * most + 64, BINS)), dtype=ids.dtype),
-        np.empty(distinct, dtype=x.dtype),
-        np.empty(distinct, dtype=ids.dtype),
-        np.empty(leaves, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty(columns.size.size, dtype=np.float64),
-        np.empty(min(most, LOOKAHEAD * k), dtype=np.int64),
-        np.zeros(values, dtype=np.int64),
+        hist=np.zeros(min(codes, max(4 * most + 64, BINS)), dtype=row),
+        value=np.empty(distinct, dtype=code),
+        tally=np.empty(distinct, dtype=row),
+        part=np.empty(size.max(initial=0, where=kind == TREE) + 1, dtype=np.int64),
+        size=np.empty(slots, dtype=np.int64),
+        low=np.empty(slots, dtype=np.int64),
+        high=np.empty(slots, dtype=np.int64),
+        node=np.empty(slots, dtype=np.int64),
+        begin=np.empty(slots, dtype=np.int64),
+        end=np.empty(slots, dtype=np.int64),
+        rows=np.empty(slots, dtype=np.int64),
+        width=np.empty(size.size, dtype=np.float64),
+        owner=np.empty(min(most, LOOKAHEAD * k), dtype=np.int64),
+        stamp=np.zeros(size.max(initial=0, where=kind == NOMINAL) + 1, dtype=np.int64),
     )
 
 
@@ -258,14 +253,14 @@ def widest(
 ) -> tuple[Split, Whole]:
     """The first allowable split, columns taken by decreasing width (ties to the lowest).
 
-    `dead` has a bit for each of the first 62 columns that can never again be cut in this subtree: a
-    value with fewer than k rows on either side of it keeps that in every subset of the rows.
+    `dead` has a bit for each of the first MARKS columns, set if it can never again be cut in this
+    subtree: a value with fewer than k rows on either side keeps that in every subset of the rows.
     """
     n = b - a
     width = scratch.width
     for c in range(width.size):
         width[c] = 0.0
-        if low[c] != high[c] and not (c < 62 and (dead >> c) & 1):
+        if low[c] != high[c] and not (c < MARKS and (dead >> c) & 1):
             width[c] = span(columns, c, np.int64(low[c]), np.int64(high[c]))
     while True:
         # Typed, or every function that takes it is compiled once more for a literal 0.
@@ -291,12 +286,12 @@ def widest(
             return (HALVES, j, code, n // 2 - below, n // 2), dead
         elif least > 0:
             code, below, upto = median(x, a, b, j, least, most, scratch.hist)
-            lower, upper = below >= k, n - upto >= k  # n - below and upto exceed n // 2 >= k
+            lower, upper = below >= k, n - upto >= k  # n - below, upto >= n // 2 >= k
             if lower and (not upper or n - 2 * below <= 2 * upto - n):
                 return (CARVE, j, 0, code - 1, below), dead
             if upper:
                 return (CARVE, j, 0, code, upto), dead
-            if j < 62:
+            if j < MARKS:
                 dead |= 1 << j
 
 
@@ -317,7 +312,7 @@ def gain(
     best = -np.inf
     split: Split = (NONE, 0, 0, 0, 0)
     for j in range(columns.kind.size):
-        if low[j] == high[j] or (j < 62 and (dead >> j) & 1):
+        if low[j] == high[j] or (j < MARKS and (dead >> j) & 1):
             continue
         least, most = np.int64(low[j]), np.int64(high[j])
         nominal = columns.kind[j] == NOMINAL
@@ -365,7 +360,7 @@ def gain(
                 won = n * whole - left * lower - (n - left) * upper
                 if won > best:
                     best, split = won, (CARVE, j, 0, np.int64(value[t]), left)
-            if not open_cuts and j < 62:
+            if not open_cuts and j < MARKS:
                 dead |= 1 << j
     return split, dead
 

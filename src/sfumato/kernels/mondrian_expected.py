@@ -25,6 +25,7 @@ from sfumato.kernels.mondrian_cut import (
     BRANCH,
     CARVE,
     LOOKAHEAD,
+    MARKS,
     NONE,
     Scratch,
     Split,
@@ -372,7 +373,7 @@ def expected(
     best = -np.inf
     split: Split = (NONE, 0, 0, 0, 0)
     for j in range(columns.kind.size):
-        if low[j] == high[j] or (j < 62 and (dead >> j) & 1) or columns.weight[j] == 0.0:
+        if low[j] == high[j] or (j < MARKS and (dead >> j) & 1) or columns.weight[j] == 0.0:
             continue
         least, most = np.int64(low[j]), np.int64(high[j])
         if columns.kind[j] == ORDERED and span(columns, j, least, most) == 0.0:
@@ -382,7 +383,7 @@ def expected(
         for t in range(found):
             largest = max(largest, np.int64(scratch.tally[t]))
         if n - largest < k:  # no part without that code can have k rows, here or further down
-            if j < 62:
+            if j < MARKS:
                 dead |= 1 << j
             continue
         won, own = _propose(columns, j, found, n, k, squarings, scratch)

@@ -80,6 +80,8 @@ def pack(
     for j, (pos, tree) in enumerate(zip(positions, trees, strict=True)):
         if pos.ndim != 1 or pos.size == 0:
             raise ValueError(f"column {j}: positions must be a vector with entries 0..m")
+        if tree is not None and nominal[j]:
+            raise ValueError(f"column {j}: a column with a tree is not published as value sets")
         m = pos.size - 1
         start.append(offset)
         size.append(m)

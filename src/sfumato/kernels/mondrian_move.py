@@ -7,48 +7,12 @@ original order, and finds the lowest and highest code of every column of every p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from sfumato.kernels.mondrian_cut import BRANCH, CARVE, Split
 from sfumato.kernels.mondrian_layout import INNER, LANES, Codes, Ints, Rows, Whole
-
-
-@intrinsic
-def _move_block(
-    context: Any, source: Any, at: Any, target: Any, to: Any, low: Any, high: Any, extreme: Any
-) -> Any:
-    """Copy LANES codes, and lower `low` and raise `high` to take them in.
-
-    Written as vector instructions, because the compiler cannot know that the arrays do not overlap
-    and would handle one code at a time, which makes the whole partition about three times slower.
-    """
-    signature = types.void(source, at, target, to, low, high, extreme)
-
-    def generate(target_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        dtype = signature.args[0].dtype
-        vector = ir.VectorType(target_context.get_data_type(dtype), LANES)
-        align = dtype.bitwidth // 8
-
-        def place(array: int, index: int) -> Any:
-            kind = signature.args[array]
-            data = target_context.make_array(kind)(target_context, builder, arguments[array]).data
-            return builder.bitcast(builder.gep(data, [arguments[index]]), vector.as_pointer())
-
-        codes = builder.load(place(0, 1), align=align)
-        builder.store(codes, place(2, 3), align=align)
-        for array, order in ((4, "<"), (5, ">")):
-            pointer = place(array, 6)
-            known = builder.load(pointer, align=align)
-            better = builder.icmp_unsigned(order, codes, known)
-            builder.store(builder.select(better, codes, known), pointer, align=align)
-        return target_context.get_dummy_value()
-
-    return signature, generate
+from sfumato.kernels.mondrian_machine import move_block
 
 
 @njit(cache=True, nogil=True)
@@ -69,16 +33,13 @@ def load(
 
 
 @njit(**INNER)
-def _part_of(how: Whole, code: Whole, least: Whole, reach: Whole, part: Ints, ties: Ints) -> Whole:
-    """Part of a row with this code; `ties` counts down the shared code of two halves."""
+def _part_of(how: Whole, code: Whole, least: Whole, reach: Whole, part: Ints) -> Whole:
+    """Part of a row with this code; -1 for the code that two halves share."""
     if how == CARVE:
         return np.int64(np.uint64(code - least) > np.uint64(reach))
     if how == BRANCH:
         return part[code]
-    if code == least:
-        ties[0] -= 1
-        return np.int64(ties[0] < 0)
-    return np.int64(code > least)
+    return -1 if code == least else np.int64(code > least)
 
 
 @njit(**INNER)
@@ -100,14 +61,17 @@ def move(
     wide = x.shape[1]
     source, target = x.reshape(x.size), to_x.reshape(to_x.size)
     lowest, highest = low.reshape(low.size), high.reshape(high.size)
-    ties = np.full(1, most)
+    ties = most
     for i in range(a, b):
-        p = _part_of(how, np.int64(x[i, j]), least, most - least, part, ties)
+        p = _part_of(how, np.int64(x[i, j]), least, most - least, part)
+        if p < 0:
+            ties -= 1
+            p = np.int64(ties < 0)
         to = place[p]
         place[p] = to + 1
         to_ids[to] = ids[i]
         for block in range(0, wide, LANES):
-            _move_block(  # type: ignore[call-arg]  # the context is not passed
+            move_block(
                 source,
                 i * wide + block,
                 target,
@@ -124,10 +88,13 @@ def label_parts(
 ) -> None:
     """Name the two parts of a node that are both groups, without moving a row."""
     how, j, least, most, _ = split
-    ties = np.full(1, most)
+    ties = most
     first[0] = first[1] = -1
     for i in range(a, b):
-        p = _part_of(how, np.int64(x[i, j]), least, most - least, part, ties)
+        p = _part_of(how, np.int64(x[i, j]), least, most - least, part)
+        if p < 0:
+            ties -= 1
+            p = np.int64(ties < 0)
         if first[p] < 0:
             first[p] = ids[i]
         labels[ids[i]] = first[p]

@@ -18,27 +18,28 @@ Meindl 2015, Journal of Statistical Software 67(4)). Every record must match at 
 
 from __future__ import annotations
 
-import heapq
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.kernels._suppression_groups import (
+from sfumato.kernels._suppression_groups import State, hopeful, settle, sweep, total_cost
+from sfumato.kernels._suppression_subsets import (
     Floats,
-    State,
+    bands,
+    cost_of,
     covered,
-    hopeful,
-    settle,
-    sweep,
-    total_cost,
+    keep_of,
+    subsets_are_complete,
+    subsets_to_try,
 )
+from sfumato.kernels._suppression_wildcard import suppress_by_match
 from sfumato.kernels.matches import Ints, Mask, Packed, as_codes, as_mask, label, pack
+
+__all__ = ["MOST_COLUMNS", "local_suppression", "subsets_are_complete"]
 
 MOST_COLUMNS = 62
 """a set of columns is one signed 64-bit number"""
-WORK = 500_000_000
-"""sets of columns times records in need that are looked at before the search is narrowed"""
 ROUNDS = 8
 """the most rounds of local search"""
 SMALL_GAIN = 1e-4
@@ -93,7 +94,7 @@ def local_suppression(
     masks = gone[order] @ (np.int64(1) << np.arange(d))
     if reading == "wildcard":
         packed = pack(table[order], gone[order])
-        raise NotImplementedError
+        found = suppress_by_match(packed, k, price, weight[order])
     elif mark == "own":
         distinct = np.where(gone[order], 0, table[order].astype(np.uint64) + np.uint64(1))
         found = _by_class(pack(distinct), masks, np.zeros_like(masks), k, price, weight[order])
@@ -114,100 +115,28 @@ def _positive(values: ArrayLike | None, count: int, what: str) -> Floats:
     return found
 
 
-def cheapest_subsets(costs: Floats, most: int) -> list[int]:
-    """The `most` cheapest sets of columns, as masks, in order of cost, then of their number.
-
-    >>> cheapest_subsets(np.array([1.0, 5.0, 2.0]), 5)
-    [0, 1, 4, 5, 2]
-    """
-    ranked = np.argsort(costs, kind="stable")
-    found = [0]
-    # Each set has one parent: drop its dearest column, or exchange it for the next cheaper one.
-    waiting: list[tuple[float, int, int]] = [(float(costs[ranked[0]]), 1 << int(ranked[0]), 0)]
-    while waiting and len(found) < most:
-        cost, mask, last = heapq.heappop(waiting)
-        found.append(mask)
-        if last + 1 < costs.size:
-            here, there = int(ranked[last]), int(ranked[last + 1])
-            grown = mask | (1 << there)
-            heapq.heappush(waiting, (cost + float(costs[there]), grown, last + 1))
-            swapped = cost - float(costs[here]) + float(costs[there])
-            heapq.heappush(waiting, (swapped, grown & ~(1 << here), last + 1))
-    return found
-
-
-def subsets_are_complete(records: int, columns: int) -> bool:
-    """Whether local suppression tries every set of columns for so many records in need."""
-    return (1 << columns) * records <= WORK
-
-
-def _subsets(state: State, packed: Packed, k: int) -> list[int]:
-    """The sets of columns to try; where they are too many, the cheapest ones and a greedy descent."""
-    costs, needy = state.costs, state.active[: state.used[0]]
-    d = costs.size
-    if subsets_are_complete(needy.size, d):
-        return cheapest_subsets(costs, 1 << d)
-    budget = max(WORK // needy.size, d * d)
-    patterns, counts = np.unique(state.must[needy], return_counts=True)
-    cheap = cheapest_subsets(costs, budget)
-    tried = {(1 << d) - 1}
-    for pattern, count in zip(patterns.tolist(), counts.tolist(), strict=True):
-        share = max(budget * count // needy.size, d + 1)
-        tried.update(mask | pattern for mask in cheap[:share])
-    mask = 0
-    while mask != (1 << d) - 1:
-        steps = [mask | (1 << j) for j in range(d) if not (mask >> j) & 1]
-        tried.update(steps)
-        helped = [
-            covered(packed.words, state.must, needy, step, _keep(packed, step), k) / _cost(costs, step)
-            for step in steps
-        ]
-        mask = steps[int(np.argmax(helped))]
-    return sorted(tried, key=lambda mask: (_cost(costs, mask), mask))
-
-
-def _keep(packed: Packed, mask: int) -> NDArray[np.uint64]:
-    return packed.keep((mask >> np.arange(len(packed.fields))) & 1 == 1)
-
-
-def _cost(costs: Floats, mask: int) -> float:
-    return float(sum(cost for j, cost in enumerate(costs.tolist()) if (mask >> j) & 1))
-
-
-def bands(masks: list[int], costs: Floats) -> list[list[int]]:
-    """Sets of columns, cheapest first, in runs within which the cost rises by less than any one column."""
-    found: list[list[int]] = []
-    width, limit = float(costs.min()) * (1 - 1e-9), -1.0
-    for mask in masks:
-        cost = _cost(costs, mask)
-        if cost > limit:
-            found.append([])
-            limit = cost + width
-        found[-1].append(mask)
-    return found
-
-
 def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, weight: Floats) -> Ints:
     """The mask of each record under the reading "category"."""
     state = _start(packed, missing, must, k, costs, weight)
     if state.used[0] == 0:
         return must
-    masks = _subsets(state, packed, k)
-    keep = {mask: _keep(packed, mask) for mask in masks}
+    masks = subsets_to_try(packed, must, _limbo(state), k, costs)
+    keep = {mask: keep_of(packed, mask) for mask in masks}
     slack = 1e-12 * float(costs.sum() * weight.max())
     dearest = float(costs.sum())
     runs = bands(masks, costs)
-    for run, after in zip(runs, [*runs[1:], []], strict=True):
+    # The empty set helps nobody who is still in limbo.
+    for run, after in zip(runs[1:], [*runs[2:], []], strict=True):
         limbo = _limbo(state)
         if not limbo.size:
             break
         if len(run) > 1:
-            helped = {m: covered(packed.words, must, limbo, m, keep[m], k) / _cost(costs, m) for m in run}
+            helped = {m: covered(packed.words, must, limbo, m, keep[m], k) / cost_of(costs, m) for m in run}
             run = sorted(run, key=lambda m: -helped[m])
         for mask in run:
             sweep(state, _limbo(state), mask, keep[mask], k, False, dearest, slack)
         for mask in run if after else []:
-            gap = _cost(costs, after[0]) - _cost(costs, mask)
+            gap = cost_of(costs, after[0]) - cost_of(costs, mask)
             sweep(state, _limbo(state), mask, keep[mask], k, True, gap, slack)
     for record in _limbo(state):
         settle(state, record, k)

@@ -112,8 +112,11 @@ def take(
             taken[measure.name] = take_one(
                 measure, pair, seed=seed, partition=partition, reference=reference
             )
-        except SfumatoError as error:
+        except MeasureError as error:
             left[measure.name] = error.message
+        except SfumatoError:
+            # Such an error may quote the data, and the reason is published.
+            left[measure.name] = "it does not apply to columns like these"
     return taken, left
 
 

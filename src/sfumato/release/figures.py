@@ -58,7 +58,7 @@ def _rows(**columns: Sequence[Any] | np.ndarray) -> Any:
     kept = [
         row for row in rows if not any(isinstance(v, float) and math.isnan(v) for v in row.values())
     ]
-    return alt.Data(values=kept)
+    return alt.InlineData(values=kept)
 
 
 def legible(names: Sequence[str], most: int = 40) -> list[str]:
@@ -131,7 +131,10 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
         if risk.before is not None
     ]
     y = alt.Y(
-        "name:N", scale=_order(names), title=None, axis=_axis(**_room(names, 12, 230), ticks=False)
+        "name:N",
+        scale=_order(names),
+        title=None,
+        axis=_axis(**_room(names, 12, 230), ticks=False, labelPadding=9),
     )
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5))
@@ -145,7 +148,7 @@ def risk_chart(risks: Sequence[Risk]) -> Any:
             .mark_rule(strokeWidth=3, color=_FAINT)
             .encode(y=y, x=alt.X("low:Q", scale=scale), x2="high:Q")
         )
-    looks = (
+    looks: tuple[tuple[str, dict[str, Any]], ...] = (
         ("before", {"shape": "circle", "filled": True, "color": "#8a919a", "size": 110}),
         ("after", {"shape": "diamond", "filled": True, "color": AFTER, "size": 170}),
         ("chance", {"shape": "stroke", "filled": False, "color": CHANCE, "size": 220, "angle": 90}),

@@ -43,6 +43,8 @@ class Private:
     secrets: Mapping[str, Any] = field(repr=False)
     lineage: Mapping[str, np.ndarray] = field(repr=False)
     plan: Plan = field(repr=False)
+    input_rows: np.ndarray | None = field(default=None, repr=False)
+    """Which rows of the input were masked, where others were held out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Release:
         if not all(finding.met for finding in findings):
             raise ReleaseRefused(findings)
         _write_json(folder / "evidence.json", {"sfumato": _version(), **self.evidence.to_dict()})
-        _write_text(folder / "report.html", render(self, owner=False))
+        _write_text(folder / "report.html", render(self, owner=False, recounted=findings))
 
     def _recount(self, data: Path) -> list[Finding]:
         """Every requirement on the file as written: criteria by grouping its rows, measures on
@@ -102,18 +104,21 @@ class Release:
         requirements = self.plan.requirements
         criteria = [r.thing for r in requirements if isinstance(r.thing, Criterion)]
         output = self.plan.output
-        findings, published = recount(
+        counted, published = recount(
             data,
             self.table.schema,
             criteria,
             suppressed=output.suppressed,
             escape_formulas=output.escape_formulas,
         )
-        if not all(finding.met for finding in findings):
-            return findings
+        if not all(finding.met for finding in counted):
+            return counted
         pair = Pair(self.pair.original, published, self.pair.rows)
+        findings = []
         for requirement in requirements:
-            if not isinstance(requirement.thing, Criterion):
+            if isinstance(requirement.thing, Criterion):
+                findings.append(counted.pop(0))
+            else:
                 measurement = take_one(
                     requirement.thing,
                     pair,
@@ -131,20 +136,20 @@ class Release:
             _write_json(folder / "keys.json", dict(self.private.secrets))
         rows = self.pair.rows
         assert rows is not None
-        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": rows})
+        kept = self.private.input_rows
+        original = rows if kept is None else kept[rows]
+        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": original})
         alignment.write_parquet(folder / "alignment.parquet")
         if self.private.lineage:
             pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
-        per_record = {
-            name: m.per_record
-            for name, m in self.evidence.measurements.items()
-            if m.per_record is not None
-        }
-        # Some vectors have an entry for each original record, others for each published one.
-        for length, name in {rows.size: "published", self.pair.original.height: "original"}.items():
-            same = {n: v for n, v in per_record.items() if len(v) == length}
-            if same:
-                pl.DataFrame(same).write_parquet(folder / f"risk-{name}.parquet")
+        for side, name in (("masked", "published"), ("original", "original")):
+            vectors = {
+                measure: m.per_record
+                for measure, m in self.evidence.measurements.items()
+                if m.per_record is not None and m.per_record_of == side
+            }
+            if vectors:
+                pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
         _write_text(folder / "report.html", render(self, owner=True))
 
     def __repr__(self) -> str:

@@ -162,7 +162,8 @@ def _finite(series: pl.Series, column: Column) -> np.ndarray:
     except SchemaError:
         # Its message names the value.
         raise CannotDraw("its numbers are too large to draw") from None
-    return values[np.isfinite(values)]
+    finite: np.ndarray = values[np.isfinite(values)]
+    return finite
 
 
 def _limits(before: np.ndarray, after: np.ndarray, owner: bool) -> tuple[float, float]:

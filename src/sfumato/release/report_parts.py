@@ -112,8 +112,8 @@ def definitions(pairs: Iterable[tuple[object, object]]) -> Markup:
 def number(value: float) -> str:
     """A number with at most four significant digits; whole ones in full.
 
-    >>> number(7998.0), number(0.012345), number(1e-16), number(float("nan"))
-    ('7,998', '0.01235', 'about 0', 'not a number')
+    >>> [number(x) for x in (7998.0, 0.012345, 7.12e-6, 1e-16, float("nan"))]
+    ['7,998', '0.01235', '0.0000071', 'about 0', 'not a number']
     """
     if math.isnan(value):
         return "not a number"
@@ -123,6 +123,8 @@ def number(value: float) -> str:
         return "about 0"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
+    if abs(value) < 1e-3:
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 

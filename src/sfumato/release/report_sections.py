@@ -45,7 +45,7 @@ def verdict(release: Release) -> Markup:
         kind, sign = "broken", "✗"
         are = "is" if len(broken) == 1 else "are"
         said = f"{len(broken):,} of {count(asked, 'requirement')} {are} not met."
-        after = "; ".join(str(finding) for finding in broken) + ". Do not publish these data."
+        after = "; ".join(clipped(finding) for finding in broken) + ". Do not publish these data."
     elif asked:
         kind, sign = "met", "✓"
         said = "every requirement was met."
@@ -106,7 +106,7 @@ def requirements(evidence: Evidence, recounted: Sequence[Finding] | None) -> Mar
     rows = []
     for i, finding in enumerate(findings):
         row: list[object] = [
-            finding.subject,
+            clipped(finding.subject),
             f"{'at least' if finding.at_least else 'at most'} {_value(finding, finding.limit)}",
             _value(finding, finding.value),
             _result(finding),
@@ -149,9 +149,9 @@ def _readings(finding: Finding) -> str:
         return ""
     wild = finding.detail["k_wildcard"]
     return (
-        f"{finding.subject}: with a missing or suppressed value as a category of its own, k is "
-        f"{plain(finding.detail.get('k_category'))}; read as a wildcard that may be any value, k "
-        f"is {plain(wild)}."
+        f"{clipped(finding.subject)}: with a missing or suppressed value as a category of its "
+        f"own, k is {plain(finding.detail.get('k_category'))}; read as a wildcard that may be any "
+        f"value, k is {plain(wild)}."
     )
 
 
@@ -171,8 +171,8 @@ def measures(evidence: Evidence) -> Markup:
     if not parts:
         parts.append(tag("p", "No measure was taken."))
     if evidence.not_taken:
-        rows = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
-        parts.append(table("Measures that were not taken", ["Measure", "Why"], rows))
+        left = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
+        parts.append(table("Measures that were not taken", ["Measure", "Why"], left))
     return join(parts)
 
 

@@ -66,7 +66,7 @@ _KNOWN: dict[str, Words] = {
         "Squared change (SSE/SST)",
         "utility",
         False,
-        "Squared change of the numbers, as a percentage of their variation: 0 is no change, 100 "
+        "Squared change of the numbers relative to their variation: 0 is no change, 100\u00a0% "
         "is as if every value were its column's mean.",
     ),
     "mean-difference": Words(
@@ -129,6 +129,8 @@ def words(name: str) -> Words:
 
 def figure(name: str, value: float) -> str:
     """The figure of a measure as it is read."""
+    if name == "sse":  # it is a percentage already
+        return percent(value / 100.0)
     return percent(value) if words(name).share else number(value)
 
 
@@ -155,21 +157,22 @@ class Headline:
     sentence: str
 
 
+_LOSSES = (
+    "ncp",
+    "sse",
+    "correlation-difference",
+    "distribution-distance",
+    "mean-difference",
+)
+
+
 def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
     """At most five figures: three of risk, two of loss, each with what it means."""
     risk = [name for name in ("prosecutor-risk", "uniques", "record-linkage") if name in measured]
-    loss = [
-        name
-        for name in (
-            "ncp",
-            "sse",
-            "correlation-difference",
-            "distribution-distance",
-            "mean-difference",
-        )
-        if name in measured
-    ][:2]
-    return [_headline(measured[name]) for name in (*risk, *loss)]
+    loss = [name for name in _LOSSES if name in measured]
+    # A measure that sees nothing of this masking (NCP of averaged numbers) says 0: others go first.
+    loss.sort(key=lambda name: abs(measured[name].value) < 1e-9)
+    return [_headline(measured[name]) for name in (*risk, *loss[:2])]
 
 
 def _headline(m: Measurement) -> Headline:
@@ -214,6 +217,11 @@ def _linkage(m: Measurement, value: str) -> str:
 
 
 def _ncp(m: Measurement, value: str) -> str:
+    if m.value == 0:
+        return (
+            "Every quasi-identifier is published as precisely as it was recorded; this figure "
+            "does not see values that were changed."
+        )
     return (
         f"A published quasi-identifier leaves open {value} of its column's range on average: "
         "0\u00a0% is the original value, 100\u00a0% says nothing."
@@ -222,8 +230,8 @@ def _ncp(m: Measurement, value: str) -> str:
 
 def _sse(m: Measurement, value: str) -> str:
     return (
-        f"The squared change of the numbers is {value}\u00a0% of their variation: 0\u00a0% is no "
-        "change, 100\u00a0% is as if every value were replaced by the mean."
+        f"The squared change of the numbers is {value} of their variation: 0\u00a0% is no change, "
+        "100\u00a0% is as if every value were replaced by the mean."
     )
 
 

@@ -65,7 +65,7 @@ def protect(
     seed = draw_seed() if seed is None else _checked(seed, notes)
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
-    original, reference, held = _hold_out(original, plan, reference, seed)
+    original, reference, kept = _hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local())
     tell("counting requirements", len(plan.steps), stages)
@@ -81,8 +81,8 @@ def protect(
         chosen, draft.pair, seed=seed, partition=draft.partition, reference=reference
     )
     records = {"original": original.height, "published": draft.pair.masked.height}
-    if held:
-        records["held out"] = held
+    if kept is not None and reference is not None:
+        records["held out"] = reference.height
     evidence = Evidence(
         measurements=taken,
         not_taken=left,
@@ -93,7 +93,7 @@ def protect(
         notes=(*notes, *draft.notes),
     )
     tell("done", stages, stages)
-    private = Private(seed=seed, secrets=draft.secrets, lineage=draft.lineage, plan=plan)
+    private = Private(seed, draft.secrets, draft.lineage, plan, kept)
     return Release(draft.pair, evidence, private, plan, draft.partition, reference)
 
 
@@ -132,7 +132,9 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
         notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
     table, dropped = _drop_names(original, table, rows)
     if dropped:
-        notes.append(f"dropped, since no step masked them: {', '.join(dropped)} (identifier)")
+        notes.append(
+            f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
+        )
     if plan.output.shuffle and table.height:
         order = stream(seed, 0, "shuffle").permutation(table.height)
         table, rows = table.take(order), rows[order]
@@ -271,28 +273,32 @@ def _checked(seed: int, notes: list[str]) -> int:
 
 def _hold_out(
     table: Table, plan: Plan, reference: Table | None, seed: int
-) -> tuple[Table, Table | None, int]:
-    """Non-participants: as given, or a share of the records held out before masking."""
+) -> tuple[Table, Table | None, np.ndarray | None]:
+    """Non-participants: as given, or a share of the records held out before masking.
+
+    The third is which rows are left, where some were held out.
+    """
     share = plan.input.reference
     if reference is not None or not share:
-        return table, reference, 0
+        return table, reference, None
     if isinstance(share, str):
         words = plan.with_(input=plan.input.model_copy(update={"path": share, "reference": ""}))
-        return table, read_input(words, Path())[0], 0
+        return table, read_input(words, Path())[0], None
     if not 0 < share < 1:
         raise ParameterError(
             f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"
         )
     out = max(1, round(share * table.height))
     order = stream(seed, 0, "reference").permutation(table.height)
-    return table.take(np.sort(order[out:])), table.take(np.sort(order[:out])), out
+    kept = np.sort(order[out:])
+    return table.take(kept), table.take(np.sort(order[:out])), kept
 
 
 def _drop_names(original: Table, table: Table, rows: np.ndarray) -> tuple[Table, list[str]]:
-    """Identifiers that no step touched must not reach a release."""
+    """Identifiers of people and households that no step touched must not reach a release."""
     named = [
         name
-        for name in original.schema.of_role(Role.IDENTIFIER)
+        for name in original.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
         if name in table.schema and table[name].equals(original.take(rows)[name], null_equal=True)
     ]
     return table.without(named), named

@@ -1,8 +1,9 @@
 """Disclosure risk that follows from the sizes of equivalence classes.
 
-Three intruders (El Emam & Dankar 2008): the prosecutor knows that a person is in the file, the journalist wants
-anyone at all and knows only the population, the marketer wants as many as possible. All figures are taken on the
-masked table's quasi-identifiers, with the same figure on the original as baseline.
+Three intruders (El Emam & Dankar 2008): the prosecutor knows that a person is in the file, the
+journalist wants anyone at all and knows only the population, the marketer wants as many as
+possible. All figures are taken on the masked table's quasi-identifiers, with the same figure on the
+original as baseline.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _EL_EMAM = (
 class ClassSizes(Measure):
     """Size of the smallest equivalence class.
 
-    `detail["histogram"]` lists [size, classes, records] for every size that occurs; mean and median are over the
-    classes. The per-record vector holds the size of each masked record's class.
+    `detail["histogram"]` lists [size, classes, records] for every size that occurs; mean and median
+    are over the classes. The per-record vector holds the size of each masked record's class.
     """
 
     name: ClassVar[str] = "class-sizes"
@@ -48,9 +49,7 @@ class ClassSizes(Measure):
             **_facts(classes),
             "mean": float(classes.sizes.mean()),
             "median": float(np.median(classes.sizes)),
-            "histogram": [
-                [int(s), int(c), int(s * c)] for s, c in zip(sizes, many, strict=True)
-            ],
+            "histogram": [[int(s), int(c), int(s * c)] for s, c in zip(sizes, many, strict=True)],
             "baseline": _BEFORE,
         }
         return self.result(
@@ -64,7 +63,8 @@ class ClassSizes(Measure):
 class Uniques(Measure):
     """Share of records that are alone.
 
-    A record is alone when no other has the same quasi-identifiers. The per-record vector marks them with 1.
+    A record is alone when no other has the same quasi-identifiers. The per-record vector marks them
+    with 1.
     """
 
     name: ClassVar[str] = "uniques"
@@ -91,8 +91,9 @@ class Uniques(Measure):
 class ProsecutorRisk(Measure):
     """Chance of finding a given participant, at worst.
 
-    The intruder knows that the person is in the file and guesses within the class: 1 over the size of the smallest
-    class. `detail` holds the mean over the records and the share of records whose own risk is above `threshold`.
+    The intruder knows that the person is in the file and guesses within the class: 1 over the size
+    of the smallest class. `detail` holds the mean over the records and the share of records whose
+    own risk is above `threshold`.
     """
 
     name: ClassVar[str] = "prosecutor-risk"
@@ -131,7 +132,9 @@ class _Population(Measure):
 
     reference: Annotated[
         Literal["non-participants", "population"],
-        Field(description="whether the reference table leaves the participants out or holds them too"),
+        Field(
+            description="whether the reference table leaves the participants out or holds them too"
+        ),
     ] = "non-participants"
 
     def _population(self, table: Table, context: Context) -> Population:
@@ -143,10 +146,11 @@ class _Population(Measure):
 class JournalistRisk(_Population):
     """Chance of finding someone known to be in the population, at worst.
 
-    1 over F, the size in the population of the smallest class, over the classes that the masked table has. F is
-    counted where there is a reference table, is estimated by the sum of the sampling weights where a column has
-    the role `weight`, and otherwise the sample stands for the population, which makes this the prosecutor's risk;
-    `detail["population"]` says which. A reference record belongs to every class whose labels cover it.
+    1 over F, the size in the population of the smallest class, over the classes that the masked
+    table has. F is counted where there is a reference table, is estimated by the sum of the
+    sampling weights where a column has the role `weight`, and otherwise the sample stands for the
+    population, which makes this the prosecutor's risk; `detail["population"]` says which. A
+    reference record belongs to every class whose labels cover it.
     """
 
     name: ClassVar[str] = "journalist-risk"
@@ -177,9 +181,10 @@ class JournalistRisk(_Population):
 class MarketerRisk(_Population):
     """Expected share of records that an intruder matches correctly.
 
-    With f records of a class in the file and F in the population, f/F of them are matched correctly on average, if
-    the intruder matches everyone: the sum over the classes, divided by the records. Where the sample stands for the
-    population that is the number of classes divided by the number of records.
+    With f records of a class in the file and F in the population, f/F of them are matched correctly
+    on average, if the intruder matches everyone: the sum over the classes, divided by the records.
+    Where the sample stands for the population that is the number of classes divided by the number
+    of records.
     """
 
     name: ClassVar[str] = "marketer-risk"

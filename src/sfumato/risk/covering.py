@@ -1,7 +1,7 @@
-"""Records of one table beside the labels published for another, as arrays that the linkage kernel takes.
+"""Records of one table beside the labels published for another, as the linkage kernel takes them.
 
-A published record covers a record if each of its labels covers the record's value. Columns that were published as
-values cover themselves.
+A published record covers a record if each of its labels covers the record's value. Columns that
+were published as values cover themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..criteria.labels import Coverage, Labels, distinct_labels, has_labels
 from ..data.codec import encode
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.cover_linkage import Published, Queries
+from ..kernels.cover_blocks import Published, Queries
 
 Blocks = list[np.ndarray]
 
@@ -61,7 +61,7 @@ class Grid:
             self.bits.append(_bits(covered, len(labels), len(found.domain)))
 
     def add_values(self, name: str, queries: Table, masked: Table) -> None:
-        """A column of values against a column of values: each covers itself, suppressed ones everything."""
+        """A column of values against one of values: each covers itself, "suppressed" all."""
         mine, theirs = codes_of_both(queries[name], masked[name])
         hidden = masked.suppressed(name)
         top = max(int(mine.max(initial=0)), int(theirs.max(initial=0)))
@@ -104,7 +104,7 @@ def _bits(covered: Coverage, labels: int, values: int) -> np.ndarray:
 
 
 def codes_of_both(a: pl.Series, b: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of two columns over their common values: equal values have equal codes, 0 is missing."""
+    """Codes of two columns over their common values: equal ones are equal, 0 is missing."""
     left, right = _alike(comparable(a), comparable(b))
     domain = pl.concat([left.rename("v"), right.rename("v")]).drop_nulls().unique()
     numbered = pl.DataFrame({"v": domain, "code": np.arange(1, len(domain) + 1, dtype=np.int32)})
@@ -133,7 +133,9 @@ def _as_text(series: pl.Series) -> pl.Series:
 
 def _joined(series: pl.Series) -> pl.Series:
     """Sets as text. Each element carries its length, so that no two sets read alike."""
-    texts = pl.Series([None if v is None else _set_text(v.to_list()) for v in series], dtype=pl.String)
+    texts = pl.Series(
+        [None if v is None else _set_text(v.to_list()) for v in series], dtype=pl.String
+    )
     return texts.alias(series.name)
 
 
@@ -143,7 +145,7 @@ def _set_text(members: Sequence[object]) -> str:
 
 
 def build(original: Table, queries: Table, masked: Table, columns: Sequence[str]) -> Grid:
-    """Every column of the masked table, as labels or as values, against the same column of the queries."""
+    """The masked table's columns, as labels or as values, against those of the queries."""
     grid = Grid()
     for name in columns:
         if name not in queries.schema:

@@ -1,8 +1,8 @@
 """Distance-based record linkage: how often the nearest masked record is a record's own.
 
-The intruder holds the original values of the quasi-identifiers and looks for each record in the masked file. Ties
-are what protects a record in a k-anonymous release, so they are counted exactly: a record whose own is among t
-nearest ones is found with probability 1/t.
+The intruder holds the original values of the quasi-identifiers and looks for each record in the
+masked file. Ties are what protects a record in a k-anonymous release, so they are counted exactly:
+a record whose own is among t nearest ones is found with probability 1/t.
 """
 
 from __future__ import annotations
@@ -34,22 +34,24 @@ _CONFIDENCE = 0.95
 class RecordLinkage(Measure):
     """Share of originals whose nearest masked record is their own.
 
-    Distances add up over the columns: squared differences of standardized numbers (dates and ordinal columns
-    among them), 1 for categories that differ, 1 for a label that does not cover the value, 1 for a value beside a
-    missing one. Two missing values are equal, and a suppressed cell covers everything. A record whose own is
-    among t equally near ones counts 1/t; the interval runs from losing every tie to winning every tie. A record
-    that was not released is not found. The baseline is a guess at random.
+    Distances add up over the columns: squared differences of standardized numbers (dates and
+    ordinal columns among them), 1 for categories that differ, 1 for a label that does not cover the
+    value, 1 for a value beside a missing one. Two missing values are equal, and a suppressed cell
+    covers everything. A record whose own is among t equally near ones counts 1/t; the interval runs
+    from losing every tie to winning every tie. A record that was not released is not found. The
+    baseline is a guess at random.
 
-    With a reference table, `detail["non_participants"]` is a control: how often a stranger's nearest masked record
-    is at least as close as a participant's own, for a stranger and a participant drawn at random. Near 0 the
-    true links stand out, near 1/2 and above a close link proves nothing.
+    With a reference table, `detail["non_participants"]` is a control: how often a stranger's
+    nearest masked record is at least as close as a participant's own, for a stranger and a
+    participant drawn at random. Near 0 the true links stand out, near 1/2 and above a close link
+    proves nothing.
     """
 
     name: ClassVar[str] = "record-linkage"
     paper: ClassVar[str] = (
-        "Pagliuca & Seri (1999), Some results of individual ranking method on the system of enterprise accounts "
-        "annual survey; Domingo-Ferrer & Torra (2001), A quantitative comparison of disclosure control methods "
-        "for microdata"
+        "Pagliuca & Seri (1999), Some results of individual ranking method on the system of "
+        "enterprise accounts annual survey; Domingo-Ferrer & Torra (2001), A quantitative "
+        "comparison of disclosure control methods for microdata"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -130,7 +132,9 @@ class RecordLinkage(Measure):
         reference = context.reference
         assert reference is not None
         if not reference.height:
-            raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
+            raise MeasureError(
+                "the reference table has no records", remedy="leave it out, or fill it"
+            )
         rows = _drawn(reference.height, self.sample, context.rng)
         nobody = np.full(rows.size, -1, dtype=np.int64)
         nearest_to = files.link(reference, rows, nobody).distance
@@ -226,9 +230,7 @@ class _Files:
         to_own[has] = _apart(x[has], self._masked[own[has]], mine[has], theirs[own[has]])
         return _Links(found.distance, found.ties, found.own_tied, to_own)
 
-    def _by_cover(
-        self, table: Table, rows: np.ndarray, own: np.ndarray, x: np.ndarray
-    ) -> _Links:
+    def _by_cover(self, table: Table, rows: np.ndarray, own: np.ndarray, x: np.ndarray) -> _Links:
         masked = self.pair.masked
         grid = build(self.pair.original, table, masked, [*self.labels, *self.categories])
         # Published records that are alike are searched once and counted with their copies.
@@ -279,7 +281,7 @@ def _same_categories(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard deviations by column, missing values left aside; 1 for a constant column."""
+    """Means and standard deviations by column, missing aside; 1 for a constant column."""
     here = ~np.isnan(x)
     count = np.maximum(here.sum(axis=0), 1)
     mean = np.where(here, x, 0.0).sum(axis=0) / count

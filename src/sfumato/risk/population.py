@@ -28,10 +28,10 @@ class Population:
 def population_of(
     pair: Pair, table: Table, reference: Table | None, *, holds_sample: bool
 ) -> Population:
-    """Class sizes in the population: counted in the reference, estimated by weights, or the sample's own.
+    """Class sizes in the population: counted, estimated by weights, or the sample's own.
 
-    A reference of non-participants is added to the sample; one that holds the sample is the population itself.
-    `table` is the original or the masked table of the pair.
+    A reference of non-participants is added to the sample; one that holds the sample is the
+    population itself. `table` is the original or the masked table of the pair.
     """
     classes = equivalence_classes(table)
     if reference is not None:
@@ -51,7 +51,9 @@ def _counted(
     grid = build(pair.original, reference, table, classes.columns)
     alike = [comparable(reference[name]).alias(name) for name in classes.columns]
     # Equal reference records are looked up once.
-    firsts = first_equal(pl.DataFrame(alike)) if alike else np.zeros(reference.height, dtype=np.int64)
+    firsts = (
+        first_equal(pl.DataFrame(alike)) if alike else np.zeros(reference.height, dtype=np.int64)
+    )
     distinct, many = np.unique(firsts, return_counts=True)
     no_numbers = np.empty((max(reference.height, table.height), 0))
     found = cover_counts(
@@ -69,9 +71,9 @@ def _counted(
     if short.size:
         row = int(classes.first[short[0]])
         raise MeasureError(
-            f"the reference table does not hold the sample: {short.size:,} classes have more records in the "
-            f"sample, the first that of record {row + 1} ({int(classes.sizes[short[0]]):,} against "
-            f"{int(found[short[0]]):,})",
+            f"the reference table does not hold the sample: {short.size:,} classes have more "
+            f"records in the sample, the first that of record {row + 1} "
+            f"({int(classes.sizes[short[0]]):,} against {int(found[short[0]]):,})",
             remedy='give the whole population, or say reference = "non-participants"',
         )
     facts["population"] = "the reference table"
@@ -87,13 +89,16 @@ def _weighted(table: Table, classes: Classes, weights: list[str]) -> Population:
     name = weights[0]
     series = table[name]
     if table.schema[name].generalized or not series.dtype.is_numeric():
-        raise MeasureError(f"the weights in column {name!r} are no numbers", remedy="give it no role")
+        raise MeasureError(
+            f"the weights in column {name!r} are no numbers", remedy="give it no role"
+        )
     weight = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
     bad = ~(np.isfinite(weight) & (weight > 0))
     if bad.any():
         row = int(np.argmax(bad))
         raise MeasureError(
-            f"the weight in column {name!r}, row {row + 1}, is {series[row]}: weights are positive numbers",
+            f"the weight in column {name!r}, row {row + 1}, is {series[row]}: "
+            "weights are positive numbers",
             remedy="mend it, or give the column another role",
         )
     sums = np.bincount(classes.labels, weights=weight, minlength=len(classes))

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes
-from ..data.table import Table
+from ..data.pair import Pair
 from ..protocols import Context, Measure, Measurement
 from .columns import require_records, suppressed
 
@@ -18,13 +18,14 @@ _BEFORE = "the same figure before masking"
 class Discernibility(Measure):
     """Sum of squared class sizes.
 
-    Each record costs the number of records that it cannot be told from. A suppressed record, dropped from the table
-    or published with every quasi-identifier suppressed, cannot be told from any and costs the size of the original.
-    `detail["share"]` is the figure divided by its largest value, the squared size of the original.
+    Each record costs the number of records that it cannot be told from. A suppressed record,
+    dropped from the table or published with every quasi-identifier suppressed, cannot be told from
+    any and costs the size of the original. `detail["share"]` is the figure divided by its largest
+    value, the squared size of the original.
 
     >>> import sfumato as sf
     >>> original, masked = {"q": ["a", "b", "c", "d"]}, {"q": ["ab", "ab", "cd", "cd"]}
-    >>> sf.measure("discernibility", sf.table(original, quasi="q"), sf.table(masked, quasi="q")).value
+    >>> sf.measure("discernibility", sf.table(original, quasi="q"), masked).value
     8.0
     """
 
@@ -39,7 +40,7 @@ class Discernibility(Measure):
         require_records(pair, self.name)
         n = pair.original.height
         classes = equivalence_classes(pair.masked)
-        hidden = _hidden(pair.masked, classes)
+        hidden = _hidden(pair, classes)
         dropped = max(n - pair.masked.height, 0)
         cost = np.where(hidden, n, classes.of_records(classes.sizes))
         value = float(cost.sum()) + float(n) * dropped
@@ -61,11 +62,12 @@ class Discernibility(Measure):
 class AverageClassSize(Measure):
     """Records per class, divided by k.
 
-    1 is the least that k-anonymous classes can have, if k is given; without it the figure is the mean class size.
+    1 is the least that k-anonymous classes can have, if k is given; without it the figure is the
+    mean class size.
 
     >>> import sfumato as sf
     >>> original, masked = {"q": ["a", "b", "c", "d"]}, {"q": ["ab", "ab", "cd", "cd"]}
-    >>> sf.measure("average-class-size", sf.table(original, quasi="q"), sf.table(masked, quasi="q"), k=2).value
+    >>> sf.measure("average-class-size", sf.table(original, quasi="q"), masked, k=2).value
     1.0
     """
 
@@ -97,11 +99,11 @@ class AverageClassSize(Measure):
         )
 
 
-def _hidden(table: Table, classes: Classes) -> np.ndarray:
+def _hidden(pair: Pair, classes: Classes) -> np.ndarray:
     """Records whose quasi-identifiers are all suppressed."""
     if not classes.columns:
-        return np.zeros(table.height, dtype=bool)
-    hidden = np.ones(table.height, dtype=bool)
+        return np.zeros(pair.masked.height, dtype=bool)
+    hidden = np.ones(pair.masked.height, dtype=bool)
     for name in classes.columns:
-        hidden &= suppressed(table, table.schema[name])
+        hidden &= suppressed(pair, name)
     return hidden

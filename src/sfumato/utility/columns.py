@@ -1,7 +1,8 @@
 """Which columns of a pair can be compared as numbers, and those numbers.
 
-Two tables are compared where both hold values: a column of labels ("[20, 29]") has none. Whatever is left out has
-its reason named, so that a small loss on three columns is never taken for one on ten.
+Two tables are compared where both hold values: a column of labels ("[20, 29]") has none. Whatever
+is left out has its reason named, so that a small loss on three columns is never taken for one on
+ten.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import polars as pl
 
 from ..data.codec import floats
 from ..data.pair import Pair
-from ..data.schema import ORDERED, SUPPRESSED, Column, Kind, Role
-from ..data.table import Table
+from ..data.schema import ORDERED, SUPPRESSED, Kind, Role
 from ..errors import MeasureError
 
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
@@ -110,8 +110,8 @@ def _unfit(pair: Pair, name: str, kinds: Sequence[Kind]) -> str:
 
 
 def _extreme(series: pl.Series) -> int:
-    low, high = series.min(), series.max()
-    return max(abs(int(v)) for v in (low, high)) if low is not None else 0  # type: ignore[call-overload]
+    ends = [end for end in (series.min(), series.max()) if isinstance(end, int)]
+    return max((abs(end) for end in ends), default=0)
 
 
 def numbers(pair: Pair, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -136,9 +136,21 @@ def constant(x: np.ndarray) -> bool:
     return not present.size or bool(present.min() == present.max())
 
 
-def suppressed(table: Table, column: Column) -> np.ndarray:
-    """Which cells were suppressed: marked by a method, or published as "*"."""
-    series, marked = table[column.name], table.suppressed(column.name)
-    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return marked | (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+def suppressed(pair: Pair, name: str) -> np.ndarray:
+    """Which cells of a masked column were suppressed: marked by a method, or published as "*".
+
+    In a column of values that held "*" from the beginning it is a value like any other.
+    """
+    series, marked = pair.masked[name], pair.masked.suppressed(name)
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum) and not means_star(pair, name):
+        starred = (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+        marked = np.logical_or(marked, starred)
     return marked
+
+
+def means_star(pair: Pair, name: str) -> bool:
+    """Whether "*" is a value of the column itself."""
+    if pair.masked.schema[name].generalized or name not in pair.original.schema:
+        return False
+    before = pair.original[name]
+    return before.dtype == pl.String and bool((before == SUPPRESSED).any())

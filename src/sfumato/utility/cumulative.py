@@ -1,13 +1,15 @@
 """Distances between the distribution of some values and one that may be known by intervals only.
 
-A published interval tells that its value is somewhere inside; the usual reading spreads it evenly. Then the masked
-distribution function is a sum of jumps (at values) and of ramps (over intervals), while the original's has jumps
-alone, and both distances have closed forms: nothing is sampled and no grid is laid.
+A published interval tells that its value is somewhere inside; the usual reading spreads it evenly.
+Then the masked distribution function is a sum of jumps (at values) and of ramps (over intervals),
+while the original's has jumps alone, and both distances have closed forms: nothing is sampled and
+no grid is laid.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -37,25 +39,30 @@ class Spread:
     def _ramps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Start, end and slope of each ramp of the distribution function.
 
-        The ramp from a - 1 to b passes, at the whole numbers, through the steps of an even spread over a..b.
+        The ramp from a - 1 to b passes, at the whole numbers, through the steps of an even spread
+        over a..b.
         """
         start = self.low - 1.0 if self.whole else self.low
         return start, self.high, self.interval_weights / (self.high - start)
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass at or below each x."""
-        return _jumps(self.points, self.point_weights, x, "right") + self._ramped(x)
+        jumped = _jumps(self.points, self.point_weights, x, "right")
+        below: np.ndarray = np.add(jumped, self._ramped(x))
+        return below
 
     def just_below(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass below each x (each a whole number, on a scale of whole steps)."""
-        ramped = self._ramped(x - 1.0 if self.whole else x)
-        return _jumps(self.points, self.point_weights, x, "left") + ramped
+        jumped = _jumps(self.points, self.point_weights, x, "left")
+        below: np.ndarray = np.add(jumped, self._ramped(x - 1.0 if self.whole else x))
+        return below
 
     def _ramped(self, x: np.ndarray) -> np.ndarray:
         if not self.low.size:
             return np.zeros(x.size)
         start, end, slope = self._ramps
-        return _rising(start, slope, x) - _rising(end, slope, x)
+        ramped: np.ndarray = _rising(start, slope, x) - _rising(end, slope, x)
+        return ramped
 
     def breaks(self) -> np.ndarray:
         """Where the distribution function changes its course."""
@@ -63,10 +70,13 @@ class Spread:
         return np.concatenate((self.points, start, end))
 
 
-def _jumps(points: np.ndarray, weights: np.ndarray, x: np.ndarray, side: str) -> np.ndarray:
+def _jumps(
+    points: np.ndarray, weights: np.ndarray, x: np.ndarray, side: Literal["left", "right"]
+) -> np.ndarray:
     order = np.argsort(points)
     running = np.concatenate(([0.0], np.cumsum(weights[order])))
-    return running[np.searchsorted(points[order], x, side=side)]  # type: ignore[call-overload,no-any-return]
+    found: np.ndarray = running[np.searchsorted(points[order], x, side=side)]
+    return found
 
 
 def _rising(starts: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -77,14 +87,15 @@ def _rising(starts: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray
     slope = np.concatenate(([0.0], np.cumsum(slopes[order])))
     lead = np.concatenate(([0.0], np.cumsum((slopes * (starts - origin))[order])))
     began = np.searchsorted(starts[order], x, side="right")
-    return slope[began] * (x - origin) - lead[began]
+    risen: np.ndarray = slope[began] * (x - origin) - lead[began]
+    return risen
 
 
 def kolmogorov_smirnov(values: np.ndarray, other: Spread) -> float:
     """The largest difference between the distribution function of the values and the other one.
 
-    Between two values the first stands still and the other never falls, so that it is enough to look at each value
-    and just below it.
+    Between two values the first stands still and the other never falls, so that it is enough to
+    look at each value and just below it.
     """
     found = Spread.of(values)
     x = found.points
@@ -114,8 +125,8 @@ def wasserstein(values: np.ndarray, other: Spread) -> float:
 def _steps(left: np.ndarray, found: Spread, other: Spread, x: np.ndarray) -> float:
     """The same on whole numbers: both functions stand still from one to the next.
 
-    Over a stretch of n steps the difference runs left, left + s, left + 2s ...: two arithmetic series, before and
-    after it changes its sign.
+    Over a stretch of n steps the difference runs left, left + s, left + 2s ...: two arithmetic
+    series, before and after it changes its sign.
     """
     count = np.diff(x)
     last = found.at(x[1:] - 1.0) - other.at(x[1:] - 1.0)

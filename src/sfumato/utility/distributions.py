@@ -22,12 +22,13 @@ from .cumulative import Spread, kolmogorov_smirnov, wasserstein
 class DistributionDistance(Measure):
     """Mean distance between the columns' distributions before and after.
 
-    Numbers and dates: the Kolmogorov-Smirnov distance, the largest difference of the two distribution functions
-    (`detail` adds Wasserstein's distance in standard deviations of the original). Categories: the total
-    variation, half the sum of the differences of their shares. A generalized column is read as an analyst would:
-    the mass of an interval is spread evenly over it, that of a hierarchy's label or a set evenly over the
-    original's values below it. Missing and suppressed cells are left out of both distributions and counted in
-    `detail`; a column of which nothing is left is at distance 1. Set-valued columns are not compared.
+    Numbers and dates: the Kolmogorov-Smirnov distance, the largest difference of the two
+    distribution functions (`detail` adds Wasserstein's distance in standard deviations of the
+    original). Categories: the total variation, half the sum of the differences of their shares. A
+    generalized column is read as an analyst would: the mass of an interval is spread evenly over
+    it, that of a hierarchy's label or a set evenly over the original's values below it. Missing and
+    suppressed cells are left out of both distributions and counted in `detail`; a column of which
+    nothing is left is at distance 1. Set-valued columns are not compared.
 
     >>> import sfumato as sf
     >>> sf.measure("distribution-distance", {"x": [1, 2, 3, 4]}, {"x": [1, 2, 2, 4]}).value
@@ -37,7 +38,8 @@ class DistributionDistance(Measure):
     name: ClassVar[str] = "distribution-distance"
     paper: ClassVar[str] = (
         "Kolmogorov (1933), Sulla determinazione empirica di una legge di distribuzione, GIIA 4; "
-        "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, AMS 19(2)"
+        "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, "
+        "AMS 19(2)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -61,7 +63,8 @@ class DistributionDistance(Measure):
         if not by_column:
             because = "; ".join(f"{name} {why}" for name, why in left_out.items())
             raise MeasureError(
-                "distribution-distance found no column to compare" + (f" ({because})" if because else ""),
+                "distribution-distance found no column to compare"
+                + (f" ({because})" if because else ""),
                 remedy="compare tables that share columns",
             )
         detail: dict[str, Any] = {"by_column": by_column}
@@ -76,7 +79,8 @@ class DistributionDistance(Measure):
             if name not in shared or pair.original.schema[name].kind == Kind.SET:
                 why = "is set-valued" if name in shared else "is not in both tables"
                 raise MeasureError(
-                    f"column {name!r} cannot be compared: it {why}", remedy="leave it out of `columns`"
+                    f"column {name!r} cannot be compared: it {why}",
+                    remedy="leave it out of `columns`",
                 )
         if self.columns:
             return list(self.columns), {}
@@ -120,7 +124,7 @@ def _known_labels(series: pl.Series) -> tuple[list[str], np.ndarray, int]:
 
 
 def _spread(reader: Labels, series: pl.Series) -> tuple[Spread | None, int]:
-    """The distribution that the labels of a column of numbers or dates tell of, and the cells without one."""
+    """The distribution that labels of numbers or dates tell of, and the cells without one."""
     labels, shares, gone = _known_labels(series)
     if not labels:
         return None, gone
@@ -170,7 +174,7 @@ def _categorical(pair: Pair, name: str) -> dict[str, Any]:
         after, outside, gone = _shares_of_labels(Labels(pair.original, name), series)
         found["read_from_labels"] = True
     else:
-        hidden = pl.Series(suppressed(pair.masked, masked))
+        hidden = pl.Series(suppressed(pair, name))
         texts = _as_text(series, masked.kind).zip_with(~hidden, pl.Series([None], dtype=pl.String))
         after, gone = _shares(texts), texts.null_count()
     _count_gaps(found, before.null_count(), gone)
@@ -185,12 +189,11 @@ def _shares(texts: pl.Series) -> dict[str, float]:
     return dict(texts.drop_nulls().value_counts(normalize=True).iter_rows())
 
 
-def _shares_of_labels(
-    reader: Labels, series: pl.Series
-) -> tuple[dict[str, float], float, int]:
+def _shares_of_labels(reader: Labels, series: pl.Series) -> tuple[dict[str, float], float, int]:
     """The share of each original value if the mass of a label is spread evenly over what it covers.
 
-    Then the mass of labels that cover none of the original's values, and the cells that tell nothing.
+    Then the mass of labels that cover none of the original's values, and the cells that tell
+    nothing.
     """
     labels, shares, gone = _known_labels(series)
     covered = reader.coverage(reader.domain, labels)
@@ -206,7 +209,9 @@ def _shares_of_labels(
 
 def _as_text(series: pl.Series, kind: Kind) -> pl.Series:
     plain = comparable(series)
-    return plain.cast(pl.String) if kind != Kind.BOOLEAN else plain.cast(pl.String).str.to_lowercase()
+    return (
+        plain.cast(pl.String) if kind != Kind.BOOLEAN else plain.cast(pl.String).str.to_lowercase()
+    )
 
 
 def _present(values: np.ndarray, name: str, side: str) -> np.ndarray:

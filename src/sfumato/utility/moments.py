@@ -16,8 +16,8 @@ from ..protocols import Context, Measure, Measurement
 from .columns import Chosen, constant, each, with_numbers
 
 _PAPER = (
-    "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for microdata, in "
-    "Confidentiality, Disclosure and Data Access, Elsevier"
+    "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for microdata, "
+    "in Confidentiality, Disclosure and Data Access, Elsevier"
 )
 _Columns = Annotated[
     tuple[str, ...], Field(description="columns to compare; all ordered columns unless given")
@@ -27,11 +27,13 @@ _Columns = Annotated[
 class MeanDifference(Measure):
     """Mean absolute change of the columns' means, in standard deviations.
 
-    Standard deviations are the original's. Missing values are left out of the means and counted in `detail`, and a
-    column that does not vary in the original has no scale to measure by and is named there.
+    Standard deviations are the original's. Missing values are left out of the means and counted in
+    `detail`, and a column that does not vary in the original has no scale to measure by and is
+    named there.
 
     >>> import sfumato as sf
-    >>> round(sf.measure("mean-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [1.5, 2.5, 3.5]}).value, 3)
+    >>> found = sf.measure("mean-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [1.5, 2.5, 3.5]})
+    >>> round(found.value, 3)
     0.5
     """
 
@@ -66,11 +68,12 @@ class MeanDifference(Measure):
 class VarianceDifference(Measure):
     """Mean relative change of the columns' variances.
 
-    The absolute change of each variance divided by the original's. Missing values are left out and counted in
-    `detail`, and a column that does not vary in the original is named there.
+    The absolute change of each variance divided by the original's. Missing values are left out and
+    counted in `detail`, and a column that does not vary in the original is named there.
 
     >>> import sfumato as sf
-    >>> round(sf.measure("variance-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [0.0, 2.0, 4.0]}).value, 3)
+    >>> found = sf.measure("variance-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [0.0, 2.0, 4.0]})
+    >>> round(found.value, 3)
     3.0
     """
 
@@ -104,13 +107,15 @@ class VarianceDifference(Measure):
 class CorrelationDifference(Measure):
     """Mean absolute change of the correlations.
 
-    Pearson's correlation of each pair of columns, over the records that have both values. A pair that has no
-    correlation in the original is left out; one that has lost it, because a masked column no longer varies,
-    counts as 0 in the masked table. `detail` holds both matrices, with None where a correlation does not exist.
+    Pearson's correlation of each pair of columns, over the records that have both values. A pair
+    that has no correlation in the original is left out; one that has lost it, because a masked
+    column no longer varies, counts as 0 in the masked table. `detail` holds both matrices, with
+    None where a correlation does not exist.
 
     >>> import sfumato as sf
     >>> original = {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]}
-    >>> round(sf.measure("correlation-difference", original, {"x": [1.0, 2.0, 3.0], "y": [3.0, 2.0, 1.0]}).value, 3)
+    >>> masked = {"x": [1.0, 2.0, 3.0], "y": [3.0, 2.0, 1.0]}
+    >>> round(sf.measure("correlation-difference", original, masked).value, 3)
     2.0
     """
 
@@ -154,7 +159,7 @@ class CorrelationDifference(Measure):
 
 
 def correlation(x: np.ndarray) -> np.ndarray:
-    """Pearson correlations of the columns, each over the rows that have both values; NaN where there is none.
+    """Pearson correlations, each over the rows that have both values; NaN where there is none.
 
     Columns are centred and scaled first, so that the sums of products do not cancel.
     """
@@ -171,10 +176,12 @@ def correlation(x: np.ndarray) -> np.ndarray:
         sums = z.T @ both  # sums[i, j]: of column i, where column j is present too
         squares = (z**2).T @ both - sums**2 / n
         products = z.T @ z - sums * sums.T / n
-        # What is left of a sum of squares of n numbers near 1 after cancelling is rounding, not variance.
+        # What is left of a sum of squares of n numbers near 1 after cancelling is rounding, not
+        # variance.
         squares[squares <= 1e-13 * n] = np.nan
         r = products / np.sqrt(squares * squares.T)
-    return np.clip(r, -1.0, 1.0)
+    clipped: np.ndarray = np.clip(r, -1.0, 1.0)
+    return clipped
 
 
 def _correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +204,9 @@ def _unscaled(x: np.ndarray, y: np.ndarray, least: int) -> str:
     if constant(x):
         return "does not vary in the original"
     if np.count_nonzero(~np.isnan(y)) < least:
-        return "has no values in the masked table" if least == 1 else "has fewer than two values left"
+        return (
+            "has no values in the masked table" if least == 1 else "has fewer than two values left"
+        )
     return ""
 
 

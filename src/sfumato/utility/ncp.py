@@ -19,12 +19,13 @@ from .columns import require_records, suppressed
 class Ncp(Measure):
     """Normalized certainty penalty, 0 to 1.
 
-    The mean over all cells of the quasi-identifiers of the share of the domain that the published label covers:
-    (leaves below it - 1) / (leaves - 1) in a hierarchy, width / width of the original's range for an interval,
-    (|s| - 1) / (|D| - 1) for a set of values. A suppressed cell costs 1, and so does every cell of a record or a
-    column that was dropped; a value that was missing to begin with costs 0. Values that were perturbed, swapped
-    or averaged are as precise as before and cost 0: that loss is another measure's business, and `detail` names
-    the columns. The per-record vector holds each masked record's mean.
+    The mean over all cells of the quasi-identifiers of the share of the domain that the published
+    label covers: (leaves below it - 1) / (leaves - 1) in a hierarchy, width / width of the
+    original's range for an interval, (|s| - 1) / (|D| - 1) for a set of values. A suppressed cell
+    costs 1, and so does every cell of a record or a column that was dropped; a value that was
+    missing to begin with costs 0. Values that were perturbed, swapped or averaged are as precise as
+    before and cost 0: that loss is another measure's business, and `detail` names the columns. The
+    per-record vector holds each masked record's mean.
 
     >>> import sfumato as sf
     >>> original = sf.table({"age": [20, 30, 40], "sex": ["f", "m", "m"]}, quasi=["age", "sex"])
@@ -35,7 +36,8 @@ class Ncp(Measure):
 
     name: ClassVar[str] = "ncp"
     paper: ClassVar[str] = (
-        "Xu, Wang, Pei, Wang, Shi & Fu (2006), Utility-based anonymization using local recoding, KDD; "
+        "Xu, Wang, Pei, Wang, Shi & Fu (2006), Utility-based anonymization using local recoding, "
+        "KDD; "
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
@@ -56,7 +58,9 @@ class Ncp(Measure):
         by_record = np.zeros(n)
         for cost in costs:
             by_record += cost.cells / len(costs)
-        by_column = {c.name: (float(c.cells.sum()) + c.extra + dropped) / (n + dropped) for c in costs}
+        by_column = {
+            c.name: (float(c.cells.sum()) + c.extra + dropped) / (n + dropped) for c in costs
+        }
         detail: dict[str, Any] = {
             "quasi_identifiers": names,
             "by_column": by_column,
@@ -97,7 +101,7 @@ def _column(pair: Pair, name: str) -> _Cost:
     if name not in pair.masked.schema:
         return _Cost(name, np.ones(n), suppressed=n, dropped=True)
     masked, series = pair.masked.schema[name], pair.masked[name]
-    hidden = suppressed(pair.masked, masked)
+    hidden = suppressed(pair, name)
     as_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
     if as_text or has_labels(original, masked, series):
         found = _labelled(pair, name, hidden)
@@ -110,9 +114,11 @@ def _column(pair: Pair, name: str) -> _Cost:
 def _labelled(pair: Pair, name: str, hidden: np.ndarray) -> _Cost:
     reader = Labels(pair.original, name)
     labels, place = distinct_labels(pair.masked[name])
-    # One more entry, the last: missing, which costs nothing.
-    cost = np.array([1.0 if v == SUPPRESSED else reader.measure(v) for v in labels] + [0.0])
+    # A suppressed cell is counted by its mark; here "*" may be a value of the column itself.
     open_labels = [v for v in labels if v != SUPPRESSED]
+    known = {label: reader.measure(label) for label in open_labels}
+    # One more entry, the last: missing, which costs nothing.
+    cost = np.array([*(known.get(label, 0.0) for label in labels), 0.0])
     return _Cost(
         name,
         np.where(hidden, 1.0, cost[place]),

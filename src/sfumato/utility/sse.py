@@ -7,36 +7,40 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..protocols import Context, Measure, Measurement
 from ..errors import MeasureError
+from ..protocols import Context, Measure, Measurement
 from .columns import constant, each, with_numbers
 
 
 class Sse(Measure):
     """Within-group squares, 100 * SSE/SST.
 
-    Columns are z-scored by the original's means and standard deviations; SSE sums the squared changes of the cells,
-    SST the squared distances of the originals from their means. 0: nothing changed; 100: as if every value had
-    been replaced by its column's mean. A suppressed cell and a record that was dropped are read as the mean, the best
-    that is left of them, and cost their whole square; a cell that was missing to begin with costs nothing. The
-    per-record vector holds each original record's squared change.
+    Columns are z-scored by the original's means and standard deviations; SSE sums the squared
+    changes of the cells, SST the squared distances of the originals from their means. 0: nothing
+    changed; 100: as if every value had been replaced by its column's mean. A suppressed cell and a
+    record that was dropped are read as the mean, the best that is left of them, and cost their
+    whole square; a cell that was missing to begin with costs nothing. The per-record vector holds
+    each original record's squared change.
 
     >>> import sfumato as sf
-    >>> sf.measure("sse", {"x": [1.0, 2.0, 5.0, 6.0]}, {"x": [1.5, 1.5, 5.5, 5.5]}).value.__round__(3)
+    >>> found = sf.measure("sse", {"x": [1.0, 2.0, 5.0, 6.0]}, {"x": [1.5, 1.5, 5.5, 5.5]})
+    >>> round(found.value, 3)
     5.882
     """
 
     name: ClassVar[str] = "sse"
     paper: ClassVar[str] = (
-        "Domingo-Ferrer & Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical "
-        "disclosure control, IEEE TKDE 14(1)"
+        "Domingo-Ferrer & Mateo-Sanz (2002), Practical data-oriented microaggregation for "
+        "statistical disclosure control, IEEE TKDE 14(1)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     needs_alignment: ClassVar[bool] = True
 
     columns: Annotated[
         tuple[str, ...],
-        Field(description="columns to compare; the ordered quasi-identifiers, else all ordered columns"),
+        Field(
+            description="columns to compare; ordered quasi-identifiers, else all ordered columns"
+        ),
     ] = ()
 
     def measure(self, context: Context) -> Measurement:

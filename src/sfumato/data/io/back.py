@@ -19,9 +19,10 @@ from .dates import dates
 from .reading import _typed_source
 from .render import disarmed, rearmed
 from .sets import split
+from .sniff import Dialect
 from .source import TEXT, load, locate
 
-_DELIMITER = {"csv": ",", "tsv": "\t"}
+_DIALECT = {"csv": Dialect(","), "tsv": Dialect("\t")}
 
 
 def read_back(
@@ -44,7 +45,7 @@ def read_back(
     end = locate(path, format)
     if end.format in TEXT:
         frame, _, _ = parse(
-            load(end), end.label, delimiter=_DELIMITER[end.format], encoding="utf-8", header=False
+            load(end), end.label, encoding="utf-8", header=False, dialect=_DIALECT[end.format]
         )
         frame = _headed(frame, schema, escape_formulas=escape_formulas)
     else:

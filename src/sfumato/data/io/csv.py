@@ -30,13 +30,19 @@ def parse(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool = True,
+    dialect: Dialect | None = None,
 ) -> tuple[pl.DataFrame, Dialect, list[str]]:
-    """The cells as text (an empty unquoted cell is null), the dialect, and what was decided."""
+    """The cells as text (an empty unquoted cell is null), the dialect, and what was decided.
+
+    With a `dialect`, nothing is guessed and every line is a record.
+    """
     text, notes = to_utf8(raw, label, encoding)
     if not text.strip():
         raise InputError(f"{label} is empty", remedy="give a file with a header and records")
-    delimiter, text, notes = _excel_hint(text, delimiter, notes)
-    dialect, more = find_dialect(text, delimiter)
+    more: list[str] = []
+    if dialect is None:
+        delimiter, text, notes = _excel_hint(text, delimiter, notes)
+        dialect, more = find_dialect(text, delimiter)
     _check_quotes(text, label, dialect)
     frame, blank = _cells(text, label, dialect)
     if frame.width > 1:

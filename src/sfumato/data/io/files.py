@@ -31,8 +31,8 @@ def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
 def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
     """An Arrow IPC file, or a stream saved to a file.
 
-    Arrow's own reader, because it can check the data in full: a damaged file must not get as far as to be
-    used, where it would take the process down.
+    Arrow's own reader, because it can check the data in full: a damaged file that is used unchecked
+    takes the process down.
     """
     import pyarrow as pa
 

@@ -192,14 +192,15 @@ def _from_sqlite(
         raise InputError("the query returns no table", remedy='query="SELECT ... FROM ..."')
     names = [column[0] for column in cursor.description]
     check_names(names, label)
-    parts: list[list[Any]] = [[] for _ in names]
+    parts: list[list[_Part]] = [[] for _ in names]
     while rows := cursor.fetchmany(_BATCH):
+        # Batch by batch into Arrow: a million rows of Python objects keep the collector busy.
         for part, values in zip(parts, zip(*rows, strict=True), strict=True):
-            part.extend(values)
+            part.append(_part(values))
     declared = declared or [""] * len(names)
     columns = [
-        _sqlite_column(name, values, kind.upper(), notes)
-        for name, values, kind in zip(names, parts, declared, strict=True)
+        _sqlite_column(name, part, kind.upper(), notes)
+        for name, part, kind in zip(names, parts, declared, strict=True)
     ]
     return pl.DataFrame(columns), notes
 
@@ -215,29 +216,55 @@ def _declared_types(connection: sqlite3.Connection, statement: str) -> list[str]
     return [row[2] for row in rows]
 
 
-def _sqlite_column(name: str, values: list[Any], declared: str, notes: list[str]) -> pl.Series:
+_Part = tuple[set[type], "pl.Series | tuple[Any, ...]"]
+"""The types of some values, and the values: as a series if they have one type, else as they are."""
+
+
+def _part(values: tuple[Any, ...]) -> _Part:
+    found = set(map(type, values)) - {type(None)}
+    dtype = {int: pl.Int64, float: pl.Float64, str: pl.String}.get(next(iter(found), int))
+    if len(found) > 1 or dtype is None:
+        return found, values
+    return found, pl.Series(values, dtype=dtype)
+
+
+def _sqlite_column(name: str, parts: list[_Part], declared: str, notes: list[str]) -> pl.Series:
     """Every cell in SQLite has its own type, so the values decide and the declaration refines."""
-    found = {type(value) for value in values} - {type(None)}
+    found = set().union(*(types for types, _ in parts)) if parts else set()
     if not found:
-        return pl.Series(name, values, dtype=_empty_type(declared))
+        count = sum(len(values) for _, values in parts)
+        return pl.Series(name, [None] * count, dtype=_empty_type(declared))
+    real = any(word in declared for word in ("REAL", "FLOA", "DOUB"))
+    if found == {int} and not real:
+        whole = _joined(name, parts, pl.Int64())
+        if declared.startswith("BOOL") and whole.drop_nulls().is_in([0, 1]).all():
+            return whole.cast(pl.Boolean)
+        return whole
+    if found <= {int, float}:
+        return _joined(name, parts, pl.Float64())
+    if found == {str}:
+        return _declared_text(_joined(name, parts, pl.String()), declared)
     if bytes in found:
         notes.append(f"{name!r} holds bytes, read as hexadecimal text")
-        values = [v.hex() if isinstance(v, bytes) else v for v in values]
-        found = {type(value) for value in values} - {type(None)}
-    if found == {int}:
-        if declared.startswith("BOOL") and set(values) <= {0, 1, None}:
-            return pl.Series(name, values, dtype=pl.Int64).cast(pl.Boolean)
-        if "REAL" in declared or "FLOA" in declared or "DOUB" in declared:
-            return pl.Series(
-                name, [None if v is None else float(v) for v in values], dtype=pl.Float64
-            )
-        return pl.Series(name, values, dtype=pl.Int64)
-    if found <= {int, float}:
-        return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)
-    if found != {str}:
-        notes.append(f"{name!r} holds text beside numbers, read as text")
-    text = pl.Series(name, [None if v is None else str(v) for v in values], dtype=pl.String)
-    return _declared_text(text, declared)
+    if len(found) > 1:
+        notes.append(f"{name!r} holds text beside other values, read as text")
+    cells = [_as_text(value) for _, values in parts for value in values]
+    return _declared_text(pl.Series(name, cells, dtype=pl.String), declared)
+
+
+def _joined(name: str, parts: list[_Part], dtype: Any) -> pl.Series:
+    """The parts as one column; those that hold nothing but null are of no other type."""
+    series = [
+        values.cast(dtype) if isinstance(values, pl.Series) else pl.Series(values, dtype=dtype)
+        for _, values in parts
+    ]
+    return pl.concat(series).alias(name)
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _empty_type(declared: str) -> Any:

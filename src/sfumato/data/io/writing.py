@@ -159,7 +159,7 @@ def _put(path: Path, body: bytes, *, gzipped: bool) -> None:
     if gzipped:
         sink = io.BytesIO()
         # Neither name nor clock in the header, so that the same table gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as packed:
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=sink, mtime=0) as packed:
             packed.write(body)
         body = sink.getvalue()
     path.write_bytes(body)
