@@ -29,7 +29,7 @@ Make = Callable[[Setting], Iterator[Row]]
 def main() -> None:
     arguments = _arguments()
     # A polite end becomes an exception, so that the contender and the temporary files go, too.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _end)
     peers = None
     notes = []
     if not arguments.skip_peers:
@@ -60,6 +60,12 @@ def main() -> None:
     if arguments.json:
         content = {"machine": _machine(), "notes": notes, "tables": results}
         Path(arguments.json).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _end(number: int, frame: object) -> None:
+    # Some send the signal twice, and the second would stop the tidying up.
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -61,6 +62,15 @@ def test_a_costly_wildcard_count_is_named_not_skipped(monkeypatch: pytest.Monkey
     assert "not counted: 2 patterns" in KAnonymity(k=2).check(t).detail["k_wildcard"]
     # Asked for, it is counted whatever it costs.
     assert KAnonymity(k=2, missing="wildcard").check(t).value == 2.0
+
+
+def test_more_columns_than_bits_of_a_number() -> None:
+    frame = {f"q{j}": ["x", None if j == 69 else "x", "y"] for j in range(70)}
+    t = table(frame, quasi=list(frame))
+    found = KAnonymity(k=2).check(t)
+    assert (found.value, found.detail["k_wildcard"]) == (1.0, 1)
+    found = KAnonymity(k=2).check(t.take(np.array([0, 1])))
+    assert (found.value, found.detail["k_wildcard"]) == (1.0, 2)
 
 
 def test_no_quasi_identifiers_leave_nothing_to_tell_records_apart() -> None:

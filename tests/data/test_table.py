@@ -12,8 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from sfumato.data.kinds import kind_of
 from sfumato.data.schema import Column, Kind, Role, Schema
-from sfumato.data.table import Table, as_frame, kind_of, table
+from sfumato.data.table import Table, as_frame, table
 from sfumato.errors import InputError, SchemaError
 
 ROWS = {"age": [31, 40, None], "sex": ["f", None, "m"], "pay": [1.5, None, -0.0]}
@@ -108,14 +109,19 @@ def test_every_complaint_is_raised_at_once() -> None:
     assert 'sx: there is no such column  -> did you mean "sex"?' in text
     assert "zipp: there is no such column" in text
     assert "sex: there is no kind 'sort'" in text
-    assert "age: row 2 holds 'x', which is not a number" in text
+    assert "age: row 2 holds 'x', which is not a whole number" in text
 
 
 @pytest.mark.parametrize(
     ("values", "kind", "complaint"),
     [
         ([1.5], "integer", "row 1 holds 1.5, which is not whole"),
-        (["a"], "set", "a set-valued column holds lists"),
+        ([1], "set", "holds Int64, not lists"),
+        (["1.5"], "integer", "row 1 holds '1.5', which is not a whole number"),
+        (["inf", "nan"], "integer", "row 1 holds 'inf', which is not a whole number"),
+        (["maybe"], "boolean", "neither true nor false"),
+        ([["a"]], "nominal", "holds lists"),
+        ([dt.time(1)], "nominal", "which no kind describes"),
         ([1], "date", "holds Int64, not dates"),
         (["2000-02-30"], "date", "row 1 holds '2000-02-30', which is not a date"),
         (["a"], "ordinal", "needs the order of its categories"),
@@ -127,7 +133,7 @@ def test_values_that_contradict_their_kind(values: list[Any], kind: str, complai
 
 
 def test_a_stray_category_is_named() -> None:
-    with pytest.raises(SchemaError, match="'mid' is not among its categories"):
+    with pytest.raises(SchemaError, match="'mid', which is not among its categories"):
         table({"x": ["lo", "mid"]}, kinds={"x": "ordinal"}, categories={"x": ["lo", "hi"]})
 
 

@@ -6,10 +6,12 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sfumato import registry
 from sfumato.cli.reference import write
 
 ROOT = Path(__file__).parents[2]
@@ -21,10 +23,13 @@ def blocks(page: str) -> list[str]:
 
 
 @pytest.fixture
-def own_method(tmp_path: Path) -> Path:
+def own_method(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "rounding.py"
     path.write_text(blocks("write-your-own-method.md")[0], "utf-8")
-    return path
+    before = dict(registry._extra)
+    yield path
+    registry._extra.clear()
+    registry._extra.update(before)
 
 
 def test_a_method_takes_less_than_forty_lines() -> None:

@@ -140,6 +140,16 @@ def test_dates_are_measured_in_days() -> None:
     assert found.value == pytest.approx(0.25)
 
 
+def test_values_that_look_like_labels_are_values() -> None:
+    original = table({"s": ["*", "{a, b}", "a", "b", "[1, 2]"]}, quasi=["s"])
+    found = _take(original, original, np.arange(5))
+    assert found.value == 0.0
+    assert found.detail["suppressed_cells"] == 0
+    # In a column of labels they are what they look like.
+    labels = _labels([("*",), ("{a, b}",), ("a",), ("b",), ("b",)], original)
+    assert _take(original, labels, np.arange(5)).value == pytest.approx((1 + 1 / 4) / 5)
+
+
 def test_what_cannot_be_read_is_named() -> None:
     original = _original(4)
     masked = _labels([("young", "D", "a")] * 4, original)

@@ -98,8 +98,7 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
         return _Told(0, classes.sizes)
     # One row for each class is enough: its records are alike.
     gaps = np.column_stack([mask[classes.first] for mask in open_cells])
-    patterns, pattern = np.unique(gaps, axis=0, return_inverse=True)
-    pattern = pattern.reshape(-1)
+    patterns, pattern = _patterns(gaps)
     work = len(patterns) * len(classes)
     if not asked and (len(patterns) > _PATTERNS_UNASKED or work > _WORK_UNASKED):
         why = (
@@ -119,6 +118,17 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
             known = [str(j) for j in np.flatnonzero(~(patterns[a] | patterns[b]))]
             matches[rows_of] += _matching(parts[a], other, known)
     return _Told(cells, matches)
+
+
+def _patterns(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows, and which of them each row is."""
+    if gaps.shape[1] > 62:
+        distinct, which = np.unique(gaps, axis=0, return_inverse=True)
+        return distinct, which.reshape(-1)
+    # As one number each, rows are compared many times faster.
+    packed = gaps.astype(np.int64) @ (np.int64(1) << np.arange(gaps.shape[1]))
+    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
+    return gaps[first], which.reshape(-1)
 
 
 def _matching(part: pl.DataFrame, other: pl.DataFrame, known: list[str]) -> np.ndarray:

@@ -23,6 +23,7 @@ from .schema import ORDERED, Column, Kind
 from .table import Table
 
 _EXACT_FLOAT = 2**53
+_DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +169,10 @@ def floats(series: pl.Series, column: Column) -> np.ndarray:
             remedy="leave it out of `columns`",
         )
     if column.kind == Kind.DATE:
-        series = series.cast(pl.Date).cast(pl.Int32)
+        if isinstance(series.dtype, pl.Datetime):
+            moments = series.dt.epoch("us").cast(pl.Float64) / _DAY_US
+            return moments.fill_null(np.nan).to_numpy().copy()
+        series = series.cast(pl.Int32)
     elif column.kind == Kind.ORDINAL:
         series = series.to_physical()
     elif series.dtype.is_integer():
@@ -197,6 +201,9 @@ def from_floats(
     """
     numbers = pl.Series(column.name, values, nan_to_null=True)
     if column.kind == Kind.DATE:
+        if isinstance(like.dtype, pl.Datetime):
+            moments = (numbers * _DAY_US).round(0).cast(pl.Int64)
+            return moments.cast(pl.Datetime("us")).cast(like.dtype)
         return numbers.round(0).cast(pl.Int32).cast(pl.Date)
     if column.kind == Kind.ORDINAL:
         top = len(column.categories) - 1

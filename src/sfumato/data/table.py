@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import Complaint, InputError, SchemaError
+from .kinds import Misfit, complaint, fit, kind_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 
 _ROLE_WORDS = tuple(role.value for role in Role)
@@ -93,6 +94,7 @@ class Table:
         suppressed: Mapping[str, np.ndarray] | None = None,
     ) -> Table:
         """A copy with some columns replaced, with their new schema entries if those change."""
+        series = list(series)
         frame = self._frame.with_columns(*series)
         schema = self._schema
         for column in columns:
@@ -100,7 +102,12 @@ class Table:
         for name in frame.columns:
             if name not in schema:
                 schema = schema.with_column(Column(name, kind_of(frame.get_column(name))))
-        marks = {**self._suppressed, **(suppressed or {})}
+        marks = dict(self._suppressed)
+        for one in series:
+            if one.name in marks:
+                # What was suppressed stays so only where it was not given a value again.
+                marks[one.name] = marks[one.name] & one.is_null().to_numpy()
+        marks |= suppressed or {}
         return Table(frame, schema.only(frame.columns), marks, self._origin)
 
     def without(self, names: Sequence[str]) -> Table:
@@ -165,24 +172,6 @@ def _escape(value: object) -> str:
     return html.escape(str(value))
 
 
-def kind_of(series: pl.Series) -> Kind:
-    """The kind that a column's type suggests."""
-    dtype = series.dtype
-    if dtype.is_float() or dtype.is_decimal():
-        return Kind.CONTINUOUS
-    if dtype.is_integer():
-        return Kind.INTEGER
-    if dtype == pl.Boolean:
-        return Kind.BOOLEAN
-    if dtype.is_temporal():
-        return Kind.DATE
-    if isinstance(dtype, pl.List | pl.Array):
-        return Kind.SET
-    if isinstance(dtype, pl.Enum):
-        return Kind.ORDINAL
-    return Kind.NOMINAL
-
-
 def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
     """A Polars frame from anything tabular, and the kind of object it was."""
     if isinstance(source, Table):
@@ -242,125 +231,61 @@ def table(
                 )
             elif word not in unknown:
                 role_of[name] = Role(word)
-    schema, more = check_schema(frame, role_of, kinds or {}, posets or {}, categories or {})
-    complaints += more
-    if complaints:
-        raise SchemaError("the table", complaints)
-    assert schema is not None
-    return conform(Table(frame, schema, origin=origin))
+    made, more = fitted(frame, role_of, kinds or {}, posets or {}, categories or {}, origin)
+    if made is None or complaints:
+        raise SchemaError("the table", [*complaints, *more])
+    return made
 
 
-def check_schema(
+def fitted(
     frame: pl.DataFrame,
     roles: Mapping[str, str],
     kinds: Mapping[str, str],
     posets: Mapping[str, Any],
     categories: Mapping[str, Sequence[str]],
-) -> tuple[Schema | None, list[Complaint]]:
-    """The schema that these words describe for the frame, and everything that is wrong with
-    them."""
+    origin: str = "polars",
+) -> tuple[Table | None, list[Complaint]]:
+    """The table that these words describe, or everything that is wrong with them."""
     complaints = [
         missing_column(name, frame.columns)
         for name in dict.fromkeys([*roles, *kinds, *posets, *categories])
         if name not in frame.columns
     ]
-    columns = []
+    columns, stored = [], []
     for name in frame.columns:
         series = frame.get_column(name)
-        kind = kind_of(series)
-        if name in kinds:
-            try:
-                kind = Kind(kinds[name])
-            except ValueError:
-                listed = ", ".join(k.value for k in Kind)
-                complaints.append(
-                    Complaint(name, f"there is no kind {kinds[name]!r}", f"the kinds are {listed}")
-                )
-        order = tuple(map(str, categories.get(name, ())))
-        if kind == Kind.ORDINAL and not order:
-            if isinstance(series.dtype, pl.Enum):
-                order = tuple(series.dtype.categories.to_list())
-            elif series.dtype.is_numeric():
-                order = tuple(map(str, series.drop_nulls().unique().sort().to_list()))
-            else:
-                found = ", ".join(map(repr, series.drop_nulls().unique().sort().to_list()[:6]))
-                complaints.append(
-                    Complaint(
-                        name,
-                        "an ordinal column needs the order of its categories",
-                        f"categories = [{found}] in the right order",
-                    )
-                )
-        complaints += _kind_complaints(name, series, kind, order)
-        columns.append(
-            Column(name, kind, Role(roles.get(name, Role.INSENSITIVE)), order, posets.get(name))
-        )
-    return (None if complaints else Schema(columns)), complaints
-
-
-def _kind_complaints(
-    name: str, series: pl.Series, kind: Kind, order: tuple[str, ...]
-) -> list[Complaint]:
-    """Values that contradict the kind, with the first row that does."""
-    dtype = series.dtype
-    if kind in (Kind.CONTINUOUS, Kind.INTEGER) and not dtype.is_numeric():
-        bad = series.cast(pl.String, strict=False).cast(pl.Float64, strict=False).is_null()
-        bad &= series.is_not_null()
-        if dtype != pl.Boolean and bad.any():
-            row = int(bad.arg_max() or 0)
-            what = f"row {row + 1} holds {series[row]!r}, which is not a number"
-            return [Complaint(name, what, 'mend the value, or use kind = "nominal"')]
-    if kind == Kind.SET and not isinstance(dtype, pl.List | pl.Array):
-        return [Complaint(name, "a set-valued column holds lists", "read it with sets = ...")]
-    if kind == Kind.DATE and not (dtype.is_temporal() or dtype == pl.String):
-        return [Complaint(name, f"holds {dtype}, not dates", 'use kind = "integer"')]
-    if kind == Kind.DATE and dtype == pl.String:
-        bad = series.str.to_date(strict=False).is_null() & series.is_not_null()
-        if bad.any():
-            row = int(bad.arg_max() or 0)
-            what = f"row {row + 1} holds {series[row]!r}, which is not a date (YYYY-MM-DD)"
-            return [Complaint(name, what, 'mend the value, or use kind = "nominal"')]
-    if kind == Kind.ORDINAL and order:
-        values = set(series.drop_nulls().cast(pl.String).unique().to_list())
-        stray = sorted(values - set(order))
-        if stray:
-            what = f"{stray[0]!r} is not among its categories"
-            return [Complaint(name, what, f"add it to categories = {list(order)!r}")]
-    return []
+        try:
+            kind = Kind(kinds[name]) if name in kinds else kind_of(series)
+        except ValueError:
+            listed = ", ".join(k.value for k in Kind)
+            complaints.append(
+                Complaint(name, f"there is no kind {kinds[name]!r}", f"the kinds are {listed}")
+            )
+            continue
+        try:
+            order = order_of(series, kind, tuple(map(str, categories.get(name, ()))))
+            stored.append(fit(series, kind, order))
+        except Misfit as misfit:
+            complaints.append(complaint(name, misfit))
+            continue
+        role = Role(roles.get(name, Role.INSENSITIVE))
+        columns.append(Column(name, kind, role, order, posets.get(name)))
+    if complaints:
+        return None, complaints
+    return Table(frame.with_columns(*stored), Schema(columns), origin=origin), []
 
 
 def conform(given: Table) -> Table:
-    """The table with each column stored as its kind asks (an ordinal as an Enum, a date as a
-    date)."""
-    changed = []
+    """The table with each column of values stored as its kind asks."""
+    stored, complaints = [], []
     for column in given.schema:
+        if column.generalized:
+            continue
         series = given.frame.get_column(column.name)
-        stored = _stored_as(series, column)
-        if stored is not series:
-            changed.append(stored)
-    return given.with_columns(changed) if changed else given
-
-
-def _stored_as(series: pl.Series, column: Column) -> pl.Series:
-    dtype = series.dtype
-    if column.generalized:
-        return series
-    if column.kind == Kind.ORDINAL:
-        wanted = pl.Enum(list(column.categories))
-        return series if dtype == wanted else series.cast(pl.String).cast(wanted)
-    if column.kind == Kind.DATE and dtype == pl.String:
-        return series.str.to_date()
-    if column.kind == Kind.CONTINUOUS and not dtype.is_float():
-        return series.cast(pl.Float64)
-    if dtype.is_float() and series.is_nan().any():
-        return series.fill_nan(None)  # not a number is no value: pandas' way to write missing
-    if column.kind == Kind.INTEGER and not dtype.is_integer():
-        whole = series.cast(pl.Float64) if dtype != pl.Boolean else series
-        if dtype.is_float() and not bool(((whole % 1) == 0).all()):
-            row = int(((whole % 1) != 0).arg_max() or 0)
-            what = f"row {row + 1} holds {series[row]!r}, which is not whole"
-            raise SchemaError("the table", [Complaint(column.name, what, 'kind = "continuous"')])
-        return whole.cast(pl.Int64)
-    if column.kind in (Kind.NOMINAL, Kind.TEXT) and dtype.is_numeric():
-        return series.cast(pl.String)
-    return series
+        try:
+            stored.append(fit(series, column.kind, column.categories))
+        except Misfit as misfit:
+            complaints.append(complaint(column.name, misfit))
+    if complaints:
+        raise SchemaError("the table", complaints)
+    return given.with_columns(stored)

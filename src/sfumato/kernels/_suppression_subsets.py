@@ -17,8 +17,10 @@ from sfumato.kernels.matches import Ints, Packed, Words, find_or_add, new_table
 
 Floats = NDArray[np.float64]
 
-WORK = 200_000_000
+WORK = 300_000_000
 """sets of columns times records in need, beyond which the search is narrowed"""
+OVERHEAD = 20_000
+"""what it takes to try a set at all, in records"""
 
 
 def cheapest_subsets(costs: Floats, most: int) -> list[int]:
@@ -45,7 +47,7 @@ def cheapest_subsets(costs: Floats, most: int) -> list[int]:
 
 def subsets_are_complete(records: int, columns: int) -> bool:
     """Whether local suppression tries every set of columns for so many records in need."""
-    return (1 << columns) * records <= WORK
+    return (records + OVERHEAD) << columns <= WORK
 
 
 def subsets_to_try(packed: Packed, must: Ints, needy: Ints, k: int, costs: Floats) -> list[int]:
@@ -53,7 +55,7 @@ def subsets_to_try(packed: Packed, must: Ints, needy: Ints, k: int, costs: Float
     d = costs.size
     if subsets_are_complete(needy.size, d):
         return cheapest_subsets(costs, 1 << d)
-    budget = max(WORK // needy.size, d * d)
+    budget = max(WORK // (needy.size + OVERHEAD), d * d)
     patterns, counts = np.unique(must[needy], return_counts=True)
     cheap = cheapest_subsets(costs, budget)
     tried = {(1 << d) - 1}

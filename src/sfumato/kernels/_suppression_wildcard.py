@@ -234,64 +234,62 @@ def _accept(now: Packed, offers: Offers, everyone: Crowd, slack: Ints) -> Ints:
     left = np.concatenate([slack[risky], offers.slack[risky_offers]])
     losers, who = crowd(Packed(words, now.fields))
     lost = np.empty((2, pairs), np.int64)
-    found = 0
-    for present, ours in _by_pattern(given, whose):
-        for other, theirs in _by_pattern(losers, who):
-            found = _losses(
-                now.words,
-                offers.rows,
-                offers.words,
-                ours,
-                words,
-                theirs,
-                present & other,
-                now.fields,
-                lost,
-                found,
-            )
-    offer, loser = lost[:, :found]
+    mine, theirs = np.argsort(whose, kind="stable"), np.argsort(who, kind="stable")
+    found = _losses(
+        now.words[offers.rows[mine]],
+        offers.words[mine],
+        np.searchsorted(whose[mine], given.bounds),
+        given.present,
+        words[theirs],
+        np.searchsorted(who[theirs], losers.bounds),
+        losers.present,
+        now.fields,
+        lost,
+    )
+    lost = np.stack([mine[lost[0, :found]], theirs[lost[1, :found]]])
+    offer, loser = lost
     order = np.argsort(offer, kind="stable")
     return _take(offer[order], loser[order], left, offers.rows.size)
-
-
-def _by_pattern(people: Crowd, which: Ints) -> list[tuple[Words, Ints]]:
-    """Row numbers by which of their fields are empty; `which` says who of the crowd each row is."""
-    order = np.argsort(which, kind="stable")
-    cuts = np.searchsorted(which[order], people.bounds[1:-1])
-    return list(zip(people.present, np.split(order, cuts), strict=True))
 
 
 @njit(cache=True, nogil=True)
 def _losses(
     words: Words,
-    rows: Ints,
     offered: Words,
-    ours: Ints,
+    bounds: Ints,
+    present: Words,
     others: Words,
-    theirs: Ints,
-    keep: Words,
+    other_bounds: Ints,
+    other_present: Words,
     fields: Words,
     lost: Ints,
-    found: int,
 ) -> int:
-    """Note every pair of an offer and a record that match now and would not if it were taken."""
-    table = new_table(ours.size, keep.size)
-    head = np.full(ours.size, -1, np.int64)
-    after = np.full(ours.size, -1, np.int64)
-    count = 0
-    for t in range(ours.size):
-        slot = find_or_add(table, words, rows[ours[t]], keep, count)
-        count = max(count, slot + 1)
-        after[t] = head[slot]
-        head[slot] = t
-    for other in theirs:
-        slot = find(table, others, other, keep)
-        at = head[slot] if slot >= 0 else -1
-        while at >= 0:
-            if not _match(offered, ours[at], others, other, fields):
-                lost[0, found], lost[1, found] = ours[at], other
-                found += 1
-            at = after[at]
+    """Note every pair of an offer and a record that match now and would not if it were taken.
+
+    Both sides are sorted by pattern; the records as they are, and as they would be, in the same order.
+    """
+    found = 0
+    for p in range(len(present)):
+        start, end = bounds[p], bounds[p + 1]
+        for q in range(len(other_present)):
+            keep = present[p] & other_present[q]
+            table = new_table(end - start, keep.size)
+            head = np.full(end - start, -1, np.int64)
+            after = np.full(end - start, -1, np.int64)
+            count = 0
+            for i in range(start, end):
+                slot = find_or_add(table, words, i, keep, count)
+                count = max(count, slot + 1)
+                after[i - start] = head[slot]
+                head[slot] = i
+            for other in range(other_bounds[q], other_bounds[q + 1]):
+                slot = find(table, others, other, keep)
+                i = head[slot] if slot >= 0 else -1
+                while i >= 0:
+                    if not _match(offered, i, others, other, fields):
+                        lost[0, found], lost[1, found] = i, other
+                        found += 1
+                    i = after[i - start]
     return found
 
 

@@ -9,10 +9,11 @@ import polars as pl
 
 from ..data.codec import Matrix
 from ..data.io import read_with_notes
+from ..data.kinds import kind_of
 from ..data.pair import Pair
 from ..data.partition import Cover, Partition
 from ..data.schema import Kind, Role, Schema
-from ..data.table import Table, as_frame, conform, kind_of, table
+from ..data.table import Table, as_frame, conform, table
 from ..errors import ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..rng import draw_seed, stream

@@ -14,7 +14,7 @@ from ..data.io import read_with_notes
 from ..data.pair import Pair
 from ..data.partition import Partition
 from ..data.schema import Role, Schema
-from ..data.table import Table, as_frame, check_schema, conform, kind_of
+from ..data.table import Table, as_frame, fitted
 from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ..protocols import Criterion, Engine, Finding, Measure
@@ -211,12 +211,10 @@ def with_columns_of(plan: Plan, given: Any) -> Table:
             categories[column.name] = column.categories
     for name, planned in plan.columns.items():
         _overlay(name, planned, roles, kinds, posets, categories)
-    for name in frame.columns:
-        kinds.setdefault(name, kind_of(frame.get_column(name)))
-    schema, complaints = check_schema(frame, roles, kinds, posets, categories)
-    if complaints or schema is None:
+    made, complaints = fitted(frame, roles, kinds, posets, categories, origin)
+    if made is None:
         raise SchemaError("the table", complaints)
-    return conform(Table(frame, schema, origin=origin))
+    return made
 
 
 def _overlay(

@@ -116,7 +116,9 @@ def _labelled(pair: Pair, name: str, hidden: np.ndarray) -> _Cost:
     labels, place = distinct_labels(pair.masked[name])
     # A suppressed cell is counted by its mark; here "*" may be a value of the column itself.
     open_labels = [v for v in labels if v != SUPPRESSED]
-    known = {label: reader.measure(label) for label in open_labels}
+    # In a column of values, "{a, b}" may be one of them.
+    as_values = set() if pair.masked.schema[name].generalized else set(_texts(reader))
+    known = {v: 0.0 if v in as_values else reader.measure(v) for v in open_labels}
     # One more entry, the last: missing, which costs nothing.
     cost = np.array([*(known.get(label, 0.0) for label in labels), 0.0])
     return _Cost(
@@ -125,6 +127,11 @@ def _labelled(pair: Pair, name: str, hidden: np.ndarray) -> _Cost:
         values=not pair.masked.schema[name].generalized and not cost[place].any(),
         read_by={reader.read_by(label) for label in open_labels} if cost.any() else set(),
     )
+
+
+def _texts(reader: Labels) -> list[str]:
+    texts: list[str] = reader.domain.cast(pl.String, strict=False).to_list()
+    return texts
 
 
 def _add_gaps(pair: Pair, found: _Cost, hidden: np.ndarray) -> None:
