@@ -63,3 +63,13 @@ def total_variation(p: dict[Hashable, float], q: dict[Hashable, float]) -> float
 
 def shares(values: Sequence[Hashable]) -> dict[Hashable, float]:
     return {v: n / len(values) for v, n in Counter(values).items()}
+
+
+def discernibility(rows: Sequence[Hashable], suppressed: Hashable, n: int) -> int:
+    """Each record costs the records like it; a suppressed one, published or not, all n of them."""
+    cost = [n if row == suppressed else sum(other == row for other in rows) for row in rows]
+    return sum(cost) + n * (n - len(rows))
+
+
+def average_class_size(rows: Sequence[Hashable], k: int) -> float:
+    return len(rows) / len(set(rows)) / k

@@ -72,7 +72,7 @@ class Mondrian(Partitioner):
         for j, coded in enumerate(columns):
             codes[:, j] = coded.codes if coded.poset.spans else _by_frequency(coded.codes)
         nominal = [not coded.poset.spans for coded in columns]
-        weights = np.array([self.importance.get(name, 1.0) for name in x.names])
+        weights = [self.importance.get(name, 1.0) for name in x.names]
         labels = mondrian(
             codes,
             positions,

@@ -185,7 +185,8 @@ def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
         if package == "pandas":
             return pl.from_pandas(source, include_index=False), "pandas"
         if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-            return pl.DataFrame(pl.from_arrow(_stream(source))), package
+            # Chunks stay as they came: joining them would copy every column.
+            return pl.DataFrame(pl.from_arrow(_stream(source), rechunk=False)), package
         if isinstance(source, Mapping):
             return pl.DataFrame(source, strict=False), "polars"
     except Exception as error:

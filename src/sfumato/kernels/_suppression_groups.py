@@ -1,9 +1,8 @@
-"""Groups of records that are published alike: the state and the moves of local suppression to k.
+"""Groups of records that are published alike, on the way to local suppression to k.
 
-A group is a set of suppressed columns (its mask, one bit per column) and the values that its members
-share on the others. Records that have no group yet are in limbo. Every move keeps the promise that a
-group has no member or at least k of them; `sweep` looks at one mask and makes all the moves into its
-groups, `settle` finds room for a record that fits nowhere.
+A group is a set of suppressed columns (its mask, one bit per column) and the values that its
+members share on the others. Records that have no group yet are in limbo. Every change keeps the
+promise that a group has no member or at least k of them.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from sfumato.kernels.matches import Ints, Mask, Words, find, find_or_add, new_table
-
-Floats = NDArray[np.float64]
+from sfumato.kernels._suppression_subsets import Floats
+from sfumato.kernels.matches import Ints, Mask, Packed, Words, label
 
 
 class State(NamedTuple):
@@ -33,12 +30,12 @@ class State(NamedTuple):
     group: Ints
     """group of each record; -1 in limbo"""
     active: Ints
-    """the records that are not at rest in their own class, in the order in which they were disturbed"""
+    """the records that are not at rest in their own class, in the order in which they left it"""
     is_active: Mask
     size: Ints
     mask: Ints
     sample: Words
-    """the words of some record of each group (a copy: groups are scanned more often than records)"""
+    """the words of one record of each group (a copy: groups are scanned often)"""
     reserve: Ints
     """rows of the classes that need no suppression, class by class, those that cost least first"""
     next_reserve: Ints
@@ -48,6 +45,54 @@ class State(NamedTuple):
     """numbers of groups that may be used again (a stack)"""
     used: Ints
     """length of `active`, highest group number used, length of `free`"""
+
+
+def start(
+    packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, weight: Floats
+) -> State:
+    """Classes of k records and more stay as they are; all other records are in limbo."""
+    n = len(packed.words)
+    everything = packed.keep(np.zeros(len(packed.fields), dtype=bool))
+    labels, count = label(packed.words, np.arange(n), everything)
+    sizes = np.bincount(labels, minlength=count)
+    kept = sizes >= k
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    group = number[labels]
+    rest = np.flatnonzero(group >= 0)
+    reserve = rest[np.lexsort((rest, weight[rest], group[rest]))]
+    groups, room = int(kept.sum()), n // k + 1
+    size, mask, begin, end, free = (np.zeros(room, np.int64) for _ in range(5))
+    sample = np.zeros((room, packed.words.shape[1]), np.uint64)
+    size[:groups] = sizes[kept]
+    end[:groups] = np.cumsum(size[:groups])
+    begin[:groups] = end[:groups] - size[:groups]
+    member = reserve[begin[:groups]]
+    mask[:groups] = must[member]
+    sample[:groups] = packed.words[member]
+    is_active = group < 0
+    active = np.zeros(n, np.int64)
+    needy = np.flatnonzero(is_active)
+    active[: needy.size] = needy
+    used = np.array([needy.size, groups, 0], np.int64)
+    return State(
+        words=packed.words,
+        fields=packed.fields,
+        costs=costs,
+        weight=weight,
+        missing=missing,
+        must=must,
+        group=group,
+        active=active,
+        is_active=is_active,
+        size=size,
+        mask=mask,
+        sample=sample,
+        reserve=reserve,
+        next_reserve=begin,
+        end_reserve=end,
+        free=free,
+        used=used,
+    )
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -61,33 +106,24 @@ def mask_cost(costs: Floats, mask: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _dearer(
-    costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
-) -> float:
-    """What moving a record of weight one from the old mask to this one adds; both with their costs."""
-    if missing:  # missing cells cost nothing
-        cost -= mask_cost(costs, mask & missing)
-        old_cost -= mask_cost(costs, old_mask & missing)
-    return cost - old_cost
-
-
-@njit(cache=True, nogil=True)
-def _new_group(state: State, mask: int, member: int) -> int:
+def new_group(state: State, mask: int, member: int) -> int:
+    """The number of a new group with no members but the values of one."""
     if state.used[2] > 0:
         state.used[2] -= 1
-        group = state.free[state.used[2]]
+        group = int(state.free[state.used[2]])
     else:
-        group = state.used[1]
+        group = int(state.used[1])
         state.used[1] += 1
     state.size[group] = 0
     state.mask[group] = mask
-    state.sample[group] = state.words[member]
+    for w in range(state.words.shape[1]):
+        state.sample[group, w] = state.words[member, w]
     state.next_reserve[group] = state.end_reserve[group] = 0
     return group
 
 
 @njit(cache=True, nogil=True)
-def _enter(state: State, record: int, group: int) -> None:
+def enter(state: State, record: int, group: int) -> None:
     """The record joins the group; the group it left has been told already."""
     state.group[record] = group
     state.size[group] += 1
@@ -126,255 +162,11 @@ def hopeful(state: State) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
-    """Positions sorted by slot, and where each slot begins."""
-    start = np.zeros(count + 1, np.int64)
-    for t in range(slot_of.size):
-        start[slot_of[t] + 1] += 1
-    for s in range(count):
-        start[s + 1] += start[s]
-    fill = start[:count].copy()
-    order = np.empty(slot_of.size, np.int64)
-    for t in range(slot_of.size):
-        order[fill[slot_of[t]]] = t
-        fill[slot_of[t]] += 1
-    return order, start
-
-
-@njit(cache=True, nogil=True)
-def _gainers(
-    state: State, asked: Ints, mask: int, cost: float, group_cost: Floats, gap: float, slack: float
-) -> tuple[Ints, Floats]:
-    """Who of those asked would rather be under this mask, and what each would add (below zero)."""
-    costs, missing, must, weight = state.costs, state.missing, state.must, state.weight
-    group_of, group_mask = state.group, state.mask
-    rows = np.empty(asked.size, np.int64)
-    change = np.empty(asked.size, np.float64)
-    found = 0
-    for i in asked:
-        if must[i] & ~mask != 0:
-            continue
-        group = group_of[i]
-        add = -gap
-        if group >= 0:
-            add = _dearer(costs, missing[i], mask, cost, group_mask[group], group_cost[group])
-        if add * weight[i] < -slack:
-            rows[found], change[found] = i, add * weight[i]
-            found += 1
-    return rows[:found], change[:found]
-
-
-@njit(cache=True, nogil=True)
-def _hits(
-    table: Words, words: Words, rows: Ints, must: Ints, mask: int, keep: Words
-) -> tuple[Ints, Ints]:
-    """Which of these rows may have this mask and are in the table; their slots.
-
-    A loop of its own: with more in it the compiler counts references to arrays at every turn.
-    """
-    found = np.empty(rows.size, np.int64)
-    slots = np.empty(rows.size, np.int64)
-    count = 0
-    for i in rows:
-        if must[i] & ~mask == 0:
-            slot = find(table, words, i, keep)
-            if slot >= 0:
-                found[count], slots[count] = i, slot
-                count += 1
-    return found[:count], slots[:count]
-
-
-@njit(cache=True, nogil=True)
-def _fillers(
-    state: State, mask: int, cost: float, keep: Words, k: int, group_cost: Floats, worth: Floats,
-    gains: Mask, table: Words,
-) -> tuple[Ints, Ints, Floats]:
-    """Who could fill up slots: the slot, the record (or -1 - class, for many), what it adds.
-
-    Nobody who adds as much as the slot is worth.
-    """
-    active = state.active[: state.used[0]]
-    rows, row_slots = _hits(table, state.words, active, state.must, mask, keep)
-    # A class with a reserve has only those columns suppressed that its records must have.
-    classes, class_slots = _hits(
-        table, state.sample, np.arange(state.used[1]), state.mask, mask, keep
-    )
-    slot_of = np.empty(rows.size + classes.size, np.int64)
-    who = np.empty(slot_of.size, np.int64)
-    change = np.empty(slot_of.size, np.float64)
-    found = 0
-    for t in range(rows.size + classes.size):
-        if t < rows.size:
-            name, i, slot = rows[t], rows[t], row_slots[t]
-            group = state.group[i]
-            if gains[i] or group < 0 or state.size[group] <= k:
-                continue
-        else:
-            group, slot = classes[t - rows.size], class_slots[t - rows.size]
-            at = state.next_reserve[group]
-            if state.size[group] <= k or at >= state.end_reserve[group]:
-                continue
-            name, i = -1 - group, state.reserve[at]
-        old_mask, old_cost = state.mask[group], group_cost[group]
-        add = _dearer(state.costs, state.missing[i], mask, cost, old_mask, old_cost) * state.weight[i]
-        if add < worth[slot]:
-            slot_of[found], who[found], change[found] = slot, name, add
-            found += 1
-    return slot_of[:found], who[:found], change[:found]
-
-
-@njit(cache=True, nogil=True)
-def _take_gainers(
-    state: State, rows: Ints, change: Floats, mine: Ints, k: int, leaving: Ints, chosen: Ints
-) -> tuple[int, float]:
-    """Take those of a slot's gainers whose groups can spare them: a group keeps k members or none."""
-    got, added = 0, 0.0
-    for t in mine:
-        if state.group[rows[t]] >= 0:
-            leaving[state.group[rows[t]]] += 1
-    for t in mine:
-        group = state.group[rows[t]]
-        if group >= 0:
-            if state.size[group] <= k and leaving[group] < state.size[group]:
-                continue
-            leaving[group] -= 1
-            state.size[group] -= 1
-        chosen[got] = rows[t]
-        got += 1
-        added += change[t]
-    for t in mine:
-        if state.group[rows[t]] >= 0:
-            leaving[state.group[rows[t]]] = 0
-    return got, added
-
-
-@njit(cache=True, nogil=True)
-def _take_fillers(
-    state: State, who: Ints, change: Floats, mine: Ints, k: int, chosen: Ints, got: int, added: float
-) -> tuple[int, float]:
-    """Fill a slot up to k with the cheapest records that their groups can spare."""
-    for at in np.argsort(change[mine], kind="mergesort"):
-        t = mine[at]
-        if got == k:
-            break
-        if who[t] >= 0:
-            group = state.group[who[t]]
-            if state.size[group] > k:
-                state.size[group] -= 1
-                chosen[got] = who[t]
-                got += 1
-                added += change[t]
-            continue
-        group = -1 - who[t]
-        each = change[t] / state.weight[state.reserve[state.next_reserve[group]]]
-        while got < k and state.size[group] > k:
-            if state.next_reserve[group] == state.end_reserve[group]:
-                break
-            state.size[group] -= 1
-            chosen[got] = state.reserve[state.next_reserve[group]]
-            added += each * state.weight[chosen[got]]
-            state.next_reserve[group] += 1
-            got += 1
-    return got, added
-
-
-@njit(cache=True, nogil=True)
-def _put_back(state: State, chosen: Ints, got: int) -> None:
-    """Undo the taking of these records."""
-    for t in range(got):
-        group = state.group[chosen[t]]
-        if group >= 0:
-            state.size[group] += 1
-            if not state.is_active[chosen[t]]:
-                state.next_reserve[group] -= 1
-
-
-@njit(cache=True, nogil=True)
-def _move(state: State, chosen: Ints, got: int, target: int, mask: int) -> None:
-    """Put the records that were taken into the group, or into a new one of this mask."""
-    for t in range(got):
-        group = state.group[chosen[t]]
-        if group >= 0 and state.size[group] == 0:
-            state.size[group] = -1  # so that it is retired once
-            state.free[state.used[2]] = group
-            state.used[2] += 1
-    if target < 0:
-        target = _new_group(state, mask, chosen[0])
-    for t in range(got):
-        _enter(state, chosen[t], target)
-
-
-@njit(cache=True, nogil=True)
-def sweep(
-    state: State, asked: Ints, mask: int, keep: Words, k: int, fill_up: bool, gap: float, slack: float
-) -> float:
-    """Make every move of the records asked into groups of this mask that pays; return the change.
-
-    A group that falls short of k is filled up with others if `fill_up`. A record in limbo is taken to
-    gain `gap` times its weight: what it would pay more under the next dearer masks. Changes within
-    `slack` of zero are rounding, not gains.
-    """
-    costs, words, sample = state.costs, state.words, state.sample
-    group_mask, size = state.mask, state.size
-    cost = mask_cost(costs, mask)
-    group_cost = np.empty(state.used[1], np.float64)
-    for group in range(state.used[1]):
-        group_cost[group] = mask_cost(costs, group_mask[group])
-    rows, change = _gainers(state, asked, mask, cost, group_cost, gap, slack)
-    if rows.size == 0:
-        return 0.0
-    gains = np.zeros(state.group.size, np.bool_)
-    table = new_table(rows.size, keep.size)
-    slot_of = np.empty(rows.size, np.int64)
-    count = 0
-    for t in range(rows.size):
-        slot_of[t] = find_or_add(table, words, rows[t], keep, count)
-        count = max(count, slot_of[t] + 1)
-        gains[rows[t]] = True
-    order, start = _by_slot(slot_of, count)
-    published = np.full(count, -1, np.int64)
-    for group in range(state.used[1]):
-        if group_mask[group] == mask and size[group] > 0:
-            slot = find(table, sample, group, keep)
-            if slot >= 0:
-                published[slot] = group
-    worth = np.zeros(count, np.float64)
-    for t in range(rows.size if fill_up else 0):
-        if published[slot_of[t]] < 0:
-            worth[slot_of[t]] -= change[t]
-    if fill_up:
-        fill_slot, filler, fill_change = _fillers(
-            state, mask, cost, keep, k, group_cost, worth, gains, table
-        )
-    else:
-        fill_slot, filler = np.empty(0, np.int64), np.empty(0, np.int64)
-        fill_change = np.empty(0, np.float64)
-    fill_order, fill_start = _by_slot(fill_slot, count)
-    leaving = np.zeros(state.size.size, np.int64)
-    chosen = np.empty(rows.size + k, np.int64)
-    total = 0.0
-    for s in range(count):
-        mine = order[start[s] : start[s + 1]]
-        got, added = _take_gainers(state, rows, change, mine, k, leaving, chosen)
-        if got == 0:
-            continue
-        if published[s] < 0 and got < k:
-            fill = fill_order[fill_start[s] : fill_start[s + 1]]
-            got, added = _take_fillers(state, filler, fill_change, fill, k, chosen, got, added)
-        if published[s] >= 0 or (got >= k and added < -slack):
-            _move(state, chosen, got, published[s], mask)
-            total += added
-        else:
-            _put_back(state, chosen, got)
-    return total
-
-
-@njit(cache=True, nogil=True)
 def settle(state: State, record: int, k: int) -> None:
-    """Give a record in limbo to the group where that costs least, suppressing more there if need be.
+    """Give a record in limbo to the group where that costs least, even if more must go there.
 
-    The group takes on the columns in which the record differs: all of it, or if it can spare them only
-    k - 1 members, which then form a new group with the record.
+    The group loses the columns in which the record differs: the whole group, or if it can spare
+    them only k - 1 members, which then form a new group with the record.
     """
     total = np.zeros(state.used[1], np.float64)
     for i in range(state.group.size):
@@ -399,21 +191,21 @@ def settle(state: State, record: int, k: int) -> None:
             best, best_mask, best_split = group, mask, split
             best_cost = own + added * total[group] * share
     if best_mask == state.mask[best]:
-        _enter(state, record, best)
+        enter(state, record, best)
         return
     members = np.flatnonzero(state.group == best)
     members = members[np.argsort(state.weight[members], kind="mergesort")]
     # Recruits are no longer taken in order from what is left of this class.
     state.next_reserve[best] = state.end_reserve[best]
     if best_split:
-        target = _new_group(state, best_mask, record)
-        for i in members[: k - 1]:
-            state.size[best] -= 1
-            _enter(state, i, target)
+        target = new_group(state, best_mask, record)
+        state.size[best] -= k - 1
+        for t in range(k - 1):
+            enter(state, int(members[t]), target)
     else:
         target = best
         state.mask[best] = best_mask
         state.size[best] = 0
-        for i in members:
-            _enter(state, i, target)
-    _enter(state, record, target)
+        for t in range(members.size):
+            enter(state, int(members[t]), target)
+    enter(state, record, target)

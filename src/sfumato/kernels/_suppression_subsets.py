@@ -1,8 +1,8 @@
 """Sets of columns to suppress, from the cheapest to the dearest.
 
-A set is a mask: bit j stands for column j. With d columns there are 2**d of them. Where trying all is
-too much work, the search is narrowed to the cheapest ones (which serve most records) and to a greedy
-descent that adds one column after another; `subsets_are_complete` tells which of the two applies.
+A set is a mask: bit j stands for column j. With d columns there are 2**d of them. Where trying all
+is too much work, the search is narrowed to the cheapest ones (which serve most records) and to a
+greedy descent that adds one column after another; `subsets_are_complete` tells whether it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OVERHEAD = 20_000
 
 
 def cheapest_subsets(costs: Floats, most: int) -> list[int]:
-    """The `most` cheapest sets of columns, as masks, in order of cost, then of their number.
+    """The `most` cheapest sets of columns, as masks, in order of cost.
 
     >>> cheapest_subsets(np.array([1.0, 5.0, 2.0]), 5)
     [0, 1, 4, 5, 2]
@@ -51,26 +51,26 @@ def subsets_are_complete(records: int, columns: int) -> bool:
 
 
 def subsets_to_try(packed: Packed, must: Ints, needy: Ints, k: int, costs: Floats) -> list[int]:
-    """The sets of columns to try; where they are too many, the cheapest ones and a greedy descent."""
+    """The sets of columns to try, the empty and the full one among them, in order of cost."""
     d = costs.size
     if subsets_are_complete(needy.size, d):
         return cheapest_subsets(costs, 1 << d)
     budget = max(WORK // (needy.size + OVERHEAD), d * d)
     patterns, counts = np.unique(must[needy], return_counts=True)
     cheap = cheapest_subsets(costs, budget)
-    tried = {(1 << d) - 1}
+    tried = {0, (1 << d) - 1}
     for pattern, count in zip(patterns.tolist(), counts.tolist(), strict=True):
+        # A record with missing cells needs sets that contain them.
         share = max(budget * count // needy.size, d + 1)
         tried.update(mask | pattern for mask in cheap[:share])
     mask = 0
     while mask != (1 << d) - 1:
         steps = [mask | (1 << j) for j in range(d) if not (mask >> j) & 1]
         tried.update(steps)
-        helped = [
-            covered(packed.words, must, needy, step, keep_of(packed, step), k) / cost_of(costs, step)
-            for step in steps
+        helped = [covered(packed.words, must, needy, m, keep_of(packed, m), k) for m in steps]
+        mask = steps[
+            int(np.argmax([h / cost_of(costs, m) for h, m in zip(helped, steps, strict=True)]))
         ]
-        mask = steps[int(np.argmax(helped))]
     return sorted(tried, key=lambda mask: (cost_of(costs, mask), mask))
 
 
@@ -85,7 +85,7 @@ def cost_of(costs: Floats, mask: int) -> float:
 
 
 def bands(masks: list[int], costs: Floats) -> list[list[int]]:
-    """Sets of columns, cheapest first, in runs within which the cost rises by less than any one column."""
+    """The sets in runs of about the same cost: in a run it rises by less than any one column."""
     found: list[list[int]] = []
     width, limit = float(costs.min()) * (1 - 1e-9), -1.0
     for mask in masks:

@@ -1,14 +1,14 @@
 """Local suppression where a suppressed or missing cell matches anything.
 
-Under this reading one suppressed record helps others too: whoever agrees with it on what is left now
-matches it. Sets of columns are taken from the cheapest to the dearest. Records in need that agree on
-the other columns, and of whom one would match k records if the set were suppressed in it, are
-neighbours: they are suppressed one after the other, the neediest first, until the suppressed ones
-have lifted the rest. In the end cells are given back wherever nobody falls below k.
+Under this reading one suppressed record helps others too: whoever agrees with it on what is left
+now matches it. Sets of columns are taken from the cheapest to the dearest. Records in need that
+agree on the other columns, and of whom each would match k records if the set were suppressed in it
+alone, are neighbours: they are suppressed one after the other, the neediest first, until those have
+lifted the rest. In the end cells are given back wherever nobody falls below k.
 
-Taken to its letter the reading has a loophole: k - 1 blank records match everybody, so that their cells
-alone make any table "k-anonymous", and protect nobody. It is not used here: only records in need are
-suppressed, and none of them in more than the cheapest set that is enough for itself.
+Taken to its letter the reading has a loophole: k - 1 blank records match everybody, so that their
+cells alone make any table "k-anonymous", and protect nobody. It is not used here: only records in
+need are suppressed, and none of them in more than the cheapest set that is enough for itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PAIRS = 20_000_000
 """the most pairs of records that one round of giving back looks at"""
 
 
-def suppress_by_match(packed: Packed, k: int, costs: Floats, weight: Floats) -> Ints:
+def suppress_by_match(packed: Packed, missing: Ints, k: int, costs: Floats, weight: Floats) -> Ints:
     """The mask of the cells to suppress in each record, so that every record matches k of them."""
     suppressed = np.zeros(len(packed.words), np.int64)
     now = Packed(packed.words.copy(), packed.fields)
@@ -61,11 +61,11 @@ def suppress_by_match(packed: Packed, k: int, costs: Floats, weight: Floats) -> 
             needy = _needy(need, weight)
             if not needy.size:
                 break
-            _suppress_run(now, needy, need, run, at_first, k, costs, suppressed)
+            _suppress_run(now, needy, need, run, at_first, k, costs, missing, suppressed)
         _give_back(packed, now, k, costs, weight, suppressed)
     everyone, which = crowd(now)
     if np.any(count_within(everyone)[which] < k):
-        raise AssertionError("local suppression left a record with too few matches; please report")
+        raise RuntimeError("local suppression left a record with too few matches; please report")
     return suppressed
 
 
@@ -88,40 +88,39 @@ def _suppress_run(
     at_first: Crowd,
     k: int,
     costs: Floats,
+    missing: Ints,
     suppressed: Ints,
 ) -> None:
-    """Serve the records in need by these sets of columns, those first that serve many at little cost.
+    """Serve the records in need by these sets, those first that serve many at little cost.
 
     Whether a set is enough for a record is asked of the table as it was `at_first`: whoever matched
     then matches still, and that table has few patterns of empty cells.
     """
-    able: dict[int, Ints] = {}
+    able: dict[int, Mask] = {}
     yields: dict[int, float] = {}
     for mask in run:
-        if not np.any(need[needy]):
-            return
         keep = keep_of(now, mask)
         asked = Packed(now.words[needy] & keep, now.fields)
         among, which = crowd(asked)
         enough = count_in(among, at_first) >= k
-        able[mask] = needy[enough[which]]
+        able[mask] = enough[which]
         # A neighbourhood of m is served by about k - 1 suppressed records, or by all of its own.
         served = among.weight[enough]
         cells = np.minimum(served, k - 1).sum()
         yields[mask] = served.sum() / (cells * cost_of(costs, mask)) if cells else 0.0
     for mask in sorted(run, key=lambda m: -yields[m]):
         keep = keep_of(now, mask)
-        rows = able[mask][need[able[mask]] > 0]
+        rows = needy[able[mask] & (need[needy] > 0)]
         fields = now.fields[(mask >> np.arange(len(now.fields))) & 1 == 1]
         taken = _serve(now.words, fields, keep, rows, need)
-        suppressed[taken] = mask
+        suppressed[taken] = mask & ~missing[taken]
         now.words[taken] &= keep
 
 
 @njit(cache=True, nogil=True)
 def _serve(words: Words, fields: Words, keep: Words, rows: Ints, need: Ints) -> Ints:
     """Suppress records of each neighbourhood until nobody in it needs more; which ones."""
-    slot_of, count = label(words, rows, keep)
+    slot_of = label(words, rows, keep)[0]
     order = np.argsort(slot_of, kind="mergesort")
     taken = np.empty(rows.size, np.int64)
     found, at = 0, 0
@@ -208,16 +207,16 @@ def _offers(
         ok = slack >= 0
         parts.append((mine[ok], np.full(ok.sum(), j), words[ok], slack[ok]))
         rows = np.setdiff1d(rows, mine[ok], assume_unique=True)
-    found = Offers(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    found = Offers._make(np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((found.rows, -costs[found.columns] * weight[found.rows]))
-    return Offers(*(column[order] for column in found))
+    return Offers._make(column[order] for column in found)
 
 
 def _accept(now: Packed, offers: Offers, everyone: Crowd, slack: Ints) -> Ints:
     """Which offers can be taken together, the first ones first.
 
-    An offer takes a match from those who agreed with the record only because its cell was suppressed.
-    Others who make an offer are counted as if it were taken: they may be spared more than they need.
+    An offer takes a match from those who agreed with the record only because its cell was
+    suppressed. Others who make an offer are counted as if it were taken: some are spared in vain.
     """
     if not offers.rows.size:
         return np.empty(0, np.int64)
@@ -228,7 +227,7 @@ def _accept(now: Packed, offers: Offers, everyone: Crowd, slack: Ints) -> Ints:
     risky, risky_offers = met > slack, met_by_offers > offers.slack
     pairs = int(met[risky].sum() + met_by_offers[risky_offers].sum())
     if pairs > PAIRS and offers.rows.size > 1:
-        half = Offers(*(column[: offers.rows.size // 2] for column in offers))
+        half = Offers._make(column[: offers.rows.size // 2] for column in offers)
         return _accept(now, half, everyone, slack)
     words = np.concatenate([everyone.words[risky], offers.words[risky_offers]])
     left = np.concatenate([slack[risky], offers.slack[risky_offers]])
@@ -266,7 +265,7 @@ def _losses(
 ) -> int:
     """Note every pair of an offer and a record that match now and would not if it were taken.
 
-    Both sides are sorted by pattern; the records as they are, and as they would be, in the same order.
+    Both sides are sorted by pattern; `offered` is `words` as they would be, in the same order.
     """
     found = 0
     for p in range(len(present)):
@@ -295,7 +294,7 @@ def _losses(
 
 @njit(cache=True, nogil=True)
 def _take(offer: Ints, loser: Ints, left: Ints, offers: int) -> Ints:
-    """Take each offer in turn that leaves none of its losers short; the pairs are sorted by offer."""
+    """Take each offer in turn that leaves no loser short; the pairs are sorted by offer."""
     taken = np.empty(offers, np.int64)
     count, start = 0, 0
     for i in range(offers):

@@ -37,7 +37,8 @@ class Packed(NamedTuple):
 
     def keep(self, dropped: Mask) -> Words:
         """The bits that are left when some columns (bool of length d) are dropped."""
-        return np.bitwise_or.reduce(self.fields[~dropped], axis=0, initial=np.uint64(0))
+        left: Words = np.bitwise_or.reduce(self.fields[~dropped], axis=0, initial=np.uint64(0))
+        return left
 
 
 def pack(codes: ArrayLike, empty: ArrayLike | None = None) -> Packed:
@@ -49,7 +50,7 @@ def pack(codes: ArrayLike, empty: ArrayLike | None = None) -> Packed:
     widths: list[int] = []
     for j in range(d):
         column = table[:, j]
-        # Codes beyond the number of records are sparse; dense ones take fewer bits and cannot overflow.
+        # Codes beyond the number of records are sparse; dense ones are short and cannot overflow.
         if n and int(column.max()) >= n:
             column = np.unique(column, return_inverse=True)[1]
         digit = column.astype(np.uint64) + np.uint64(1)
@@ -86,6 +87,8 @@ def as_codes(codes: ArrayLike) -> NDArray[np.integer]:
             f"codes must not be negative; row {row}, column {column} holds {table[row, column]}: "
             "give missing cells a code of their own"
         )
+    if table.dtype == np.uint64 and table.size and int(table.max()) >= 1 << 63:
+        raise ValueError("codes must be less than 2**63")
     return table
 
 
@@ -130,7 +133,7 @@ def locate(table: Words, words: Words, row: int, keep: Words) -> int:
         place = _mix(key) & last
         while table[place, 1] != 0 and table[place, 0] != key:
             place = (place + np.uint64(1)) & last
-        return np.int64(place)
+        return int(place)
     mixed = np.uint64(0)
     for w in range(width):
         mixed = _mix(mixed ^ (words[row, w] & keep[w]))
@@ -143,13 +146,13 @@ def locate(table: Words, words: Words, row: int, keep: Words) -> int:
         if same:
             break
         place = (place + np.uint64(1)) & last
-    return np.int64(place)
+    return int(place)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def find(table: Words, words: Words, row: int, keep: Words) -> int:
     """The slot of the row's projection; -1 if it is not in the table."""
-    return np.int64(table[locate(table, words, row, keep), keep.size]) - 1
+    return int(table[locate(table, words, row, keep), keep.size]) - 1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -160,12 +163,12 @@ def find_or_add(table: Words, words: Words, row: int, keep: Words, slot: int) ->
         table[place, keep.size] = slot + 1
         for w in range(keep.size):
             table[place, w] = words[row, w] & keep[w]
-    return np.int64(table[place, keep.size]) - 1
+    return int(table[place, keep.size]) - 1
 
 
 @njit(cache=True, nogil=True)
 def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
-    """Number the projections of these rows by first appearance; the labels and how many there are."""
+    """Number the projections of these rows by first appearance; the labels, and how many."""
     table = new_table(rows.size, keep.size)
     labels = np.empty(rows.size, np.int64)
     count = 0
@@ -187,7 +190,8 @@ def _meet(
 ) -> None:
     """Add to each row's count the weight of the rows of the other side that equal it on `keep`.
 
-    One side stands in a table, the other streams past it. A side with an empty count is not counted.
+    One side stands in a table, the other streams past it. A side with an empty count is not
+    counted.
     """
     table = new_table(len(held), keep.size)
     slot_of = np.empty(len(held), np.int64)
@@ -315,7 +319,6 @@ def match_counts(codes: ArrayLike, wildcard: ArrayLike) -> Ints:
     """
     among, labels = crowd(pack(codes, as_mask(wildcard, np.shape(codes), "wildcard")))
     return count_within(among)[labels]
-
 
 
 def class_labels(codes: ArrayLike) -> Ints:

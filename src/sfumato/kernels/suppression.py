@@ -1,19 +1,19 @@
 """Local suppression to k: take out the cheapest cells that leave no record alone.
 
-Two readings of a suppressed cell, and so two problems.
+There are two readings of a suppressed cell, and so two problems.
 
-*category*: what is published in place of the value is a value of its own. Every published record must
-occur at least k times. To find the least number of cells is NP-hard (Meyerson & Williams 2004, PODS;
-Aggarwal et al. 2005, ICDT); this is a construction followed by local search. Sets of columns are
-taken from the cheapest to the dearest, those of about the same cost in the order of how many records
-they help: first k or more records that still need it and agree on the other columns form a group;
-then groups that fall short are filled up with records that their own classes can spare, where that
-is cheaper than suppressing one more column in those who wait. Last, records move to cheaper groups
-and form new ones as long as the total falls, and every group keeps at least k members.
+*category*: what is published in place of a value is a value of its own, and every published record
+must occur at least k times. To find the least number of cells is NP-hard (Meyerson & Williams 2004,
+PODS; Aggarwal et al. 2005, ICDT); this is a construction followed by local search. Sets of columns
+are taken from the cheapest to the dearest, those of about the same cost in the order of how many
+records they help. First, k or more records that still need it and agree on the other columns form
+a group. Then groups that fall short are filled up with records that their own classes can spare,
+where that is cheaper than one more column for those who wait. Last, records move to cheaper groups
+and form new ones as long as the total falls. Every group always keeps at least k members.
 
 *wildcard*: a suppressed or missing cell matches every value, as sdcMicro reads it (Templ, Kowarik &
-Meindl 2015, Journal of Statistical Software 67(4)). Every record must match at least k. See
-`sfumato.kernels._suppression_wildcard`.
+Meindl 2015, Journal of Statistical Software 67(4)), and every record must match at least k, itself
+included. `sfumato.kernels._suppression_wildcard` says how, and what the reading is worth.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.kernels._suppression_groups import State, hopeful, settle, sweep, total_cost
+from sfumato.kernels._suppression_groups import State, hopeful, settle, start, total_cost
+from sfumato.kernels._suppression_moves import sweep
 from sfumato.kernels._suppression_subsets import (
     Floats,
     bands,
@@ -34,7 +35,7 @@ from sfumato.kernels._suppression_subsets import (
     subsets_to_try,
 )
 from sfumato.kernels._suppression_wildcard import suppress_by_match
-from sfumato.kernels.matches import Ints, Mask, Packed, as_codes, as_mask, label, pack
+from sfumato.kernels.matches import Ints, Mask, Packed, as_codes, as_mask, pack
 
 __all__ = ["MOST_COLUMNS", "local_suppression", "subsets_are_complete"]
 
@@ -52,6 +53,7 @@ def local_suppression(
     costs: ArrayLike | None = None,
     *,
     missing: ArrayLike | None = None,
+    already: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     reading: Literal["category", "wildcard"] = "category",
     mark: Literal["missing", "own"] = "missing",
@@ -59,13 +61,14 @@ def local_suppression(
 ) -> Mask:
     """Which cells to suppress, bool (n, d), so that every record is k-anonymous at little cost.
 
-    `costs` is what a suppressed cell of each column costs (1 unless given), `weights` multiplies it by
-    record. Cells that are `missing` cost nothing and are never suppressed. Records and columns that
-    come first win ties; `rng_order`, a permutation of the records, makes others come first.
+    `costs` is what a suppressed cell of each column costs (1 unless given); `weights` multiplies it
+    by record. Cells that are `missing`, or suppressed `already`, cost nothing. Records and columns
+    that come first win ties; `rng_order`, a permutation of the records, makes others come first.
 
-    In the reading "category", `mark` says what is published: with "missing" a suppressed cell looks
-    like a missing one; with "own" it looks like nothing else, and since a missing cell then tells its
-    record from the suppressed ones around it, some missing cells are marked (True) as well, at no cost.
+    In the reading "category", `mark` says what is published. With "missing", a suppressed cell
+    looks like a missing one. With "own", it looks like nothing else; a missing cell then sets its
+    record apart from suppressed ones, so that some missing cells are marked (True) too. Only there
+    is a missing cell ever True; one that is suppressed already never is.
 
     >>> local_suppression([[1, 1], [1, 2], [1, 1], [1, 1]], k=2).astype(int)
     array([[0, 1],
@@ -81,43 +84,64 @@ def local_suppression(
         raise ValueError(f"{d} columns are too many: local suppression takes up to {MOST_COLUMNS}")
     price = _positive(costs, d, "costs")
     weight = _positive(weights, n, "weights")
-    gone = (
-        np.zeros(table.shape, dtype=bool)
-        if missing is None
-        else as_mask(missing, table.shape, "missing")
-    )
+    nothing = np.zeros(table.shape, dtype=bool)
+    absent = nothing if missing is None else as_mask(missing, table.shape, "missing")
+    marked = nothing if already is None else as_mask(already, table.shape, "already")
     if reading not in ("category", "wildcard") or mark not in ("missing", "own"):
         raise ValueError(f"unknown reading {reading!r} or mark {mark!r}")
-    order = np.arange(n) if rng_order is None else np.asarray(rng_order)
+    if reading == "wildcard" or mark == "missing":
+        # Both look and match alike.
+        absent, marked = nothing, absent | marked
+    if rng_order is None:
+        return _suppress(table, absent, marked, k, price, weight, reading == "wildcard")
+    order = np.asarray(rng_order)
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError("rng_order must be a permutation of the records")
-    masks = gone[order] @ (np.int64(1) << np.arange(d))
-    if reading == "wildcard":
-        packed = pack(table[order], gone[order])
-        found = suppress_by_match(packed, k, price, weight[order])
-    elif mark == "own":
-        distinct = np.where(gone[order], 0, table[order].astype(np.uint64) + np.uint64(1))
-        found = _by_class(pack(distinct), masks, np.zeros_like(masks), k, price, weight[order])
-    else:
-        packed = pack(table[order], gone[order])
-        found = _by_class(packed, masks, masks, k, price, weight[order])
     suppressed = np.empty(table.shape, dtype=bool)
-    suppressed[order] = (found[:, None] >> np.arange(d)) & 1
-    return suppressed if mark == "own" else suppressed & ~gone
+    suppressed[order] = _suppress(
+        table[order], absent[order], marked[order], k, price, weight[order], reading == "wildcard"
+    )
+    return suppressed
+
+
+def _suppress(
+    codes: NDArray[np.integer],
+    absent: Mask,
+    marked: Mask,
+    k: int,
+    costs: Floats,
+    weight: Floats,
+    by_match: bool,
+) -> Mask:
+    """`marked` cells are suppressed and stay so; `absent` ones have a value that costs nothing."""
+    bit = np.int64(1) << np.arange(codes.shape[1])
+    must: Ints = marked @ bit
+    if by_match:
+        found = suppress_by_match(pack(codes, marked), must, k, costs, weight)
+    else:
+        if absent.any():
+            codes = np.where(absent, np.uint64(0), codes.astype(np.uint64) + np.uint64(1))
+        free: Ints = (absent | marked) @ bit
+        found = _by_class(pack(codes, marked), free, must, k, costs, weight)
+    suppressed: Mask = (found & ~must)[:, None] & bit != 0
+    return suppressed
 
 
 def _positive(values: ArrayLike | None, count: int, what: str) -> Floats:
     if values is None:
         return np.ones(count)
-    found = np.asarray(values, dtype=np.float64)
+    # A copy: a read-only or strided array would have the kernels compiled anew.
+    found = np.array(values, dtype=np.float64)
     if found.shape != (count,) or not np.all((found > 0) & np.isfinite(found)):
         raise ValueError(f"{what} must be {count} positive, finite numbers")
     return found
 
 
-def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, weight: Floats) -> Ints:
+def _by_class(
+    packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, weight: Floats
+) -> Ints:
     """The mask of each record under the reading "category"."""
-    state = _start(packed, missing, must, k, costs, weight)
+    state = start(packed, missing, must, k, costs, weight)
     if state.used[0] == 0:
         return must
     masks = subsets_to_try(packed, must, _limbo(state), k, costs)
@@ -131,8 +155,8 @@ def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, 
         if not limbo.size:
             break
         if len(run) > 1:
-            helped = {m: covered(packed.words, must, limbo, m, keep[m], k) / cost_of(costs, m) for m in run}
-            run = sorted(run, key=lambda m: -helped[m])
+            helped = {m: covered(packed.words, must, limbo, m, keep[m], k) for m in run}
+            run = sorted(run, key=lambda m: -helped[m] / cost_of(costs, m))
         for mask in run:
             sweep(state, _limbo(state), mask, keep[mask], k, False, dearest, slack)
         for mask in run if after else []:
@@ -147,7 +171,7 @@ def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, 
             # Only the empty set may please those who pay little: they go home.
             rows = asked if mask else state.active[: state.used[0]].copy()
             change += sweep(state, rows, mask, keep[mask], k, True, 0.0, slack)
-        if change > -SMALL_GAIN * total:
+        if change >= -SMALL_GAIN * total:
             break
         total += change
     found: Ints = state.mask[state.group]
@@ -157,34 +181,3 @@ def _by_class(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, 
 def _limbo(state: State) -> Ints:
     active = state.active[: state.used[0]]
     return active[state.group[active] < 0]
-
-
-def _start(packed: Packed, missing: Ints, must: Ints, k: int, costs: Floats, weight: Floats) -> State:
-    """Classes of k records and more stay as they are; all other records are in limbo."""
-    n = len(packed.words)
-    everything = packed.keep(np.zeros(len(packed.fields), dtype=bool))
-    labels, count = label(packed.words, np.arange(n), everything)
-    sizes = np.bincount(labels, minlength=count)
-    kept = sizes >= k
-    number = np.where(kept, np.cumsum(kept) - 1, -1)
-    group = number[labels]
-    rest = np.flatnonzero(group >= 0)
-    reserve = rest[np.lexsort((rest, weight[rest], group[rest]))]
-    groups, room = int(kept.sum()), n // k + 1
-    size, mask, begin, end, free = (np.zeros(room, np.int64) for _ in range(5))
-    sample = np.zeros((room, packed.words.shape[1]), np.uint64)
-    size[:groups] = sizes[kept]
-    end[:groups] = np.cumsum(size[:groups])
-    begin[:groups] = end[:groups] - size[:groups]
-    member = reserve[begin[:groups]]
-    mask[:groups] = must[member]
-    sample[:groups] = packed.words[member]
-    is_active = group < 0
-    active = np.zeros(n, np.int64)
-    needy = np.flatnonzero(is_active)
-    active[: needy.size] = needy
-    used = np.array([needy.size, groups, 0], np.int64)
-    return State(
-        packed.words, packed.fields, costs, weight, missing, must, group, active, is_active,
-        size, mask, sample, reserve, begin, end, free, used,
-    )

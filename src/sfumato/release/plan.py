@@ -39,18 +39,14 @@ class Input(Declaration):
         tuple[str, ...], Field(description="texts that mean a missing value, besides the empty one")
     ] = ()
     header: Annotated[bool, Field(description="whether a text file begins with names")] = True
-    dates: Annotated[
-        dict[str, str],
-        Field(default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'),
-    ]
-    sets: Annotated[
-        dict[str, str],
-        Field(
-            default_factory=dict,
-            description='a long table of items: { id = "person", item = "code" }, or '
-            '{ column = "codes", separator = ";" }',
-        ),
-    ]
+    dates: dict[str, str] = Field(
+        default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
+    )
+    sets: dict[str, str] = Field(
+        default_factory=dict,
+        description='a long table of items: { id = "person", item = "code" }, or '
+        '{ column = "codes", separator = ";" }',
+    )
     reference: Annotated[
         str | float,
         Field(

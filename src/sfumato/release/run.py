@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from ..data.io import read_with_notes
 from ..data.pair import Pair
@@ -297,7 +298,8 @@ def _drop_names(original: Table, table: Table, rows: np.ndarray) -> tuple[Table,
     named = [
         name
         for name in original.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
-        if name in table.schema and table[name].equals(original.take(rows)[name], null_equal=True)
+        if name in table.schema
+        and table[name].equals(original[name].gather(pl.Series(rows)), null_equal=True)
     ]
     return table.without(named), named
 

@@ -106,7 +106,9 @@ def _bits(covered: Coverage, labels: int, values: int) -> np.ndarray:
 def codes_of_both(a: pl.Series, b: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """Codes of two columns over their common values: equal ones are equal, 0 is missing."""
     left, right = _alike(comparable(a), comparable(b))
-    domain = pl.concat([left.rename("v"), right.rename("v")]).drop_nulls().unique()
+    domain = (
+        pl.concat([left.rename("v"), right.rename("v")]).drop_nulls().unique(maintain_order=True)
+    )
     numbered = pl.DataFrame({"v": domain, "code": np.arange(1, len(domain) + 1, dtype=np.int32)})
     codes = []
     for series in (left, right):

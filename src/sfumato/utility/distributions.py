@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -179,9 +180,10 @@ def _categorical(pair: Pair, name: str) -> dict[str, Any]:
         after, gone = _shares(texts), texts.null_count()
     _count_gaps(found, before.null_count(), gone)
     if gone < series.len():
-        apart = sum(abs(share - after.get(value, 0.0)) for value, share in shares.items())
-        apart += outside + sum(share for value, share in after.items() if value not in shares)
-        found["distance"] = min(apart / 2.0, 1.0)
+        apart = [abs(share - after.get(value, 0.0)) for value, share in shares.items()]
+        apart += [outside, *(share for value, share in after.items() if value not in shares)]
+        # Values come in no particular order, and only an exact sum does not depend on it.
+        found["distance"] = min(math.fsum(apart) / 2.0, 1.0)
     return found
 
 
