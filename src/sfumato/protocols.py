@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,11 +56,21 @@ class Declaration(BaseModel):
     def complaints(cls, parameters: Mapping[str, Any]) -> list[Complaint]:
         """What is wrong with these parameters, each with its remedy."""
         plain = {key.replace("-", "_"): value for key, value in parameters.items()}
+        found = [
+            Complaint(key, f"is given twice, as {key} and {key.replace('-', '_')}", "give it once")
+            for key in parameters
+            if "-" in key and key.replace("-", "_") in parameters
+        ]
+        for key, value in plain.items():
+            field = cls.model_fields.get(key)
+            if isinstance(value, bool) and field is not None and field.annotation in (int, float):
+                what = f"should be a number (got {value})"
+                found.append(Complaint(key, what, field.description or ""))
         try:
             cls(**plain)
         except ValidationError as error:
-            return [cls._complaint(dict(problem)) for problem in error.errors()]
-        return []
+            found += [cls._complaint(dict(problem)) for problem in error.errors()]
+        return found
 
     @classmethod
     def _complaint(cls, problem: dict[str, Any]) -> Complaint:
@@ -76,8 +86,9 @@ class Declaration(BaseModel):
             return Complaint(where, "is needed", meaning or "")
         what = problem["msg"]
         what = what[:1].lower() + what[1:]
-        given = problem.get("input")
-        return Complaint(where, f"{what} (got {given!r})", meaning or "")
+        if is_secret(cls, top):
+            return Complaint(where, what, meaning or "")
+        return Complaint(where, f"{what} (got {problem.get('input')!r})", meaning or "")
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, as plain values for a plan file."""
@@ -86,6 +97,13 @@ class Declaration(BaseModel):
     def __str__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in self.parameters().items())
         return f"{self.name}({inside})"
+
+
+def is_secret(cls: type[Declaration], name: str) -> bool:
+    """Whether a parameter must never be shown."""
+    field = cls.model_fields.get(name)
+    extra = field.json_schema_extra if field is not None else None
+    return isinstance(extra, dict) and bool(extra.get("secret"))
 
 
 class _Columnar(Declaration):
@@ -153,6 +171,11 @@ class Method(_Columnar, ABC):
     """Masks a table in one step."""
 
     registry_kind: ClassVar[str] = "method"
+
+    handles_identifiers: ClassVar[bool] = False
+    """Whether a column that it acted on no longer names anyone."""
+    perturbs: ClassVar[bool] = False
+    """Whether it changes values at random, so that records which look alike are so by chance."""
 
     @abstractmethod
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
@@ -226,6 +249,32 @@ class Measurement:
     per_record_of: Literal["original", "masked"] = "masked"
     """Whose records the vector runs over."""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+    """Details that are not for publication, such as exact levels of the original."""
+    decimals: int | None = None
+    """Digits after the point that may be published; None means all."""
+
+    def public(self) -> Measurement:
+        """The measurement as it may be published: rounded, without its private parts."""
+
+        def rounded(value: Any) -> Any:
+            if self.decimals is None:
+                return value
+            if isinstance(value, float):
+                return round(value, self.decimals)
+            if isinstance(value, Mapping):
+                return {key: rounded(inner) for key, inner in value.items()}
+            return [rounded(inner) for inner in value] if isinstance(value, list) else value
+
+        return replace(
+            self,
+            value=rounded(self.value),
+            interval=self.interval and (rounded(self.interval[0]), rounded(self.interval[1])),
+            baseline=None if self.baseline is None else rounded(self.baseline),
+            per_record=None,
+            detail=rounded(self.detail),
+            private={},
+        )
 
     def __float__(self) -> float:
         return float(self.value)
@@ -279,6 +328,8 @@ class Measure(Declaration, ABC):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     needs_alignment: ClassVar[bool] = False
     """Whether it must know which masked record belongs to which original."""
+    decimals: ClassVar[int | None] = None
+    """Digits after the point that may be published, where more would give the original away."""
     unit: ClassVar[str] = ""
     """How the figure reads: "%" of 0..1 shares, or a word."""
 
@@ -289,7 +340,12 @@ class Measure(Declaration, ABC):
     def result(self, value: float, **more: Any) -> Measurement:
         """A measurement with this measure's name, direction and bounds."""
         return Measurement(
-            name=self.name, value=float(value), direction=self.direction, bounds=self.bounds, **more
+            name=self.name,
+            value=float(value),
+            direction=self.direction,
+            bounds=self.bounds,
+            decimals=self.decimals,
+            **more,
         )
 
 

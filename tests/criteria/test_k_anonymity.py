@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato.criteria import k_anonymity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.data.table import table
-from sfumato.errors import ParameterError
+from sfumato.errors import MeasureError, ParameterError
 from tests.oracle import criteria as oracle
 
 texts = st.sampled_from(["a", "b", "*", None])
@@ -73,9 +73,9 @@ def test_more_columns_than_bits_of_a_number() -> None:
     assert (found.value, found.detail["k_wildcard"]) == (1.0, 2)
 
 
-def test_no_quasi_identifiers_leave_nothing_to_tell_records_apart() -> None:
-    found = KAnonymity(k=3).check(table({"ill": [1, 2, 3]}, confidential=["ill"]))
-    assert (found.value, found.met, found.detail["quasi_identifiers"]) == (3.0, True, [])
+def test_without_quasi_identifiers_nothing_is_promised() -> None:
+    with pytest.raises(MeasureError, match="quasi"):
+        KAnonymity(k=3).check(table({"ill": [1, 2, 3]}, confidential=["ill"]))
 
 
 def test_the_sentence_and_the_parameters() -> None:

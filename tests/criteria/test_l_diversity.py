@@ -37,7 +37,7 @@ def test_the_figures_are_those_of_the_oracle(
         ("entropy", oracle.entropy_l),
         ("recursive", lambda values: oracle.recursive_l(values, c)),
     ):
-        found = LDiversity(at_least=l, variant=variant, c=c).check(t)
+        found = LDiversity(at_least=l, variant=variant, c=c, missing="value").check(t)
         figures = [figure(g) for g in groups]
         assert found.value == pytest.approx(min(figures), rel=1e-12)
         assert found.broken == sum(f < l - 1e-9 for f in figures)
@@ -48,6 +48,9 @@ def test_the_figures_are_those_of_the_oracle(
             present = [[v for v in g if v is not None] for g in groups]
             bare = min(figure(g) if g else 0 for g in present)
             assert found.detail["without_missing"] == pytest.approx(bare, rel=1e-12)
+            ignored = LDiversity(at_least=l, variant=variant, c=c).check(t)
+            assert ignored.value == pytest.approx(bare, rel=1e-12)
+            assert ignored.detail["with_missing"] == pytest.approx(min(figures), rel=1e-12)
 
 
 @given(records, st.sampled_from([0.5, 1.0, 3.0]))

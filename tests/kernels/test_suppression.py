@@ -1,4 +1,4 @@
-"""Local suppression: every promise recounted naively, the cost against the best and a greedy way."""
+"""Local suppression: promises recounted naively, cost against the best and against a greedy way."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def gap(n: int, d: int, k: int, values: int, *, plain: bool) -> float:
 
 @pytest.mark.parametrize(
     ("n", "d", "k", "values"),
-    [(6, 3, 2, 3), (6, 3, 3, 3), (6, 2, 2, 3), (5, 3, 2, 2), (8, 3, 2, 3)],
+    [(6, 3, 2, 3), (6, 3, 3, 3), (6, 2, 2, 3), (5, 3, 2, 2)],
 )
 def test_the_mean_gap_to_the_optimum_is_small(n: int, d: int, k: int, values: int) -> None:
     assert 1 <= gap(n, d, k, values, plain=True) <= 1.08

@@ -490,8 +490,13 @@ def test_measured_correlations_are_those_drawn() -> None:
     names = ["age", "pay", "cost"]
     before = [[1.0, 0.1234, 0.5], [0.1234, 1.0, None], [0.5, None, 1.0]]
     after = [[1.0, 0.2, 0.4], [0.2, 1.0, 0.1], [0.4, 0.1, 1.0]]
-    detail = {"columns": names, "original": before, "masked": after}
-    taken = {"correlation-difference": Measurement("correlation-difference", 0.1, detail=detail)}
+    measured = Measurement(
+        "correlation-difference",
+        0.1,
+        detail={"columns": names},
+        private={"original": before, "masked": after},
+    )
+    taken = {"correlation-difference": measured}
     found = correlations(Pair.of(t, t), Evidence(measurements=taken), owner=False)
     assert found is not None
     assert found.names == ["age", "pay", "cost"]

@@ -229,8 +229,8 @@ def test_wrong_words_are_named() -> None:
 
 
 def test_a_guessable_seed_is_noted() -> None:
-    assert any("seed" in n for n in sf.protect(ordinary(), PLAN, seed=3).evidence.notes)
-    assert not any("seed" in n for n in sf.protect(ordinary(), PLAN, seed=SEED).evidence.notes)
+    assert sf.protect(ordinary(), PLAN, seed=3).evidence.owner_notes
+    assert not sf.protect(ordinary(), PLAN, seed=SEED).evidence.owner_notes
 
 
 @settings(max_examples=25)

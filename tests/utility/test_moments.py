@@ -136,7 +136,7 @@ def test_correlations_are_those_of_the_oracle(rows: object) -> None:
     found = _take(CorrelationDifference(), _table(original), _table(masked), None)
     assert found.value == pytest.approx(abs((after or 0.0) - before), abs=1e-9)
     assert ("pairs_that_lost_it" in found.detail) == (after is None)
-    assert found.detail["original"][0][1] == pytest.approx(before, abs=1e-9)
+    assert found.private["original"][0][1] == pytest.approx(before, abs=1e-9)
 
 
 def test_correlations_of_large_numbers_do_not_cancel() -> None:

@@ -65,7 +65,11 @@ class Mondrian(Partitioner):
             )
         columns = [x.coded(j) for j in range(len(x.columns))]
         positions = [coded.poset.positions for coded in columns]
-        trees = [_arrays(c.poset) if isinstance(c.poset, Tree) else None for c in columns]
+        # A column in which every value is missing has nothing to cut, and its tree no leaves.
+        trees = [
+            _arrays(c.poset) if isinstance(c.poset, Tree) and len(c.poset) else None
+            for c in columns
+        ]
         widest = max(place.size for place in positions)
         dtype = np.uint16 if widest <= np.iinfo(np.uint16).max else np.uint32
         codes = np.empty((len(x), len(columns)), dtype=dtype)

@@ -134,8 +134,12 @@ def assess(
     ] = "",
     confidential: Annotated[str, typer.Option(help="Confidential columns.")] = "",
     align: Annotated[
-        str, typer.Option(help="Which record became which: position, none, or a key column.")
-    ] = "position",
+        str,
+        typer.Option(
+            help="Which record became which: position, none, a key column, or an alignment.parquet "
+            "(found by itself beside a release of Sfumato's)."
+        ),
+    ] = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:

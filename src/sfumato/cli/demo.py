@@ -18,6 +18,7 @@ from ..release.run import protect, read_input
 from ..release.step import Step, build
 from .show import console, print_json, progress
 
+_MARK = ".sfumato-demo"
 _MEASURES = (
     "uniques",
     "prosecutor-risk",
@@ -32,10 +33,11 @@ _MEASURES = (
 def run(folder: Path, records: int, seed: int, *, json: bool) -> None:
     """Generate, draft, protect, compare."""
     if folder.exists():
-        if not (folder / "register.csv").is_file():
+        if not (folder / _MARK).is_file():
             raise OutputError(f"{folder} exists and is not a demo", remedy="--output OTHER")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
+    (folder / _MARK).write_text("Made by `sfumato demo`, which replaces this folder.\n", "utf-8")
     say = (lambda text: None) if json else print
     register = folder / "register.csv"
     write(hospital(records, seed), register)

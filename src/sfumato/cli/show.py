@@ -116,13 +116,14 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
                 "release": str(target),
                 "private": str(private),
                 "input_notes": notes,
+                "owner_notes": release.evidence.owner_notes,
                 **release.evidence.to_dict(),
             }
         )
         return
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    for note in release.evidence.notes:
+    for note in (*release.evidence.notes, *release.evidence.owner_notes):
         print(f"note: {note}", file=sys.stderr)
     table = release.table
     print(f"released {table.height:,} records, {len(table.names)} columns")

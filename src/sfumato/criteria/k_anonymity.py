@@ -9,6 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from ..data.table import Table
+from ..errors import MeasureError
 from ..protocols import Criterion, Finding
 from .classes import Classes, comparable, equivalence_classes, first_equal, wild
 
@@ -50,6 +51,11 @@ class KAnonymity(Criterion):
     ] = "category"
 
     def check(self, table: Table) -> Finding:
+        if not table.schema.quasi:
+            raise MeasureError(
+                "k-anonymity means nothing without quasi-identifiers",
+                remedy='give the columns that others may know the role "quasi"',
+            )
         classes = equivalence_classes(table)
         matches, told = classes.sizes, _wildcard(table, classes, asked=self.missing == "wildcard")
         if self.missing == "wildcard" and told.matches is not None:

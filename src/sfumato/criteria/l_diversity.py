@@ -29,8 +29,8 @@ class LDiversity(Criterion):
       is no such l).
 
     Each is the least over the classes, so that l-diversity holds where it is at least l. A missing
-    value counts as a value of its own; the finding then also names the figure that is left without
-    it.
+    or suppressed value hides nothing when all the others are the same, so it does not count, unless
+    `missing` says that it is a value like any other; the finding names both figures.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]
@@ -57,6 +57,10 @@ class LDiversity(Criterion):
         Literal["distinct", "entropy", "recursive"],
         Field(description="how the values of a class are counted"),
     ] = "distinct"
+    missing: Annotated[
+        Literal["ignore", "value"],
+        Field(description="whether a missing confidential value counts as a value"),
+    ] = "ignore"
     c: Annotated[
         float | None,
         Field(gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity"),
@@ -81,7 +85,9 @@ class LDiversity(Criterion):
         column = confidential_column(table, self.column, self.name)
         classes = equivalence_classes(table)
         counts = value_counts(classes, table[column.name])
-        figures = self._figures(counts, len(classes))
+        present = counts.where(counts.code > 0)
+        judged = counts if self.missing == "value" else present
+        figures = self._figures(judged, len(classes))
         short = figures < self.at_least * (1 - _ROUNDING)
         detail: dict[str, Any] = {
             "column": column.name,
@@ -92,8 +98,8 @@ class LDiversity(Criterion):
         if self.variant == "recursive":
             detail["c"] = self.c
         if counts.missing:
-            present = counts.where(counts.code > 0)
             detail["missing"] = counts.missing
+            detail["with_missing"] = float(self._figures(counts, len(classes)).min())
             detail["without_missing"] = float(self._figures(present, len(classes)).min())
         return Finding(
             requirement=self.name,

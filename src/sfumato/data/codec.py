@@ -268,6 +268,12 @@ class Matrix:
         out = np.empty((len(self), len(chosen)))
         for j, column in enumerate(chosen):
             out[:, j] = floats(self.table[column.name], column)
+        if np.isinf(out).any():
+            row, j = map(int, np.argwhere(np.isinf(out))[0])
+            raise MethodError(
+                f"column {chosen[j].name!r} is infinite in row {row + 1}",
+                remedy="make it missing, or leave the row out",
+            )
         return out
 
     @cached_property

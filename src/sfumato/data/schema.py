@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..protocols import Poset, PosetSource
 
 
-
 class Kind(StrEnum):
     """What the values of a column are."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import Complaint, InputError, SchemaError
+from ..protocols import PosetSource
 from .kinds import Misfit, complaint, fit, kind_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 
@@ -269,11 +270,57 @@ def fitted(
         except Misfit as misfit:
             complaints.append(complaint(name, misfit))
             continue
+        if not isinstance(posets.get(name), PosetSource | None):
+            what = f"{posets[name]!r} is not a poset"
+            complaints.append(Complaint(name, what, "a source such as Prefix(lengths=[5, 3])"))
+            continue
         role = Role(roles.get(name, Role.INSENSITIVE))
         columns.append(Column(name, kind, role, order, posets.get(name)))
     if complaints:
         return None, complaints
     return Table(frame.with_columns(*stored), Schema(columns), origin=origin), []
+
+
+def as_published(given: Table) -> Table:
+    """The table in the one form that is written: nothing but its values tells records apart.
+
+    Sets are sorted and zeros lose their sign where classes are counted, and categories that no
+    record holds any more are forgotten: a typed file would carry them.
+    """
+    changed, columns = [], []
+    for column in given.schema:
+        series = given.frame.get_column(column.name)
+        if isinstance(series.dtype, pl.Enum | pl.Categorical):
+            kept = _used_categories(series)
+            changed.append(kept)
+            if column.categories:
+                names = tuple(kept.dtype.categories.to_list())  # type: ignore[attr-defined]
+                columns.append(column.with_(categories=names))
+        elif column.role == Role.QUASI and isinstance(series.dtype, pl.List):
+            changed.append(series.list.unique().list.sort())
+        elif column.role == Role.QUASI and series.dtype.is_float():
+            unsigned = pl.Series([0.0], dtype=series.dtype)
+            changed.append(series.zip_with((series != 0).fill_null(True), unsigned))
+    return given.with_columns(changed, columns)
+
+
+def _used_categories(series: pl.Series) -> pl.Series:
+    """The column as an Enum of the categories that occur, in their order."""
+    if isinstance(series.dtype, pl.Categorical):
+        series = series.cast(pl.String).cast(
+            pl.Enum(series.drop_nulls().cast(pl.String).unique().sort())
+        )
+    assert isinstance(series.dtype, pl.Enum)
+    codes = series.to_physical()
+    used = codes.drop_nulls().unique().sort()
+    if len(used) == len(series.dtype.categories):
+        return series
+    names = series.dtype.categories.gather(used)
+    # By the codes, never by the texts: ten million labels are ten million strings.
+    place = pl.Series([None] * len(series.dtype.categories), dtype=pl.UInt32).scatter(
+        used, pl.Series(range(len(used)), dtype=pl.UInt32)
+    )
+    return pl.Series(names, dtype=pl.Enum(names)).gather(place.gather(codes)).alias(series.name)
 
 
 def conform(given: Table) -> Table:

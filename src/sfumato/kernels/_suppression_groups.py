@@ -162,50 +162,101 @@ def hopeful(state: State) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def settle(state: State, record: int, k: int) -> None:
-    """Give a record in limbo to the group where that costs least, even if more must go there.
+def _gather(
+    state: State, record: int, mask: int, keep: Words, k: int, least: float
+) -> tuple[float, Ints]:
+    """The cheapest k - 1 others who can be spared and agree with the record under this mask.
 
-    The group loses the columns in which the record differs: the whole group, or if it can spare
-    them only k - 1 members, which then form a new group with the record.
+    What they and the record would add, and who they are; nobody if that is not less than `least`.
+    Others in limbo count as free: they have to go somewhere.
     """
-    total = np.zeros(state.used[1], np.float64)
+    total = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
+    rows = np.empty(state.group.size, np.int64)
+    added = np.empty(state.group.size, np.float64)
+    found = 0
+    for i in range(state.group.size if total < least else 0):
+        group = state.group[i]
+        if i == record or state.must[i] & ~mask != 0 or (group >= 0 and state.size[group] <= k):
+            continue
+        apart = np.uint64(0)
+        for w in range(keep.size):
+            apart |= (state.words[i, w] ^ state.words[record, w]) & keep[w]
+        if apart == 0:
+            rows[found], added[found] = i, 0.0
+            if group >= 0:
+                now = mask_cost(state.costs, state.mask[group] & ~state.missing[i])
+                then = mask_cost(state.costs, mask & ~state.missing[i])
+                added[found] = (then - now) * state.weight[i]
+            found += 1
+    chosen = np.empty(k - 1, np.int64)
+    got = 0
+    for t in np.argsort(added[:found], kind="mergesort"):
+        group = state.group[rows[t]]
+        if got < k - 1 and (group < 0 or state.size[group] > k):
+            if group >= 0:
+                state.size[group] -= 1
+            chosen[got] = rows[t]
+            got += 1
+            total += added[t]
+    for t in range(got):
+        if state.group[chosen[t]] >= 0:
+            state.size[state.group[chosen[t]]] += 1
+    if got < k - 1 or total >= least:
+        return np.inf, chosen[:0]
+    return total, chosen
+
+
+@njit(cache=True, nogil=True)
+def _merge(state: State, record: int) -> tuple[float, int, int]:
+    """The group that the record could join at least cost if the group lost what they differ in.
+
+    What that would add, the group, and its mask then.
+    """
+    weight = np.zeros(state.used[1], np.float64)
     for i in range(state.group.size):
         if state.group[i] >= 0:
-            total[state.group[i]] += state.weight[i]
-    best, best_mask, best_cost, best_split = -1, 0, np.inf, False
+            weight[state.group[i]] += state.weight[i]
+    best, best_mask, least = -1, 0, np.inf
     for group in range(state.used[1]):
         if state.size[group] <= 0:
             continue
         mask = state.mask[group] | state.must[record]
         for j in range(state.costs.size):
-            if (mask >> j) & 1 == 0:
-                for w in range(state.fields.shape[1]):
-                    apart = state.words[record, w] ^ state.sample[group, w]
-                    if apart & state.fields[j, w]:
-                        mask |= 1 << j
-        own = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
-        added = mask_cost(state.costs, mask & ~state.mask[group])
-        split = mask != state.mask[group] and state.size[group] >= 2 * k - 1
-        share = (k - 1) / state.size[group] if split else 1.0
-        if own + added * total[group] * share < best_cost:
-            best, best_mask, best_split = group, mask, split
-            best_cost = own + added * total[group] * share
-    if best_mask == state.mask[best]:
-        enter(state, record, best)
+            for w in range(state.fields.shape[1]):
+                apart = state.words[record, w] ^ state.sample[group, w]
+                if apart & state.fields[j, w]:
+                    mask |= 1 << j
+        added = mask_cost(state.costs, mask & ~state.mask[group]) * weight[group]
+        added += mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
+        if added < least:
+            best, best_mask, least = group, mask, added
+    return least, best, best_mask
+
+
+@njit(cache=True, nogil=True)
+def settle(state: State, record: int, masks: Ints, keeps: Words, k: int) -> None:
+    """Find room for a record in limbo at least cost: a group of its own, or one that it spoils."""
+    if state.group[record] >= 0:
         return
-    members = np.flatnonzero(state.group == best)
-    members = members[np.argsort(state.weight[members], kind="mergesort")]
-    # Recruits are no longer taken in order from what is left of this class.
-    state.next_reserve[best] = state.end_reserve[best]
-    if best_split:
-        target = new_group(state, best_mask, record)
-        state.size[best] -= k - 1
-        for t in range(k - 1):
-            enter(state, int(members[t]), target)
+    least, target, mask = _merge(state, record)
+    chosen = np.empty(0, np.int64)
+    for m in range(masks.size):
+        added, who = _gather(state, record, masks[m], keeps[m], k, least)
+        if added < least:
+            least, chosen, mask, target = added, who, masks[m], -1
+    if target >= 0:
+        # Everyone in the group pays now: nobody is at rest there.
+        chosen = np.flatnonzero(state.group == target)
+        if mask == state.mask[target]:
+            chosen = chosen[:0]
+        state.mask[target] = mask
     else:
-        target = best
-        state.mask[best] = best_mask
-        state.size[best] = 0
-        for t in range(members.size):
-            enter(state, int(members[t]), target)
+        target = new_group(state, mask, record)
+    for t in range(chosen.size):
+        group = state.group[chosen[t]]
+        if group >= 0:
+            # Recruits can no longer be taken in order from what is left of this class.
+            state.next_reserve[group] = state.end_reserve[group]
+            state.size[group] -= 1
+        enter(state, int(chosen[t]), target)
     enter(state, record, target)

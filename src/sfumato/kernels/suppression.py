@@ -162,8 +162,9 @@ def _by_class(
         for mask in run if after else []:
             gap = cost_of(costs, after[0]) - cost_of(costs, mask)
             sweep(state, _limbo(state), mask, keep[mask], k, True, gap, slack)
+    keeps = np.array([keep[mask] for mask in masks])
     for record in _limbo(state):
-        settle(state, record, k)
+        settle(state, record, np.array(masks), keeps, k)
     total = total_cost(state)
     for _ in range(ROUNDS):
         change, asked = 0.0, hopeful(state)

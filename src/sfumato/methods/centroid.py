@@ -59,7 +59,7 @@ class Centroid(Verb):
         for name in columns:
             column = table.schema[name]
             made = self._column(table, name, partition)
-            mixed = _mixed(table[name].is_null().to_numpy(), partition)
+            mixed = _mixed(table[name].is_null().to_numpy(), table.suppressed(name), partition)
             gone = (mixed[labels] & (labels >= 0)) | (labels < 0)
             if gone.any():
                 made = suppress(made, gone, column.generalized)
@@ -93,11 +93,11 @@ def _spread(by_group: np.ndarray, labels: np.ndarray, suppressed: float) -> np.n
     return np.where(labels >= 0, by_group[labels], suppressed)
 
 
-def _mixed(missing: np.ndarray, partition: Partition) -> np.ndarray:
-    """Which groups hold both missing and present values."""
+def _mixed(missing: np.ndarray, suppressed: np.ndarray, partition: Partition) -> np.ndarray:
+    """Which groups hold both missing and present values, or a value that was suppressed before."""
     inside = partition.labels >= 0
-    count = np.bincount(
-        partition.labels[inside], weights=missing[inside], minlength=partition.groups
-    )
-    found: np.ndarray = (count > 0) & (count < partition.sizes)
+    labels, groups = partition.labels[inside], partition.groups
+    count = np.bincount(labels, weights=missing[inside], minlength=groups)
+    marks = np.bincount(labels, weights=suppressed[inside], minlength=groups)
+    found: np.ndarray = ((count > 0) & (count < partition.sizes)) | (marks > 0)
     return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..data.schema import Column
     from ..data.table import Table
 
-Bound = float | dt.date | str
+Bound = int | float | dt.date | str
 
 
 class TopBottomCoding(Method):
@@ -34,10 +34,10 @@ class TopBottomCoding(Method):
     paper: ClassVar[str] = "Hundepool et al., Statistical Disclosure Control, 2012, section 3.3"
 
     top: Annotated[
-        Bound | None, Field(description="largest value to publish", union_mode="left_to_right")
+        Bound | None, Field(description="largest value to publish", union_mode="smart")
     ] = None
     bottom: Annotated[
-        Bound | None, Field(description="smallest value to publish", union_mode="left_to_right")
+        Bound | None, Field(description="smallest value to publish", union_mode="smart")
     ] = None
     top_share: Annotated[
         float, Field(ge=0, lt=0.5, description="share of the records to code at the top")
@@ -57,6 +57,9 @@ class TopBottomCoding(Method):
             ways = [getattr(self, side) is not None, getattr(self, f"{side}_share") > 0]
             if sum(ways) + (getattr(self, f"{side}_count") > 0) > 1:
                 raise ValueError(f"give the {side} as a value, a share or a count, not several")
+        numbers = isinstance(self.top, int | float) and isinstance(self.bottom, int | float)
+        if numbers and self.bottom > self.top:  # type: ignore[operator]
+            raise ValueError(f"bottom = {self.bottom} lies above top = {self.top}")
         given = (self.top, self.bottom, self.top_share or None, self.bottom_share or None)
         if all(v is None for v in given) and not (self.top_count or self.bottom_count):
             raise ValueError("give top, bottom, top_share, bottom_share, top_count or bottom_count")
@@ -77,6 +80,8 @@ class TopBottomCoding(Method):
 
     def _code(self, series: pl.Series, column: Column) -> tuple[pl.Series, dict[str, object]]:
         rank = series.to_physical() if column.kind == Kind.ORDINAL else series
+        if series.dtype.is_integer() and series.dtype != pl.UInt64:
+            rank = series.cast(pl.Int64)  # a threshold may lie beyond a narrow type
         present = rank.drop_nulls().sort()
         fact: dict[str, object] = {}
         coded = series
@@ -88,13 +93,18 @@ class TopBottomCoding(Method):
             fact[f"{side}_coded"] = int(beyond.sum())
             if not beyond.any():
                 continue
-            coded = coded.zip_with(~beyond, self._replacement(series, column, limit, beyond, coded))
+            other = self._replacement(series, column, limit, beyond, coded)
+            if other.dtype != coded.dtype:
+                wider = pl.Float64 if other.dtype.is_float() else pl.Int64
+                coded, other = coded.cast(wider), other.cast(wider)
+            coded = coded.zip_with(~beyond, other)
         return coded.alias(series.name), fact
 
     def _limit(self, side: str, present: pl.Series, column: Column) -> object:
         given = getattr(self, side)
         if given is not None:
-            return _as_value(given, column, side)
+            moment = isinstance(present.dtype, pl.Datetime)
+            return _as_value(given, column, side, moment=moment)
         share, count = getattr(self, f"{side}_share"), getattr(self, f"{side}_count")
         count = count or int(np.floor(share * len(present)))
         if not count:
@@ -115,16 +125,21 @@ class TopBottomCoding(Method):
             return pl.Series([mean], dtype=pl.Float64)
         if column.kind == Kind.ORDINAL:
             return pl.Series([column.categories[int(limit)]], dtype=series.dtype)  # type: ignore[call-overload]
-        return pl.Series([limit], dtype=coded.dtype)
+        made = pl.Series([limit])
+        # A threshold that the column's type cannot hold, such as 10.5 among whole numbers.
+        if column.kind == Kind.INTEGER and coded.dtype.is_integer():
+            return made if made.dtype.is_float() else made.cast(pl.Int64)
+        return made.cast(coded.dtype)
 
 
-def _as_value(given: Bound, column: Column, side: str) -> object:
+def _as_value(given: Bound, column: Column, side: str, *, moment: bool) -> object:
     """A plan's threshold as the column holds it."""
     try:
         if column.kind == Kind.ORDINAL:
             return column.categories.index(str(given))
         if column.kind == Kind.DATE:
-            return given if isinstance(given, dt.date) else dt.date.fromisoformat(str(given))
+            day = given if isinstance(given, dt.date) else dt.date.fromisoformat(str(given))
+            return day if not moment else dt.datetime.combine(day, dt.time())
         number = float(given)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         raise MethodError(

@@ -50,7 +50,7 @@ class Generalize(Verb):
         changed, cells = table, {}
         for name in columns:
             coded = code(table, name)
-            labels, stars = _labels(coded, partition)
+            labels, stars = _labels(coded, table.suppressed(name), partition)
             # One column at a time: at ten million records the arrays of all would not fit together.
             changed = changed.with_columns(
                 [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
@@ -70,16 +70,19 @@ def _origin(coded: Coded) -> Poset:
     return first or coded.poset
 
 
-def _labels(coded: Coded, partition: Partition) -> tuple[pl.Series, int]:
+def _labels(coded: Coded, suppressed: np.ndarray, partition: Partition) -> tuple[pl.Series, int]:
     """The published column, and how many of its cells are "*"."""
     groups = partition.groups
     low, high, partly_missing = group_min_max(partition.labels, coded.codes, groups)
+    # A value that was suppressed before could be anything, and so could its whole group's.
+    starred = np.zeros(groups, dtype=bool)
+    starred[partition.labels[suppressed & (partition.labels >= 0)]] = True
     # texts[0] is "missing", texts[1] is "*"; then one text for each distinct content of a group.
     texts: list[str | None] = [None, SUPPRESSED]
     of_group = np.zeros(groups + 1, dtype=np.int64)
     of_group[-1] = 1  # label -1, a suppressed record, lands here
-    of_group[:-1][(high > 0) & partly_missing] = 1
-    chosen = np.flatnonzero((high > 0) & ~partly_missing)
+    of_group[:-1][((high > 0) & partly_missing) | starred] = 1
+    chosen = np.flatnonzero((high > 0) & ~partly_missing & ~starred)
     if chosen.size:
         if coded.poset.spans:
             found, which = _span_labels(coded, low[chosen], high[chosen])

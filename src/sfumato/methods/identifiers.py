@@ -25,6 +25,7 @@ class Drop(Method):
     """Remove identifying columns."""
 
     name: ClassVar[str] = "drop"
+    handles_identifiers: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
     paper: ClassVar[str] = "HIPAA Privacy Rule, 45 CFR 164.514(b)(2)"
 
@@ -38,6 +39,7 @@ class _Replace(Method):
     missing."""
 
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
+    handles_identifiers: ClassVar[bool] = True
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)
@@ -79,6 +81,7 @@ class Hash(_Replace):
             description="hexadecimal key of at least 16 bytes; a fresh one is drawn unless given",
             pattern=r"^([0-9a-fA-F]{32,})?$",
             json_schema_extra={"secret": True},
+            repr=False,
         ),
     ] = ""
 

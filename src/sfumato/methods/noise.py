@@ -21,13 +21,14 @@ class CorrelatedNoise(Method):
 
     x' = x + e, e ~ N(0, b S). The mean is kept in expectation and the covariance grows to (1 +
     b) S; with `restore` (Kim's correction) x' is pulled back, x' = m + (x + e - m) / sqrt(1 +
-    b), so that the covariance is kept in expectation too. Records are grouped by which values
-    they miss; a value that is missing stays missing.
+    b), so that the covariance is kept in expectation too. Moments are taken over
+    the values that are present, and a missing value stays missing.
     """
 
     name: ClassVar[str] = "correlated-noise"
     aliases: ClassVar[tuple[str, ...]] = ("noise",)
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    perturbs: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
     paper: ClassVar[str] = (
         "Kim 1986, A method for limiting disclosure in microdata based on random "
@@ -49,11 +50,6 @@ class CorrelatedNoise(Method):
             raise MethodError(
                 "correlated-noise needs two records or more to know the data's covariance",
                 remedy="use another method for a table this small",
-            )
-        if np.isinf(x).any():
-            row, j = map(int, np.argwhere(np.isinf(x))[0])
-            raise MethodError(
-                f"column {chosen[j]!r} is infinite in row {row + 1}", remedy="mend or drop the row"
             )
         mean, covariance = _moments(x)
         noise = _draw(covariance, x.shape[0], rng) * np.sqrt(self.amount)

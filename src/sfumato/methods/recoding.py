@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..data.codec import bind, decode, domain_values, encode
 from ..data.schema import SUPPRESSED
@@ -32,6 +32,12 @@ class GlobalRecoding(Method):
         dict[str, Annotated[int, Field(ge=0)]],
         Field(description="the level of each column: {zip = 1, birth_date = 2}", min_length=1),
     ]
+
+    @model_validator(mode="after")
+    def _levels_say_it_all(self) -> Self:
+        if self.columns:
+            raise ValueError("name the columns in levels, not in columns")
+        return self
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         series, columns, facts = [], [], {}

@@ -56,10 +56,10 @@ class LocalSuppression(Method):
                 f"importance names {stray[0]!r}, which is not among the columns to suppress in",
                 remedy=f"the columns are {', '.join(chosen)}",
             )
-        codes = np.column_stack([encode(table[name]).codes.astype(np.int32) for name in chosen])
-        missing = np.column_stack(
-            [table[n].is_null().to_numpy() | table.suppressed(n) for n in chosen]
-        )
+        codes = np.column_stack([_codes(table, name) for name in chosen])
+        missing = np.column_stack([table.missing(name) for name in chosen])
+        if self.reading == "wildcard":
+            missing |= np.column_stack([table.suppressed(name) for name in chosen])
         costs = np.array([self.importance.get(name, 1.0) for name in chosen])
         gone = local_suppression(
             codes, self.k, costs, missing=missing, reading=self.reading, mark="own"
@@ -76,6 +76,15 @@ class LocalSuppression(Method):
             "reading": self.reading,
         }
         return Outcome(table.with_columns(series, suppressed=marks), facts=facts)
+
+
+def _codes(table: Table, name: str) -> np.ndarray:
+    """Codes of a column; what an earlier step suppressed is a value of its own, not a missing
+    one."""
+    found = encode(table[name])
+    codes = found.codes.astype(np.int32)
+    codes[table.suppressed(name)] = len(found.domain) + 1
+    return codes
 
 
 def suppress(series: pl.Series, gone: np.ndarray, generalized: bool) -> pl.Series:

@@ -26,6 +26,7 @@ class RankSwap(Method):
 
     name: ClassVar[str] = "rank-swap"
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    perturbs: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
     paper: ClassVar[str] = (
         "Moore 1996, Controlled data-swapping techniques for masking public use data"

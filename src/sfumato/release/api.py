@@ -14,11 +14,12 @@ from ..data.pair import Pair
 from ..data.partition import Cover, Partition
 from ..data.schema import Kind, Role, Schema
 from ..data.table import Table, as_frame, conform, table
-from ..errors import ParameterError
+from ..errors import MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
 from .plan import Plan
+from .publish import private_path
 from .run import read_input
 from .step import Step, build
 
@@ -51,6 +52,8 @@ def partition(given: Any, search: Partitioner | str, seed: int | None = None) ->
             f"{search!r} is not a search", remedy='sf.method("mondrian", k=5), for example'
         )
     columns, _ = search.targets(records)
+    if seed is not None and seed < 0:
+        raise ParameterError(f"a seed is a non-negative whole number, not {seed}")
     rng = stream(draw_seed() if seed is None else seed, 1, search.name)
     return search.partition(Matrix(records, columns), rng)
 
@@ -139,12 +142,16 @@ def assess_files(
     original: str,
     masked: str,
     *,
-    align: str = "position",
+    align: str = "",
     plan: Any = None,
     quasi: list[str] | None = None,
     confidential: list[str] | None = None,
 ) -> Evidence:
-    """`assess` for two files, with roles from a plan or from lists."""
+    """`assess` for two files, with roles from a plan or from lists.
+
+    A release of Sfumato's is shuffled; the alignment in its private folder is used where it is
+    found.
+    """
     words = Plan() if plan is None else Plan.read(plan)
     before, notes = read_input(words, Path(), original)
     frame, more = read_with_notes(masked)
@@ -157,7 +164,37 @@ def assess_files(
     schema = before.schema
     for name, role in roles.items():
         schema = schema.with_column(schema[name].with_(role=role))
-    found = assess(before.with_schema(schema), frame.frame, align)
-    return Evidence(
-        found.measurements, found.not_taken, records=found.records, notes=(*notes, *more)
-    )
+    before = before.with_schema(schema)
+    after = _like(frame.frame, before)
+    pair, said = _aligned(before, after, masked, align)
+    taken, left = take(usual_panel(), pair, seed=0)
+    records = {"original": before.height, "published": after.height}
+    return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
+
+
+def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
+    """The pair, and what was assumed about which record became which."""
+    kept = Path(align) if align.endswith(".parquet") else _private_alignment(masked)
+    if kept.is_file() and (not align or align.endswith(".parquet")):
+        found = pl.read_parquet(kept)
+        rows = found.sort("published_row")["original_row"].to_numpy()
+        if rows.size != after.height or (rows.size and int(rows.max()) >= before.height):
+            raise MeasureError(
+                f"{kept} does not belong to these files", remedy="--align none, or the right one"
+            )
+        return Pair(before, after, rows), [f"records were aligned by {kept}"]
+    if align:
+        return Pair.of(before, after, align), []
+    if before.height != after.height:
+        return Pair(before, after, None), [
+            "the files differ in length, so that nobody knows which record became which: "
+            "measures that need to know were not taken (--align KEY)"
+        ]
+    return Pair.of(before, after, "position"), [
+        "row i of one file was taken for row i of the other; if the release was shuffled, "
+        "record-linkage is far too low (--align none, --align KEY)"
+    ]
+
+
+def _private_alignment(masked: str) -> Path:
+    return private_path(Path(masked).absolute().parent) / "alignment.parquet"

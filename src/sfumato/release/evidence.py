@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MeasureError, SfumatoError, UnknownName
@@ -32,6 +32,8 @@ class Evidence:
     records: Mapping[str, int] = field(default_factory=dict)
     columns: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    owner_notes: tuple[str, ...] = ()
+    """What only the owner should read."""
 
     def __getitem__(self, name: str) -> Measurement:
         if name in self.measurements:
@@ -51,8 +53,22 @@ class Evidence:
         """Whether every requirement is met."""
         return all(finding.met for finding in self.findings)
 
+    def public(self) -> Evidence:
+        """The evidence as it may be published.
+
+        Figures that compare the release with the original are rounded, and the levels behind them
+        are left out: an exact mean before masking, beside the masked data, gives back the one value
+        that was suppressed. Reasons that may quote the data are left out too.
+        """
+        return replace(
+            self,
+            measurements={name: m.public() for name, m in self.measurements.items()},
+            not_taken=dict.fromkeys(self.not_taken, "it does not apply to this release"),
+            owner_notes=(),
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """The public face, as plain values: no seed, no key, no per-record figure."""
+        """Plain values. `evidence.public().to_dict()` is what a release publishes."""
         return {
             "records": dict(self.records),
             "columns": [dict(column) for column in self.columns],
@@ -112,11 +128,8 @@ def take(
             taken[measure.name] = take_one(
                 measure, pair, seed=seed, partition=partition, reference=reference
             )
-        except MeasureError as error:
+        except SfumatoError as error:
             left[measure.name] = error.message
-        except SfumatoError:
-            # Such an error may quote the data, and the reason is published.
-            left[measure.name] = "it does not apply to columns like these"
     return taken, left
 
 

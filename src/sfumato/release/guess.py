@@ -123,6 +123,7 @@ _ZIP = re.compile(r"zip|post_?(al_?)?code|postcode")
 _ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
 _ICD_SET = rf"{_ICD[:-1]}([ ,;]+{_ICD[1:-1]})*$"
 _UNIQUE = 0.95
+_FEW = 5
 _SAMPLE = 10_000
 _OLD = 89
 
@@ -177,8 +178,8 @@ def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:
     if role == Role.TARGET:
         return kind != Kind.CONTINUOUS and present.n_unique() <= 10
     if role == Role.IDENTIFIER:
-        # "plan_type" or "device" with three values identifies nobody.
-        return len(present) < 20 or present.n_unique() > max(20, 0.05 * len(present))
+        # "device" with three values identifies nobody; a name that comes back does.
+        return len(present) < 20 or present.n_unique() > _FEW
     return True
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -130,7 +131,7 @@ class Plan:
         """A plan from a file; its relative paths are relative to that file."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise InputError(
                 f"there is no file {path}", remedy="sfumato init DATA drafts a plan"
@@ -150,18 +151,23 @@ class Plan:
             ) from None
         return _Reader(text, document, base).plan(name)
 
-    def to_toml(self) -> str:
-        """The plan as a file."""
+    def to_toml(self, *, show_secrets: bool = True) -> str:
+        """The plan as a file; without its secrets where others may read it."""
         parts = []
         for header, section in (("input", self.input), ("output", self.output)):
             content = {k.replace("_", "-"): v for k, v in section.parameters().items()}
+            if not show_secrets and "path" in content:
+                content["path"] = without_password(content["path"])
             if content:
                 parts.append((header, toml.table(header, content)))
         found = dict(parts)
         body = [found["input"]] if "input" in found else []
         if self.columns:
             body.append(toml.table("columns", {n: c.to_plan() for n, c in self.columns.items()}))
-        body += [toml.table("steps", step.to_plan(), array=True) for step in self.steps]
+        body += [
+            toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
+            for step in self.steps
+        ]
         if self.requirements:
             body.append(toml.table("require", _by_name(self.requirements)))
         if self.measures is not None:
@@ -174,6 +180,11 @@ class Plan:
     def with_(self, **changes: Any) -> Plan:
         """A copy with some parts changed."""
         return replace(self, **changes)
+
+
+def without_password(url: str) -> str:
+    """A database URL with its password taken out."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
 
 
 def _by_name(requirements: tuple[Requirement, ...]) -> dict[str, Any]:
@@ -224,7 +235,8 @@ class _Reader:
             self.text, [*path, *(str(p).replace("_", "-") for p in complaint.where.split("."))]
         )
         hyphenated = toml.locate(self.text, [*path, complaint.where.replace("_", "-")])
-        spot = ".".join(str(p) for p in path)
+        # People count from one.
+        spot = ".".join(str(p + 1) if isinstance(p, int) else p for p in path)
         where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
         self.complaints.append(
             Complaint(where.strip("."), complaint.what, complaint.remedy, hyphenated or line)
@@ -242,6 +254,9 @@ class _Reader:
         given = self.mapping([name], self.document.get(name, {}))
         if given is None:
             return None
+        reference = given.get("reference")
+        if self.base is not None and isinstance(reference, str) and "://" not in reference:
+            given = {**given, "reference": str(self.base / reference)}
         complaints = cls.complaints(given)
         for complaint in complaints:
             self.complain([name], complaint)

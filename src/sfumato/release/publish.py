@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import glob
+import json
 import os
 import shutil
 import stat
@@ -22,6 +23,11 @@ from pathlib import Path
 from ..errors import OutputError
 
 PRIVATE_SUFFIX = ".private"
+_PUBLIC_MARK, _PRIVATE_MARK = "evidence.json", "seed.json"
+_OUR_NAMES = (
+    *("data.", "report.html", _PUBLIC_MARK),
+    *("plan.toml", "keys.json", "alignment.parquet", "lineage.parquet", "risk-", _PRIVATE_MARK),
+)
 _LOCK = "lock"
 _OLD_PUBLIC, _OLD_PRIVATE = "old-public", "old-private"
 
@@ -34,14 +40,22 @@ def private_path(public: Path) -> Path:
 def check_free(public: Path, *, replace: bool) -> None:
     """Refuse early where the output could not be written anyway."""
     public = Path(os.path.abspath(public))
+    if not public.name:
+        raise OutputError(f"{public} cannot be a release", remedy="name a folder to make")
     parent = public.parent
     if not parent.is_dir():
         raise OutputError(f"there is no folder {parent}", remedy=f"mkdir -p {parent}")
     if not os.access(parent, os.W_OK):
         raise OutputError(f"the folder {parent} cannot be written to", remedy="choose another")
-    if replace:
-        return
     private = private_path(public)
+    if replace:
+        for folder, marks in ((public, _PUBLIC_MARK), (private, _PRIVATE_MARK)):
+            if (folder.exists() or folder.is_symlink()) and not _is_ours(folder, marks):
+                raise OutputError(
+                    f"{folder} is not a release of Sfumato's, and is not replaced",
+                    remedy="choose another output path, or move it away yourself",
+                )
+        return
     if public.exists() or public.is_symlink():
         raise OutputError(f"{public} exists already", remedy="--replace, or another output path")
     if private.exists():
@@ -50,6 +64,21 @@ def check_free(public: Path, *, replace: bool) -> None:
             "moved, or of one that was interrupted",
             remedy="move it away if that release was published, else --replace",
         )
+
+
+def _is_ours(folder: Path, mark: str) -> bool:
+    """A folder that holds what a release holds, and nothing else: only such a one is replaced."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir()}
+    if mark not in names or any((folder / name).is_dir() for name in names):
+        return False
+    try:
+        found = json.loads((folder / mark).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    strangers = [name for name in names if not name.startswith(_OUR_NAMES)]
+    return not strangers and isinstance(found, dict) and "sfumato" in found
 
 
 def publish(

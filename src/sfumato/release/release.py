@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +95,9 @@ class Release:
         findings = self._recount(data)
         if not all(finding.met for finding in findings):
             raise ReleaseRefused(findings)
-        _write_json(folder / "evidence.json", {"sfumato": _version(), **self.evidence.to_dict()})
-        _write_text(folder / "report.html", render(self, owner=False, recounted=findings))
+        public = replace(self, evidence=self.evidence.public())
+        _write_json(folder / "evidence.json", {"sfumato": _version(), **public.evidence.to_dict()})
+        _write_text(folder / "report.html", render(public, owner=False, recounted=findings))
 
     def _recount(self, data: Path) -> list[Finding]:
         """Every requirement on the file as written: criteria by grouping its rows, measures on
@@ -130,7 +131,7 @@ class Release:
         return findings
 
     def _write_private(self, folder: Path) -> None:
-        _write_json(folder / "seed.json", {"seed": self.private.seed})
+        _write_json(folder / "seed.json", {"sfumato": _version(), "seed": self.private.seed})
         _write_text(folder / "plan.toml", self.private.plan.to_toml())
         if self.private.secrets:
             _write_json(folder / "keys.json", dict(self.private.secrets))
@@ -175,7 +176,9 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    _write_text(path, json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n")
+    # JSON has no infinity, and a figure that is one is a fault to be seen, not to be written.
+    plain = json.dumps(content, indent=2, ensure_ascii=False, default=_plain, allow_nan=False)
+    _write_text(path, plain + "\n")
 
 
 def _plain(value: Any) -> Any:

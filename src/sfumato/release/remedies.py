@@ -50,7 +50,7 @@ class Remedy:
         """For `--json`."""
         found: dict[str, Any] = {
             "change": self.change,
-            "plan": self.plan.to_toml(),
+            "plan": self.plan.to_toml(show_secrets=False),
             "estimated": [finding.to_dict() for finding in self.findings],
         }
         if self.ncp is not None:
@@ -143,16 +143,20 @@ def _appended(plan: Plan, findings: Sequence[Finding], k: int) -> Iterator[tuple
 def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
     """Generalize by groups, in place of the searches and suppressions there are."""
     largest = max((getattr(step.use, "k", 0) for step in plan.steps), default=0)
-    kept = [
+    # A search on named columns may guard something else than the quasi-identifiers: it stays.
+    gone = [
         step
         for step in plan.steps
-        if not isinstance(step.use, Partitioner) and step.use.name != "local-suppression"
+        if not step.use.columns
+        and (isinstance(step.use, Partitioner) or step.use.name == "local-suppression")
     ]
+    kept = [step for step in plan.steps if step not in gone]
+    instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
     for size in dict.fromkeys(max(2, k, int(largest * factor)) for factor in (1.0, *_STRONGER)):
         step = Step(build("partitioner", "mondrian", {"k": size}))
         if step in plan.steps:
             continue
-        yield f'use = "mondrian", k = {size}', plan.with_(steps=(*kept, step))
+        yield f'use = "mondrian", k = {size}{instead}', plan.with_(steps=(*kept, step))
 
 
 def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
@@ -197,6 +201,8 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     if not field:
         return None
     whole = isinstance(getattr(requirement.thing, field), int)
+    if requirement.name == "k-anonymity" and value < 2:
+        return None  # to promise that everyone is alone is no remedy
     parameters = {**requirement.thing.parameters(), field: int(value) if whole else value}
     cls = type(requirement.thing)
     return None if cls.complaints(parameters) else Requirement(cls.build(parameters))

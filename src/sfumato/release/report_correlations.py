@@ -54,10 +54,10 @@ def correlations(pair: Pair, evidence: Evidence, *, owner: bool) -> Correlations
 
 
 def _measured(taken: Measurement, names: list[str]) -> Correlations | None:
-    listed, detail = list(taken.detail.get("columns", ())), taken.detail
-    if "original" not in detail or "masked" not in detail:
+    listed, matrices = list(taken.detail.get("columns", ())), taken.private
+    if "original" not in matrices or "masked" not in matrices:
         return None
-    before, after = (np.array(detail[side], dtype=np.float64) for side in ("original", "masked"))
+    before, after = (np.array(matrices[side], dtype=np.float64) for side in ("original", "masked"))
     if before.shape != after.shape or before.shape != (len(listed), len(listed)):
         return None
     place = {name: i for i, name in enumerate(listed)}

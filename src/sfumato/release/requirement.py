@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,8 @@ class Requirement:
 def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Complaint]]:
     """Requirements from one line of `[require]`: a bare value, a table, or a list of tables."""
     if isinstance(given, list):
+        if not given:
+            return [], [Complaint("", "requires nothing", f"remove it, or {name} = {{ ... }}")]
         parsed = [parse_requirement(name, one) for one in given]
         return [r for good, _ in parsed for r in good], [c for _, bad in parsed for c in bad]
     cls = find(name, "criterion", "measure").load()
@@ -84,8 +87,9 @@ def _limit_on_measure(
             Complaint(name, "a measure needs one limit", f"{name} = {{ {way} = ... }}")
         )
     for key, value in limits.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            complaints.append(Complaint(f"{name}.{key}", f"{value!r} is not a number", "e.g. 0.05"))
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            complaints.append(Complaint(key, f"{value!r} is not a finite number", "e.g. 0.05"))
     if complaints:
         return [], complaints
     thing = cls.build(plain)

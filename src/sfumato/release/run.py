@@ -3,25 +3,27 @@ refusal."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from ..data.io import read_with_notes
+from ..data.kinds import Misfit, complaint, fit, order_of
 from ..data.pair import Pair
 from ..data.partition import Partition
-from ..data.schema import Role, Schema
-from ..data.table import Table, as_frame, fitted
+from ..data.schema import Role, Schema, missing_column
+from ..data.table import Table, as_published
+from ..data.table import table as make_table
 from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
-from ..protocols import Criterion, Engine, Finding, Measure
+from ..protocols import Criterion, Engine, Finding, Measure, Method, Partitioner
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
-from .plan import ColumnPlan, Plan
+from .plan import Plan
 from .release import Private, Release
 from .remedies import remedies_for
 from .requirement import Requirement, parse_requirement
@@ -62,10 +64,15 @@ def protect(
     Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
     """
     plan = _as_plan(plan, require, measures)
-    notes: list[str] = []
-    seed = draw_seed() if seed is None else _checked(seed, notes)
+    warnings: list[str] = []
+    seed = draw_seed() if seed is None else _checked(seed, warnings)
+    if not plan.steps and not plan.requirements:
+        raise ParameterError(
+            "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
+        )
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
+    _check_promises(plan, original)
     original, reference, kept = _hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local())
@@ -91,7 +98,8 @@ def protect(
         steps=draft.steps,
         records=records,
         columns=_public_columns(original.schema, draft.pair.masked.schema),
-        notes=(*notes, *draft.notes),
+        notes=draft.notes,
+        owner_notes=tuple(warnings),
     )
     tell("done", stages, stages)
     private = Private(seed, draft.secrets, draft.lineage, plan, kept)
@@ -112,9 +120,12 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
     rows = np.arange(original.height)
     partition: Partition | None = None
     told, secrets, lineage, notes = [], {}, {}, []
+    nameless: set[str] = set()
     for index, step in enumerate(plan.steps):
         tell(str(step.use.name), index, len(plan.steps) + 2)
         rng = stream(seed, index + 1, step.use.name)
+        if isinstance(step.use, Method) and step.use.handles_identifiers:
+            nameless |= set(step.use.targets(table)[0])
         outcome = engine.run(step.run, table, rng)
         label = f"{index + 1}-{step.use.name}"
         if outcome.secrets:
@@ -131,7 +142,8 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
         table = outcome.table
         told.append({**step.public(), "did": dict(outcome.facts)})
         notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
-    table, dropped = _drop_names(original, table, rows)
+    table, dropped = _drop_names(table, nameless)
+    table = as_published(table)
     if dropped:
         notes.append(
             f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
@@ -196,46 +208,32 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
 
 def with_columns_of(plan: Plan, given: Any) -> Table:
     """The table with what the plan says about its columns laid over its schema."""
-    frame, origin = as_frame(given)
-    before = given.schema if isinstance(given, Table) else None
-    if before is not None and not plan.columns:
-        return given if isinstance(given, Table) else Table(frame, before, origin=origin)
-    roles: dict[str, str] = {}
-    kinds: dict[str, str] = {}
-    posets: dict[str, Any] = {}
-    categories: dict[str, Any] = {}
-    for column in before or ():
-        roles[column.name], kinds[column.name] = column.role, column.kind
-        if column.poset is not None:
-            posets[column.name] = column.poset
-        if column.categories:
-            categories[column.name] = column.categories
+    table = given if isinstance(given, Table) else make_table(given)
+    complaints = [missing_column(n, table.names) for n in plan.columns if n not in table.schema]
+    series, columns = [], []
     for name, planned in plan.columns.items():
-        _overlay(name, planned, roles, kinds, posets, categories)
-    made, complaints = fitted(frame, roles, kinds, posets, categories, origin)
-    if made is None:
+        if name not in table.schema:
+            continue
+        before = table.schema[name]
+        kind = planned.kind or before.kind
+        try:
+            order = order_of(table[name], kind, planned.categories or before.categories)
+            if not before.generalized:
+                series.append(fit(table[name], kind, order))
+        except Misfit as misfit:
+            complaints.append(complaint(name, misfit))
+            continue
+        columns.append(
+            before.with_(
+                kind=kind,
+                role=planned.role or before.role,
+                categories=order,
+                poset=planned.poset or before.poset,
+            )
+        )
+    if complaints:
         raise SchemaError("the table", complaints)
-    return made
-
-
-def _overlay(
-    name: str,
-    planned: ColumnPlan,
-    roles: dict[str, str],
-    kinds: dict[str, str],
-    posets: dict[str, Any],
-    categories: dict[str, Any],
-) -> None:
-    if planned.role is not None:
-        roles[name] = planned.role
-    if planned.kind is not None:
-        kinds[name] = planned.kind
-    if planned.poset is not None:
-        posets[name] = planned.poset
-    if planned.categories:
-        categories[name] = planned.categories
-    if not any((planned.role, planned.kind, planned.poset, planned.categories)):
-        roles.setdefault(name, Role.INSENSITIVE)
+    return table.with_columns(series, columns)
 
 
 def _as_plan(given: Any, require: Any, measures: Iterable[Measure] | None) -> Plan:
@@ -260,14 +258,20 @@ def _as_plan(given: Any, require: Any, measures: Iterable[Measure] | None) -> Pl
 
 
 def _checked(seed: int, notes: list[str]) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError(f"a seed is a non-negative whole number, not {seed!r}")
-    if seed < _GUESSABLE:
-        notes.append(
-            "the seed was given, not drawn: whoever guesses it can undo the shuffle and the noise; "
-            "publish a release made without one"
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if isinstance(seed, bool) or number < 0:
+        raise ParameterError(
+            f"a seed is a non-negative whole number, not {seed!r}", remedy="leave it out"
         )
-    return seed
+    if number < _GUESSABLE:
+        notes.append(
+            "the seed was given and can be guessed: whoever tries all small seeds undoes the "
+            "shuffle and the noise, and finds keys and pseudonyms; publish one made without a seed"
+        )
+    return number
 
 
 def _hold_out(
@@ -288,20 +292,45 @@ def _hold_out(
             f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"
         )
     out = max(1, round(share * table.height))
+    if out >= table.height:
+        raise ParameterError(
+            f"holding out {out} of {table.height} records leaves none", remedy="a smaller reference"
+        )
     order = stream(seed, 0, "reference").permutation(table.height)
     kept = np.sort(order[out:])
     return table.take(kept), table.take(np.sort(order[:out])), kept
 
 
-def _drop_names(original: Table, table: Table, rows: np.ndarray) -> tuple[Table, list[str]]:
-    """Identifiers of people and households that no step touched must not reach a release."""
+def _drop_names(table: Table, nameless: set[str]) -> tuple[Table, list[str]]:
+    """Identifiers of people and households reach a release only through a method made for them."""
     named = [
         name
-        for name in original.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
-        if name in table.schema
-        and table[name].equals(original[name].gather(pl.Series(rows)), null_equal=True)
+        for name in table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
+        if name not in nameless
     ]
     return table.without(named), named
+
+
+def _check_promises(plan: Plan, table: Table) -> None:
+    """Noise after grouping voids what is counted on groups: such a promise is not made at all."""
+    criteria = [r.name for r in plan.requirements if isinstance(r.thing, Criterion)]
+    if not criteria:
+        return
+    for index, step in reversed(list(enumerate(plan.steps))):
+        if isinstance(step.use, Partitioner) or step.use.name == "local-suppression":
+            return
+        if not step.use.perturbs:
+            continue
+        touched = set(step.use.columns) & set(table.schema.quasi) if step.use.columns else None
+        if touched is None:
+            touched = set(table.schema.quasi)
+            touched = {name for name in touched if step.use.suits(table, name)}
+        if touched:
+            raise ParameterError(
+                f"{criteria[0]} cannot be promised: step {index + 1} ({step.use.name}) perturbs "
+                f"{', '.join(sorted(touched))}, so that records look alike by chance",
+                remedy="require record-linkage instead, or group after perturbing",
+            )
 
 
 def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:

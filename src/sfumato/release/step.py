@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.codec import Matrix
 from ..errors import ParameterError
-from ..protocols import Declaration, Method, Outcome, Partitioner, Verb
+from ..protocols import Declaration, Method, Outcome, Partitioner, Verb, is_secret
 from ..registry import find
 
 if TYPE_CHECKING:
@@ -53,9 +53,12 @@ class Step:
             warnings=(*outcome.warnings, *ignored),
         )
 
-    def to_plan(self) -> dict[str, Any]:
+    def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:
         """The step as a plan file writes it."""
-        found: dict[str, Any] = {"use": self.use.name, **_hyphens(self.use.parameters())}
+        parameters = self.use.parameters()
+        if not show_secrets:
+            parameters = hide_secrets(type(self.use), parameters)
+        found: dict[str, Any] = {"use": self.use.name, **_hyphens(parameters)}
         if self.then is not None and isinstance(self.use, Partitioner):
             parameters = _hyphens(self.then.parameters())
             if parameters:
@@ -86,13 +89,15 @@ def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
 
 def open_parameters(thing: Declaration) -> dict[str, Any]:
     """Every parameter with its value, but for those that must stay private."""
-    fields = type(thing).model_fields
-    values = thing.model_dump(mode="json")
-    for name, field in fields.items():
-        extra = field.json_schema_extra
-        if isinstance(extra, dict) and extra.get("secret") and values[name]:
-            values[name] = "(kept private)"
-    return values
+    return hide_secrets(type(thing), thing.model_dump(mode="json"))
+
+
+def hide_secrets(cls: type[Declaration], values: dict[str, Any]) -> dict[str, Any]:
+    """The values, with those of secret parameters replaced."""
+    return {
+        name: "(kept private)" if value and is_secret(cls, name) else value
+        for name, value in values.items()
+    }
 
 
 def as_steps(given: Any) -> tuple[Step, ...]:

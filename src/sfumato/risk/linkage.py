@@ -67,8 +67,11 @@ class RecordLinkage(Measure):
         Field(description="each file by its own means and deviations, or both by the original's"),
     ] = "own"
     sample: Annotated[
-        int, Field(ge=0, description="records to link, drawn at random; 0 links them all")
-    ] = 0
+        int,
+        Field(
+            ge=0, description="records to link, drawn at random where there are more; 0 links all"
+        ),
+    ] = 50_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -109,6 +112,7 @@ class RecordLinkage(Measure):
             interval=interval,
             baseline=float((own >= 0).mean() / m),
             per_record=per_record,
+            per_record_of="original",
             detail=detail,
         )
 

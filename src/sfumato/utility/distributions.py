@@ -43,6 +43,7 @@ class DistributionDistance(Measure):
         "AMS 19(2)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    decimals: ClassVar[int | None] = 3
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     columns: Annotated[

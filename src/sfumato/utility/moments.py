@@ -40,13 +40,14 @@ class MeanDifference(Measure):
     name: ClassVar[str] = "mean-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "sd"
 
     columns: _Columns = ()
 
     def measure(self, context: Context) -> Measurement:
         chosen = with_numbers(context.pair, self.columns, self.name)
-        differences, by_column, skipped = [], {}, {}
+        differences, by_column, skipped, levels = [], {}, {}, {}
         for name, x, y in each(context.pair, chosen.names):
             why = _unscaled(x, y, least=1)
             if why:
@@ -54,14 +55,12 @@ class MeanDifference(Measure):
                 continue
             before, after, spread = np.nanmean(x), np.nanmean(y), np.nanstd(x, ddof=1)
             differences.append(abs(float(after - before)) / float(spread))
-            by_column[name] = {
-                "original": float(before),
-                "masked": float(after),
-                "difference": differences[-1],
-                **_missing(x, y),
-            }
+            by_column[name] = {"difference": differences[-1], **_missing(x, y)}
+            levels[name] = {"original": float(before), "masked": float(after)}
         return self.result(
-            _mean(differences, skipped, self.name), detail=_detail(chosen, by_column, skipped)
+            _mean(differences, skipped, self.name),
+            detail=_detail(chosen, by_column, skipped),
+            private={"by_column": levels},
         )
 
 
@@ -80,12 +79,13 @@ class VarianceDifference(Measure):
     name: ClassVar[str] = "variance-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 
     def measure(self, context: Context) -> Measurement:
         chosen = with_numbers(context.pair, self.columns, self.name)
-        differences, by_column, skipped = [], {}, {}
+        differences, by_column, skipped, levels = [], {}, {}, {}
         for name, x, y in each(context.pair, chosen.names):
             why = _unscaled(x, y, least=2)
             if why:
@@ -93,14 +93,12 @@ class VarianceDifference(Measure):
                 continue
             before, after = float(np.nanvar(x, ddof=1)), float(np.nanvar(y, ddof=1))
             differences.append(abs(after - before) / before)
-            by_column[name] = {
-                "original": before,
-                "masked": after,
-                "difference": differences[-1],
-                **_missing(x, y),
-            }
+            by_column[name] = {"difference": differences[-1], **_missing(x, y)}
+            levels[name] = {"original": before, "masked": after}
         return self.result(
-            _mean(differences, skipped, self.name), detail=_detail(chosen, by_column, skipped)
+            _mean(differences, skipped, self.name),
+            detail=_detail(chosen, by_column, skipped),
+            private={"by_column": levels},
         )
 
 
@@ -109,7 +107,7 @@ class CorrelationDifference(Measure):
 
     Pearson's correlation of each pair of columns, over the records that have both values. A pair
     that has no correlation in the original is left out; one that has lost it, because a masked
-    column no longer varies, counts as 0 in the masked table. `detail` holds both matrices, with
+    column no longer varies, counts as 0 in the masked table. `private` holds both matrices, with
     None where a correlation does not exist.
 
     >>> import sfumato as sf
@@ -122,6 +120,7 @@ class CorrelationDifference(Measure):
     name: ClassVar[str] = "correlation-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    decimals: ClassVar[int | None] = 2
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     columns: _Columns = ()
@@ -146,16 +145,15 @@ class CorrelationDifference(Measure):
         change = np.abs(np.where(lost, 0.0, r_masked) - r)[known]
         detail = {
             **chosen.facts(),
-            "original": _plain(before),
-            "masked": _plain(after),
             "largest": float(change.max()),
         }
+        private = {"original": _plain(before), "masked": _plain(after)}
         named = {
             "pairs_without_correlation": _pairs(chosen.names, upper, ~known),
             "pairs_that_lost_it": _pairs(chosen.names, upper, lost),
         }
         detail.update({key: pairs for key, pairs in named.items() if pairs})
-        return self.result(float(change.mean()), detail=detail)
+        return self.result(float(change.mean()), detail=detail, private=private)
 
 
 def correlation(x: np.ndarray) -> np.ndarray:

@@ -34,6 +34,7 @@ class Sse(Measure):
         "statistical disclosure control, IEEE TKDE 14(1)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    decimals: ClassVar[int | None] = 2
     needs_alignment: ClassVar[bool] = True
 
     columns: Annotated[
@@ -84,5 +85,9 @@ class Sse(Measure):
         if rows.size < pair.masked.height:
             detail["masked_records_without_original"] = pair.masked.height - int(rows.size)
         return self.result(
-            100.0 * float(change.sum()) / total, baseline=100.0, per_record=change, detail=detail
+            100.0 * float(change.sum()) / total,
+            baseline=100.0,
+            per_record=change,
+            per_record_of="original",
+            detail=detail,
         )
