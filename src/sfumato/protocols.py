@@ -92,7 +92,7 @@ class Declaration(BaseModel):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, as plain values for a plan file."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return self.model_dump(exclude_defaults=True)
 
     def __str__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in self.parameters().items())

@@ -149,7 +149,7 @@ def test_nothing_is_suppressed_without_need(case: Case, options: dict[str, Any])
     assert not alike.run(**options).any()
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=9), st.integers(1, 3))
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=8), st.integers(2, 3))
 def test_one_column(values: list[int], k: int) -> None:
     assume(len(values) >= k)
     codes = np.array(values)[:, None]

@@ -127,6 +127,8 @@ def test_a_replacement_that_died_is_put_back(tmp_path: Path) -> None:
     for name, text in (("old-public", "old"), ("old-private", "old"), ("public", "new")):
         (left / name).mkdir(parents=True)
         (left / name / "data.csv").write_text(text)
+        for mark in ("evidence.json", "seed.json"):
+            (left / name / mark).write_text('{"sfumato": "0"}')
     (left / "lock").touch()
     (tmp_path / "out.private").mkdir()
     (tmp_path / "out.private" / "data.csv").write_text("new")

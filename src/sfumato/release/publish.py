@@ -47,6 +47,7 @@ def check_free(public: Path, *, replace: bool) -> None:
         raise OutputError(f"there is no folder {parent}", remedy=f"mkdir -p {parent}")
     if not os.access(parent, os.W_OK):
         raise OutputError(f"the folder {parent} cannot be written to", remedy="choose another")
+    _sweep(public)
     private = private_path(public)
     if replace:
         for folder, marks in ((public, _PUBLIC_MARK), (private, _PRIVATE_MARK)):
@@ -127,7 +128,6 @@ def _swap_in(
 def _staging(public: Path) -> Iterator[Path]:
     """A private folder beside the target, gone when the block ends. A lock tells the living from
     the dead."""
-    _sweep(public)
     try:
         aside = Path(
             tempfile.mkdtemp(prefix=f".{public.name}.", suffix=".staging", dir=public.parent)
