@@ -162,6 +162,25 @@ def hopeful(state: State) -> Ints:
 
 
 @njit(cache=True, nogil=True)
+def _spared(
+    words: Words, must: Ints, group: Ints, size: Ints, record: int, mask: int, keep: Words, k: int
+) -> Ints:
+    """The others who can be spared where they are and agree with the record under this mask."""
+    rows = np.empty(group.size, np.int64)
+    found = 0
+    for i in range(group.size):
+        apart = np.uint64(0)
+        for w in range(keep.size):
+            apart |= (words[i, w] ^ words[record, w]) & keep[w]
+        if apart == 0 and must[i] & ~mask == 0 and i != record:
+            if group[i] >= 0 and size[group[i]] <= k:
+                continue
+            rows[found] = i
+            found += 1
+    return rows[:found]
+
+
+@njit(cache=True, nogil=True)
 def _gather(
     state: State, record: int, mask: int, keep: Words, k: int, least: float
 ) -> tuple[float, Ints]:
@@ -170,27 +189,19 @@ def _gather(
     What they and the record would add, and who they are; nobody if that is not less than `least`.
     Others in limbo count as free: they have to go somewhere.
     """
-    total = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
-    rows = np.empty(state.group.size, np.int64)
-    added = np.empty(state.group.size, np.float64)
-    found = 0
-    for i in range(state.group.size if total < least else 0):
-        group = state.group[i]
-        if i == record or state.must[i] & ~mask != 0 or (group >= 0 and state.size[group] <= k):
-            continue
-        apart = np.uint64(0)
-        for w in range(keep.size):
-            apart |= (state.words[i, w] ^ state.words[record, w]) & keep[w]
-        if apart == 0:
-            rows[found], added[found] = i, 0.0
-            if group >= 0:
-                now = mask_cost(state.costs, state.mask[group] & ~state.missing[i])
-                then = mask_cost(state.costs, mask & ~state.missing[i])
-                added[found] = (then - now) * state.weight[i]
-            found += 1
     chosen = np.empty(k - 1, np.int64)
+    total = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
+    if total >= least:
+        return np.inf, chosen[:0]
+    rows = _spared(state.words, state.must, state.group, state.size, record, mask, keep, k)
+    added = np.zeros(rows.size, np.float64)
+    for t in range(rows.size):
+        group, gone = state.group[rows[t]], state.missing[rows[t]]
+        if group >= 0:
+            now = mask_cost(state.costs, state.mask[group] & ~gone)
+            added[t] = (mask_cost(state.costs, mask & ~gone) - now) * state.weight[rows[t]]
     got = 0
-    for t in np.argsort(added[:found], kind="mergesort"):
+    for t in np.argsort(added, kind="mergesort"):
         group = state.group[rows[t]]
         if got < k - 1 and (group < 0 or state.size[group] > k):
             if group >= 0:

@@ -11,7 +11,7 @@ from pydantic import Field
 from ..data.codec import encode
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
-from ..kernels.suppression import local_suppression
+from ..kernels.suppression import MOST_COLUMNS, local_suppression
 from ..protocols import Method, Outcome
 
 if TYPE_CHECKING:
@@ -50,19 +50,28 @@ class LocalSuppression(Method):
                 f"a table of {table.height} cannot be made {self.k}-anonymous",
                 remedy="release nothing, or lower k",
             )
+        if len(chosen) > MOST_COLUMNS:
+            raise MethodError(
+                f"local-suppression takes up to {MOST_COLUMNS} columns, not {len(chosen)}",
+                remedy="name the columns that others may really know",
+            )
         stray = [name for name in self.importance if name not in chosen]
         if stray:
             raise MethodError(
                 f"importance names {stray[0]!r}, which is not among the columns to suppress in",
                 remedy=f"the columns are {', '.join(chosen)}",
             )
-        codes = np.column_stack([_codes(table, name) for name in chosen])
+        codes = np.column_stack([encode(table[name]).codes.astype(np.int32) for name in chosen])
         missing = np.column_stack([table.missing(name) for name in chosen])
-        if self.reading == "wildcard":
-            missing |= np.column_stack([table.suppressed(name) for name in chosen])
-        costs = np.array([self.importance.get(name, 1.0) for name in chosen])
+        already = np.column_stack([table.suppressed(name) for name in chosen])
         gone = local_suppression(
-            codes, self.k, costs, missing=missing, reading=self.reading, mark="own"
+            codes,
+            self.k,
+            np.array([self.importance.get(name, 1.0) for name in chosen]),
+            missing=missing,
+            already=already,
+            reading=self.reading,
+            mark="own",
         )
         series, marks = [], {}
         for j, name in enumerate(chosen):
@@ -70,21 +79,14 @@ class LocalSuppression(Method):
                 continue
             series.append(suppress(table[name], gone[:, j], table.schema[name].generalized))
             marks[name] = gone[:, j] | table.suppressed(name)
+        lost = gone & ~missing
         facts: dict[str, Any] = {
-            "suppressed cells": {n: int(gone[:, j].sum()) for j, n in enumerate(chosen)},
-            "share of cells": float(gone.mean()),
+            "suppressed cells": {n: int(lost[:, j].sum()) for j, n in enumerate(chosen)},
+            "share of cells": float(lost.mean()),
+            "missing cells marked alike": int((gone & missing).sum()),
             "reading": self.reading,
         }
         return Outcome(table.with_columns(series, suppressed=marks), facts=facts)
-
-
-def _codes(table: Table, name: str) -> np.ndarray:
-    """Codes of a column; what an earlier step suppressed is a value of its own, not a missing
-    one."""
-    found = encode(table[name])
-    codes = found.codes.astype(np.int32)
-    codes[table.suppressed(name)] = len(found.domain) + 1
-    return codes
 
 
 def suppress(series: pl.Series, gone: np.ndarray, generalized: bool) -> pl.Series:
