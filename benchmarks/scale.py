@@ -44,8 +44,12 @@ def mondrian(setting: Setting) -> Iterator[Row]:
                 if scored and ran.ok:
                     original = pl.read_ipc(source)
                     value = worth(ran, setting.target, original, _QUASI, {})
-                about = row(name, ran, value, rows=rows, shape=shape, limit_s=limits.get(rows))
-                yield {**about, "arrow_bytes": ran.found.get("arrow"), "limit_ratio": most}
+                # The limits are for masking; the evidence is asked for what it costs, no more.
+                masking = way != "protect, usual measures"
+                limit = limits.get(rows) if masking else None
+                about = row(name, ran, value, rows=rows, shape=shape, limit_s=limit)
+                ratio = most if masking else None
+                yield {**about, "arrow_bytes": ran.found.get("arrow"), "limit_ratio": ratio}
             source.unlink(missing_ok=True)
     if setting.peers is not None:
         yield from _peers(setting, sizes[0])

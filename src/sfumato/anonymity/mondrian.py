@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from ..errors import MethodError
 from ..kernels.mondrian import mondrian
 from ..kernels.mondrian_layout import Tree as TreeArrays
 from ..poset.tree import Tree
-from ..protocols import Partitioner
+from ..protocols import Partitioner, Poset
 
 if TYPE_CHECKING:
     from ..data.codec import Matrix
@@ -63,31 +63,44 @@ class Mondrian(Partitioner):
                 f"importance names {stray[0]!r}, which is not among the columns to cut",
                 remedy=f"the columns are {', '.join(x.names)}",
             )
-        columns = [x.coded(j) for j in range(len(x.columns))]
-        positions = [coded.poset.positions for coded in columns]
-        # A column in which every value is missing has nothing to cut, and its tree no leaves.
-        trees = [
-            _arrays(c.poset) if isinstance(c.poset, Tree) and len(c.poset) else None
-            for c in columns
-        ]
-        widest = max(place.size for place in positions)
-        dtype = np.uint16 if widest <= np.iinfo(np.uint16).max else np.uint32
-        codes = np.empty((len(x), len(columns)), dtype=dtype)
-        for j, coded in enumerate(columns):
-            codes[:, j] = coded.codes if coded.poset.spans else _by_frequency(coded.codes)
-        nominal = [not coded.poset.spans for coded in columns]
+        codes, columns = _matrix(x)
         weights = [self.importance.get(name, 1.0) for name in x.names]
+        only = [codes]
+        del codes  # the kernel copies it, and need not keep two
         labels = mondrian(
-            codes,
-            positions,
-            trees,
+            only.pop(),
+            [axis.positions for axis in columns],
+            [axis.tree for axis in columns],
             self.k,
             strict=self.strict,
             choose=self.choose,
-            nominal=nominal,
+            nominal=[axis.nominal for axis in columns],
             weights=weights,
         )
         return Partition(labels)
+
+
+class _Axis(NamedTuple):
+    """What the kernel needs to know of a column besides its codes."""
+
+    positions: np.ndarray
+    tree: TreeArrays | None
+    nominal: bool
+
+
+def _matrix(x: Matrix) -> tuple[np.ndarray, list[_Axis]]:
+    """The codes of all columns side by side, and what else the kernel needs to know of each."""
+    columns: list[_Axis] = []
+    # Two bytes a cell unless a column has too many values: the codes are the largest array.
+    codes = np.empty((len(x), len(x.columns)), dtype=np.uint16)
+    for j in range(len(x.columns)):
+        coded = x.coded(j)
+        spans = coded.poset.spans
+        if coded.poset.positions.size > np.iinfo(codes.dtype).max:
+            codes = codes.astype(np.uint32)
+        codes[:, j] = coded.codes if spans else _by_frequency(coded.codes)
+        columns.append(_Axis(coded.poset.positions, _arrays(coded.poset), not spans))
+    return codes, columns
 
 
 def _by_frequency(codes: np.ndarray) -> np.ndarray:
@@ -103,12 +116,15 @@ def _by_frequency(codes: np.ndarray) -> np.ndarray:
     return found
 
 
-def _arrays(tree: Tree) -> TreeArrays:
+def _arrays(poset: Poset) -> TreeArrays | None:
+    # A column in which every value is missing has nothing to cut, and its tree no leaves.
+    if not isinstance(poset, Tree) or not len(poset):
+        return None
     return TreeArrays(
-        first_leaf=tree.first_leaf,
-        last_leaf=tree.last_leaf,
-        parent=tree.parent,
-        child_ptr=tree.child_ptr,
-        child_idx=tree.child_idx,
-        root=tree.root,
+        first_leaf=poset.first_leaf,
+        last_leaf=poset.last_leaf,
+        parent=poset.parent,
+        child_ptr=poset.child_ptr,
+        child_idx=poset.child_idx,
+        root=poset.root,
     )

@@ -34,7 +34,7 @@ class Partition:
             if low < SUPPRESSED_LABEL:
                 raise SfumatoError(f"label {low} is below -1", remedy="use Partition.of(labels)")
             used = np.zeros(high + 1, dtype=bool)
-            used[labels[labels >= 0]] = True
+            used[labels if low >= 0 else labels[labels >= 0]] = True
             if not used.all():
                 raise SfumatoError(
                     f"no record has label {int(np.argmin(used))} of 0..{high}",

@@ -229,6 +229,7 @@ def mondrian(
         ]
         for job in loads:
             job.result()
+        del codes, loads, job  # a caller that kept no reference gets its memory back
         low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
         beyond = np.flatnonzero(high[0, :d] > columns.size)
         if beyond.size:

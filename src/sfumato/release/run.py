@@ -117,7 +117,7 @@ def attempt(
 def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: Engine) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
     table = original
-    rows = np.arange(original.height)
+    rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
     partition: Partition | None = None
     told, secrets, lineage, notes = [], {}, {}, []
     nameless: set[str] = set()
@@ -131,17 +131,16 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
         if outcome.secrets:
             secrets[label] = dict(outcome.secrets)
         if isinstance(outcome.partition, Partition):
-            groups = np.full(original.height, -1, dtype=np.int64)
-            groups[rows] = outcome.partition.labels
-            lineage[label] = groups
             partition = outcome.partition
+            lineage[label] = _groups_of_originals(partition, rows, original.height)
         elif outcome.rows is not None:
             partition = None
         if outcome.rows is not None:
-            rows = rows[outcome.rows]
+            rows = outcome.rows if rows is None else rows[outcome.rows]
         table = outcome.table
         told.append({**step.public(), "did": dict(outcome.facts)})
         notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
+        del outcome  # it would keep the table of this step in memory to the end
     table, dropped = _drop_names(table, nameless)
     table = as_published(table)
     if dropped:
@@ -150,11 +149,20 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
         )
     if plan.output.shuffle and table.height:
         order = stream(seed, 0, "shuffle").permutation(table.height)
-        table, rows = table.take(order), rows[order]
+        table, rows = table.take(order), order if rows is None else rows[order]
         if partition is not None and len(partition) == order.size:
             partition = Partition(partition.labels[order])
-    pair = Pair(original, table, rows)
+    pair = Pair(original, table, np.arange(original.height) if rows is None else rows)
     return Draft(pair, partition, tuple(told), secrets, lineage, tuple(notes))
+
+
+def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:
+    """The group of each original record, -1 where it has none."""
+    if rows is None:
+        return partition.labels
+    groups = np.full(height, -1, dtype=np.int64)
+    groups[rows] = partition.labels
+    return groups
 
 
 def judge(
