@@ -25,6 +25,8 @@ class Declaration(BaseModel):
     aliases: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = ""
     """Where the algorithm was published."""
+    example: ClassVar[Mapping[str, Any]] = {}
+    """Parameters that show it well, where the defaults do not."""
     shorthand: ClassVar[str] = ""
     """The parameter that a bare value stands for: `k-anonymity = 5`."""
 

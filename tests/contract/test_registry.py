@@ -14,6 +14,7 @@ import pytest
 from sfumato.cli.explain import facts
 from sfumato.protocols import Measure, Method, Partitioner
 from sfumato.registry import KINDS, Entry, entries, find
+from sfumato.release.plan import Plan
 from tests.contract.catalogue import EXEMPTIONS, each
 
 TESTS = Path(__file__).parents[1]
@@ -39,7 +40,7 @@ def test_it_is_documented(entry: Entry) -> None:
         assert cls.paper, f"{entry.name} names no paper"
     found = facts(entry)
     assert found["about"]
-    assert found["example"]
+    Plan.parse(found["example"])  # what the reference shows must work
 
 
 @each(*KINDS)

@@ -78,11 +78,8 @@ def domain(schema: dict[str, Any], definitions: dict[str, Any] | None = None) ->
 
 def example(entry: Entry, cls: type[Declaration]) -> str:
     """Lines for a plan file."""
-    given = getattr(cls, "example", None)
-    if isinstance(given, str) and given:
-        return given
-    shown: dict[str, Any] = {}
-    for name, field in cls.model_fields.items():
+    shown: dict[str, Any] = dict(cls.example)
+    for name, field in cls.model_fields.items() if not shown else ():
         default = None if field.is_required() else field.default
         if isinstance(default, int | float) and not isinstance(default, bool) and default:
             shown[name.replace("_", "-")] = default
@@ -94,7 +91,10 @@ def example(entry: Entry, cls: type[Declaration]) -> str:
         return toml.table("require", {entry.name: shown})
     if entry.kind == "measure":
         return toml.table("measures", {entry.name: {}})
-    return toml.table("columns", {"zip": {"role": "quasi", "poset": {"kind": entry.name, **shown}}})
+    column = "age" if entry.name in ("interval", "bins") else "zip"
+    return toml.table(
+        "columns", {column: {"role": "quasi", "poset": {"kind": entry.name, **shown}}}
+    )
 
 
 def explain(name: str, *, json: bool) -> None:
@@ -131,7 +131,8 @@ def toml_or_dash(default: Any) -> str:
 
 
 def _about(cls: type[Declaration]) -> str:
-    return inspect.cleandoc(cls.__doc__ or "")
+    """The docstring, without the examples that are there for the tests."""
+    return inspect.cleandoc(cls.__doc__ or "").partition(">>>")[0].rstrip()
 
 
 def _acts_on(cls: Any) -> str:

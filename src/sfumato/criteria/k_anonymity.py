@@ -34,6 +34,7 @@ class KAnonymity(Criterion):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    example: ClassVar[dict[str, Any]] = {"k": 5}
     paper: ClassVar[str] = (
         "Samarati & Sweeney (1998), Protecting privacy when disclosing information: k-anonymity "
         "and its enforcement through generalization and suppression; Sweeney (2002), k-anonymity: "

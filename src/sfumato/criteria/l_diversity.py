@@ -42,6 +42,7 @@ class LDiversity(Criterion):
     """
 
     name: ClassVar[str] = "l-diversity"
+    example: ClassVar[dict[str, Any]] = {"column": "diagnosis", "at-least": 3}
     paper: ClassVar[str] = (
         "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond "
         "k-anonymity, ACM TKDD 1(1)"

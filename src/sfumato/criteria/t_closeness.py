@@ -52,6 +52,7 @@ class TCloseness(Criterion):
     """
 
     name: ClassVar[str] = "t-closeness"
+    example: ClassVar[dict[str, Any]] = {"column": "diagnosis", "at-most": 0.2}
     paper: ClassVar[str] = (
         "Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and "
         "l-diversity, ICDE"

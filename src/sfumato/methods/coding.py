@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ class TopBottomCoding(Method):
     """
 
     name: ClassVar[str] = "top-bottom-coding"
+    example: ClassVar[dict[str, Any]] = {"columns": ["age"], "top": 90}
     aliases: ClassVar[tuple[str, ...]] = ("top-coding", "bottom-coding")
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
     paper: ClassVar[str] = "Hundepool et al., Statistical Disclosure Control, 2012, section 3.3"

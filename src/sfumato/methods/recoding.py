@@ -26,6 +26,7 @@ class GlobalRecoding(Method):
     """
 
     name: ClassVar[str] = "global-recoding"
+    example: ClassVar[dict[str, Any]] = {"levels": {"zip": 1, "birth_date": 2}}
     paper: ClassVar[str] = "Willenborg & de Waal 2001, Elements of Statistical Disclosure Control"
 
     levels: Annotated[

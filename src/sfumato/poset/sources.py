@@ -39,6 +39,7 @@ class Hierarchy(PosetSource):
     """
 
     name: ClassVar[str] = "hierarchy"
+    example: ClassVar[dict[str, Any]] = {"path": "zip.csv"}
     shorthand: ClassVar[str] = "path"
 
     path: Annotated[
@@ -94,6 +95,7 @@ class Prefix(PosetSource):
     """
 
     name: ClassVar[str] = "prefix"
+    example: ClassVar[dict[str, Any]] = {"lengths": [5, 3, 2]}
     shorthand: ClassVar[str] = "lengths"
 
     lengths: Annotated[
@@ -172,6 +174,7 @@ class Bins(PosetSource):
     """
 
     name: ClassVar[str] = "bins"
+    example: ClassVar[dict[str, Any]] = {"edges": [0, 18, 65]}
     shorthand: ClassVar[str] = "edges"
 
     edges: Annotated[
