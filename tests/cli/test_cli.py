@@ -102,6 +102,21 @@ def test_all_complaints_of_a_plan_at_once(sfumato, tmp_path: Path) -> None:
     assert "did you mean 'mondrian'" in wrong.err
 
 
+def test_columns_that_do_not_fit_the_file_are_named_by_line(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("zip,age\n0213,31\n0214,x\n")
+    (tmp_path / "plan.toml").write_text(
+        '[input]\npath = "d.csv"\n\n[columns]\n'
+        'zipp = { role = "quasi" }\n'
+        'age = { role = "quasi", kind = "integer" }\n'
+        '[[steps]]\nuse = "mondrian"\nk = 2\n[output]\npath = "out"\n'
+    )
+    wrong = sfumato("protect", "plan.toml")
+    assert wrong.code == 2
+    assert "plan.toml has 2 problems" in wrong.err
+    assert 'line 5  zipp: there is no such column   -> did you mean "zip"?' in wrong.err
+    assert "line 6  age: record 2 holds 'x'" in wrong.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -97,7 +97,7 @@ def protect(
 ) -> None:
     """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
     from ..errors import OutputError
-    from ..release.plan import Plan
+    from ..release.plan import Plan, lines_of
     from ..release.publish import check_free
     from ..release.run import protect as run_plan
     from ..release.run import read_input
@@ -111,7 +111,7 @@ def protect(
         )
     target = Path(named) if output else plan.parent / named
     check_free(target, replace=replace)
-    with show.progress(quiet=json) as tell:
+    with show.progress(quiet=json) as tell, lines_of(plan):
         tell("reading", 0, len(chosen.steps) + 3)
         original, notes = read_input(chosen, plan.parent, input or None)
         release = run_plan(original, chosen, seed, progress=tell)

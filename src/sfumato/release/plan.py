@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,12 +14,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from ..data.schema import Kind, Role
-from ..errors import Complaint, InputError, ParameterError, PlanError, UnknownName, suggest
+from ..errors import (
+    Complaint,
+    InputError,
+    PlanError,
+    SchemaError,
+)
 from ..protocols import Declaration, Measure, PosetSource
-from ..registry import find
 from . import toml
-from .requirement import Requirement, parse_requirement
-from .step import Step, build
+from .requirement import Requirement
+from .step import Step
 
 SECTIONS = ("input", "columns", "steps", "require", "measures", "output")
 
@@ -149,7 +154,9 @@ class Plan:
             raise PlanError(
                 name, [Complaint("", f"is not TOML: {error}", "mend that line")]
             ) from None
-        return _Reader(text, document, base).plan(name)
+        from .plan_reader import Reader  # which makes plans, and so imports this file
+
+        return Reader(text, document, base).plan(name)
 
     def to_toml(self, *, show_secrets: bool = True) -> str:
         """The plan as a file; without its secrets where others may read it."""
@@ -182,6 +189,20 @@ class Plan:
         return replace(self, **changes)
 
 
+@contextlib.contextmanager
+def lines_of(path: Path) -> Iterator[None]:
+    """Complaints about columns, with the line of the plan that speaks of the column."""
+    try:
+        yield
+    except SchemaError as error:
+        text = path.read_text(encoding="utf-8-sig")
+        placed = [
+            replace(c, line=toml.locate(text, ("columns", c.where)) or c.line)
+            for c in error.complaints
+        ]
+        raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error
+
+
 def without_password(url: str) -> str:
     """A database URL with its password taken out."""
     return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
@@ -196,202 +217,3 @@ def _by_name(requirements: tuple[Requirement, ...]) -> dict[str, Any]:
         name: same[0].to_plan() if len(same) == 1 else [one.to_plan() for one in same]
         for name, same in grouped.items()
     }
-
-
-class _Reader:
-    """Collects what is wrong while it reads."""
-
-    def __init__(self, text: str, document: dict[str, Any], base: Path | None) -> None:
-        self.text, self.document, self.base = text, document, base
-        self.complaints: list[Complaint] = []
-
-    def plan(self, name: str) -> Plan:
-        for section in self.document:
-            if section not in SECTIONS:
-                close = suggest(section, SECTIONS)
-                remedy = (
-                    f"did you mean [{close[0]}]?"
-                    if close
-                    else f"the sections are {', '.join(SECTIONS)}"
-                )
-                self.complain([section], Complaint(section, "there is no such section", remedy))
-        made = Plan(
-            input=self.section("input", Input) or Input(),
-            columns=self.columns(),
-            steps=self.steps(),
-            requirements=self.requirements(),
-            measures=self.measures(),
-            output=self.section("output", Output) or Output(),
-        )
-        if self.complaints:
-            ordered = sorted(self.complaints, key=lambda c: c.line or 0)
-            raise PlanError(name, ordered)
-        return made
-
-    def complain(self, path: list[str | int], complaint: Complaint) -> None:
-        """Note a complaint about something inside `path`."""
-        inside: list[str | int] = [*path, *complaint.where.split(".")]
-        line = toml.locate(self.text, inside) or toml.locate(
-            self.text, [*path, *(str(p).replace("_", "-") for p in complaint.where.split("."))]
-        )
-        hyphenated = toml.locate(self.text, [*path, complaint.where.replace("_", "-")])
-        # People count from one.
-        spot = ".".join(str(p + 1) if isinstance(p, int) else p for p in path)
-        where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
-        self.complaints.append(
-            Complaint(where.strip("."), complaint.what, complaint.remedy, hyphenated or line)
-        )
-
-    def mapping(self, path: list[str | int], given: Any) -> Mapping[str, Any] | None:
-        """The table at `path`, or a complaint."""
-        if isinstance(given, Mapping):
-            return given
-        what = f"should be a table, not {given!r}"
-        self.complain(path, Complaint("", what, f"[{path[0]}] and its keys below it"))
-        return None
-
-    def section(self, name: str, cls: type[Declaration]) -> Any:
-        given = self.mapping([name], self.document.get(name, {}))
-        if given is None:
-            return None
-        reference = given.get("reference")
-        if self.base is not None and isinstance(reference, str) and "://" not in reference:
-            given = {**given, "reference": str(self.base / reference)}
-        complaints = cls.complaints(given)
-        for complaint in complaints:
-            self.complain([name], complaint)
-        return None if complaints else cls.build(given)
-
-    def columns(self) -> dict[str, ColumnPlan]:
-        given = self.mapping(["columns"], self.document.get("columns", {})) or {}
-        found = {}
-        for name, words in given.items():
-            if isinstance(words, str):
-                words = {"role": words}
-            table = self.mapping(["columns", name], words)
-            if table is not None:
-                found[name] = self.column(name, dict(table))
-        return found
-
-    def column(self, name: str, words: dict[str, Any]) -> ColumnPlan:
-        path: list[str | int] = ["columns", name]
-        role = self.word(path, "role", words.pop("role", None), Role)
-        kind = self.word(path, "kind", words.pop("kind", None), Kind)
-        categories = words.pop("categories", [])
-        if not isinstance(categories, list):
-            self.complain(path, Complaint("categories", "should be a list", 'e.g. ["low", "high"]'))
-            categories = []
-        poset = self.poset([*path, "poset"], words.pop("poset", None))
-        for word in words:
-            close = suggest(word, ("role", "kind", "categories", "poset"))
-            remedy = f"did you mean {close[0]}?" if close else "role, kind, categories or poset"
-            self.complain(path, Complaint(word, "a column has no such property", remedy))
-        return ColumnPlan(role, kind, tuple(map(str, categories)), poset)
-
-    def word(self, path: list[str | int], key: str, given: Any, words: type[Any]) -> Any:
-        """One word out of an enumeration."""
-        if given is None:
-            return None
-        try:
-            return words(given)
-        except ValueError:
-            listed = [str(w.value) for w in words]
-            close = suggest(str(given), listed)
-            remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(listed)}"
-            self.complain(path, Complaint(key, f"there is no {key} {given!r}", remedy))
-            return None
-
-    def poset(self, path: list[str | int], given: Any) -> PosetSource | None:
-        if given is None:
-            return None
-        words = self.mapping(path, given if not isinstance(given, str) else {"kind": given})
-        if words is None:
-            return None
-        parameters = {k: v for k, v in words.items() if k != "kind"}
-        file = parameters.get("path")
-        if self.base is not None and isinstance(file, str):
-            parameters["path"] = str(self.base / file)
-        made: PosetSource | None = self.declared(
-            "poset", path, "kind", words.get("kind"), parameters
-        )
-        return made
-
-    def declared(
-        self, kind: str, path: list[str | int], key: str, name: Any, parameters: Mapping[str, Any]
-    ) -> Any:
-        """A registered thing, or complaints about its name and parameters."""
-        try:
-            cls = find(str(name), *kind.split("|")).load()
-        except UnknownName as error:
-            what = f"= {name!r}: {error.message}" if name is not None else "is needed"
-            self.complain(path, Complaint(key, what, error.remedy))
-            return None
-        complaints = cls.complaints(parameters)
-        for complaint in complaints:
-            self.complain(path, complaint)
-        return None if complaints else cls.build(parameters)
-
-    def steps(self) -> tuple[Step, ...]:
-        given = self.document.get("steps", [])
-        if not isinstance(given, list):
-            self.complain(["steps"], Complaint("", "should be [[steps]]", "write [[steps]]"))
-            return ()
-        made = [self.step(i, words) for i, words in enumerate(given)]
-        return tuple(step for step in made if step is not None)
-
-    def step(self, index: int, given: Any) -> Step | None:
-        path: list[str | int] = ["steps", index]
-        words = self.mapping(path, given)
-        if words is None:
-            return None
-        parameters = {k: v for k, v in words.items() if k not in ("use", "then")}
-        use = self.declared("method|partitioner", path, "use", words.get("use"), parameters)
-        then = words.get("then")
-        verb = None
-        if then is not None:
-            inner = {"use": then} if isinstance(then, str) else self.mapping([*path, "then"], then)
-            if inner is None:
-                return None
-            rest = {k: v for k, v in inner.items() if k != "use"}
-            verb = self.declared("verb", [*path, "then"], "use", inner.get("use"), rest)
-        if use is None or (then is not None and verb is None):
-            return None
-        try:
-            return Step(use, verb)
-        except ParameterError as error:
-            self.complain(path, Complaint("then", error.message, error.remedy))
-            return None
-
-    def requirements(self) -> tuple[Requirement, ...]:
-        given = self.mapping(["require"], self.document.get("require", {})) or {}
-        found: list[Requirement] = []
-        for name, words in given.items():
-            try:
-                good, bad = parse_requirement(name, words)
-            except UnknownName as error:
-                bad, good = [Complaint("", error.message, error.remedy)], []
-            found += good
-            for complaint in bad:
-                self.complain(["require", name], complaint)
-        return tuple(found)
-
-    def measures(self) -> tuple[Measure, ...] | None:
-        if "measures" not in self.document:
-            return None
-        given = self.mapping(["measures"], self.document["measures"]) or {}
-        found = []
-        for name, words in given.items():
-            parameters = {} if words is True else self.mapping(["measures", name], words)
-            if parameters is None:
-                continue
-            try:
-                cls = find(name, "measure").load()
-            except UnknownName as error:
-                self.complain(["measures"], Complaint(name, error.message, error.remedy))
-                continue
-            bad = cls.complaints(parameters)
-            for complaint in bad:
-                self.complain(["measures", name], complaint)
-            if not bad:
-                found.append(build("measure", name, parameters))
-        return tuple(found)
