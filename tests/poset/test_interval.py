@@ -313,7 +313,8 @@ def test_many_groups_have_the_labels_of_few() -> None:
 
 def test_the_declaration_survives_a_plan_file() -> None:
     declared = Interval(low=dt.date(2020, 1, 1), high=dt.date(2021, 1, 1), round_to="month")
-    assert declared.parameters() == {"low": "2020-01-01", "high": "2021-01-01", "round_to": "month"}
+    ends = {"low": dt.date(2020, 1, 1), "high": dt.date(2021, 1, 1)}
+    assert declared.parameters() == {**ends, "round_to": "month"}
     assert Interval.build(declared.parameters()) == declared
     assert Interval.build({"round-to": 5}).bind([1, 9]).lub([1, 9]) == "[0, 10]"
     (complaint,) = Interval.complaints({"round_to": -1})[:1]

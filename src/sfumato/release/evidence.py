@@ -84,8 +84,9 @@ class Evidence:
         about = {entry.name: entry for entry in entries("measure")}
         for name, measurement in self.measurements.items():
             summary = about[name].summary if name in about else ""
-            before = "" if measurement.baseline is None else f"{measurement.baseline:.4g}"
-            yield name, summary, f"{measurement.value:.4g}", before
+            # What is left of a difference when nothing changed is rounding, not news.
+            before = "" if measurement.baseline is None else f"{round(measurement.baseline, 9):.4g}"
+            yield name, summary, f"{round(measurement.value, 9):.4g}", before
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{name}={m.value:.4g}" for name, m in self.measurements.items())

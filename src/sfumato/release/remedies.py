@@ -24,7 +24,8 @@ Attempt = Callable[..., tuple[list[Finding], Any]]
 
 _PATIENCE_S = 60.0
 _MOST = 4
-_STRONGER = (1.5, 2.0, 3.0, 5.0)
+_STRONGER = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
+_EMPTY_PROMISE = {"k-anonymity": 1.0, "l-diversity": 1.0, "t-closeness": 1.0}
 # The parameter that makes a step mask more, and which way it goes.
 _STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1}
 
@@ -71,10 +72,14 @@ def remedies_for(
     end = time.monotonic() + _PATIENCE_S
     before = _ncp(attempt(plan, original, seed, reference)[1].pair, seed)
     found: list[Remedy] = []
+    tried = [plan]
     for family in _families(plan, findings):
         for change, candidate in family:
             if time.monotonic() > end or len(found) >= _MOST:
                 break
+            if candidate in tried:
+                continue
+            tried.append(candidate)
             try:
                 outcome, draft = attempt(candidate, original, seed, reference)
             except SfumatoError:
@@ -154,8 +159,6 @@ def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
     instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
     for size in dict.fromkeys(max(2, k, int(largest * factor)) for factor in (1.0, *_STRONGER)):
         step = Step(build("partitioner", "mondrian", {"k": size}))
-        if step in plan.steps:
-            continue
         yield f'use = "mondrian", k = {size}{instead}', plan.with_(steps=(*kept, step))
 
 
@@ -201,8 +204,8 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     if not field:
         return None
     whole = isinstance(getattr(requirement.thing, field), int)
-    if requirement.name == "k-anonymity" and value < 2:
-        return None  # to promise that everyone is alone is no remedy
+    if _EMPTY_PROMISE.get(requirement.name) == value:
+        return None  # to promise what holds of every table is no remedy
     parameters = {**requirement.thing.parameters(), field: int(value) if whole else value}
     cls = type(requirement.thing)
     return None if cls.complaints(parameters) else Requirement(cls.build(parameters))
