@@ -100,6 +100,8 @@ def test_a_guessable_seed_is_told_to_the_owner_alone(tmp_path: Path) -> None:
     out = release.save(tmp_path / "out")
     assert any("guess" in note for note in release.evidence.owner_notes)
     assert "seed" not in (out / "evidence.json").read_text()
+    assert "small seeds" not in (out / "report.html").read_text()
+    assert "small seeds" in (tmp_path / "out.private" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("words", ["true", "[]", "1.5", "0", '"five"'])

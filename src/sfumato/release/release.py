@@ -151,7 +151,9 @@ class Release:
             }
             if vectors:
                 pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
-        _write_text(folder / "report.html", render(self, owner=True))
+        told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
+        owners = replace(self, evidence=told)
+        _write_text(folder / "report.html", render(owners, owner=True))
 
     def __repr__(self) -> str:
         met = len(self.evidence.findings)
