@@ -339,3 +339,17 @@ def test_every_published_label_covers_what_it_stands_for(seed: int, search: str)
             else:
                 assert label is not None
                 assert poset.leq(value, label), f"{label} does not cover {value}"
+
+
+def test_mondrian_cuts_ordinals_along_their_order() -> None:
+    """Categories a < b < c < d: groups are neighbours, however frequent each category is."""
+    grades = ["a"] * 3 + ["b"] * 50 + ["c"] * 3 + ["d"] * 40
+    table = sf.table(
+        {"g": grades, "x": [0] * 96},
+        kinds={"g": "ordinal"},
+        categories={"g": list("abcd")},
+        quasi=["g", "x"],
+    )
+    labels = set(run(table, "mondrian", k=5, strict=True).table["g"])
+    assert labels <= {"a", "b", "c", "d", "{a, b}", "{b, c}", "{c, d}", "{a, b, c}", "{b, c, d}"}
+    assert len(labels) > 1

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.partition import Partition
+from ..data.schema import Kind
 from ..errors import MethodError
 from ..kernels.mondrian import mondrian
 from ..kernels.mondrian_layout import Tree as TreeArrays
@@ -95,11 +96,13 @@ def _matrix(x: Matrix) -> tuple[np.ndarray, list[_Axis]]:
     codes = np.empty((len(x), len(x.columns)), dtype=np.uint16)
     for j in range(len(x.columns)):
         coded = x.coded(j)
-        spans = coded.poset.spans
+        # An ordinal column is published as a set of its categories, but cut along their order.
+        ordinal = coded.column.kind == Kind.ORDINAL and not coded.column.generalized
+        ordered = coded.poset.spans or ordinal
         if coded.poset.positions.size > np.iinfo(codes.dtype).max:
             codes = codes.astype(np.uint32)
-        codes[:, j] = coded.codes if spans else _by_frequency(coded.codes)
-        columns.append(_Axis(coded.poset.positions, _arrays(coded.poset), not spans))
+        codes[:, j] = coded.codes if ordered else _by_frequency(coded.codes)
+        columns.append(_Axis(coded.poset.positions, _arrays(coded.poset), not ordered))
     return codes, columns
 
 
