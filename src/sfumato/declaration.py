@@ -84,7 +84,8 @@ class Declaration(BaseModel):
         return self.model_dump(exclude_defaults=True)
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{key}={value!r}" for key, value in self.parameters().items())
+        shown = {k: v for k, v in self.parameters().items() if not is_secret(type(self), k)}
+        inside = ", ".join(f"{key}={value!r}" for key, value in shown.items())
         return f"{self.name}({inside})"
 
 

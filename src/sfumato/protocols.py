@@ -250,6 +250,8 @@ class Measure(Declaration, ABC):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     needs_alignment: ClassVar[bool] = False
     """Whether it must know which masked record belongs to which original."""
+    counts_classes: ClassVar[bool] = False
+    """Whether it counts records that look alike, which means nothing once values are perturbed."""
     decimals: ClassVar[int | None] = None
     """Digits after the point that may be published, where more would give the original away."""
     unit: ClassVar[str] = ""
@@ -287,6 +289,14 @@ class Finding:
     """Classes (or records) that break the limit."""
     of: int = 0
     detail: Mapping[str, Any] = field(default_factory=dict)
+    decimals: int | None = None
+    """Digits after the point that may be published; None means all."""
+
+    def public(self) -> Finding:
+        """The finding as it may be published."""
+        return (
+            self if self.decimals is None else replace(self, value=round(self.value, self.decimals))
+        )
 
     def __str__(self) -> str:
         found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"

@@ -138,21 +138,21 @@ def test_a_replacement_that_died_is_put_back(tmp_path: Path) -> None:
     left = tmp_path / ".out.abc.staging"
     for name, text in (("old-public", "old"), ("old-private", "old"), ("public", "new")):
         (left / name).mkdir(parents=True)
-        (left / name / "data.csv").write_text(text)
-        for mark in ("evidence.json", "seed.json"):
-            (left / name / mark).write_text('{"sfumato": "0"}')
+        (left / name / "report.html").write_text(text)
+        mark = "seed.json" if "private" in name else "evidence.json"
+        (left / name / mark).write_text('{"sfumato": "0"}')
     (left / "lock").touch()
     (tmp_path / "out.private").mkdir()
-    (tmp_path / "out.private" / "data.csv").write_text("new")
+    (tmp_path / "out.private" / "report.html").write_text("new")
 
     def fail(folder: Path) -> None:
-        assert (tmp_path / "out" / "data.csv").read_text() == "old"
-        assert (tmp_path / "out.private" / "data.csv").read_text() == "old"
+        assert (tmp_path / "out" / "report.html").read_text() == "old"
+        assert (tmp_path / "out.private" / "report.html").read_text() == "old"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         publish(tmp_path / "out", write_small, fail, replace=True)
-    assert (tmp_path / "out" / "data.csv").read_text() == "old"
+    assert (tmp_path / "out" / "report.html").read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
 
 

@@ -277,3 +277,101 @@ def test_a_column_without_values_can_have_a_tree() -> None:
         posets={"z": prefix},
     )
     assert sf.protect(table, sf.method("mondrian", k=3), require={"k-anonymity": 3}).evidence.met
+
+
+def test_a_limit_on_a_measure_is_published_as_coarsely_as_the_measure(tmp_path: Path) -> None:
+    table = sf.table(
+        {"pay": [1.0, 2.0, 3.0, 4.0, 123.456], "q": [1] * 5}, quasi=["q"], confidential="pay"
+    )
+    plan = sf.Plan.parse(
+        '[[steps]]\nuse = "top-bottom-coding"\ncolumns = ["pay"]\ntop = 5\n'
+        '[require]\nmean-difference = { at-most = 10, columns = ["pay"] }\n[measures]\nncp = true\n'
+    )
+    release = sf.protect(table, plan, seed=SEED)
+    exact = release.evidence.findings[0].value
+    out = release.save(tmp_path / "out")
+    text = (out / "evidence.json").read_text()
+    assert json.loads(text)["requirements"][0]["value"] == round(exact, 2)
+    for page in (text, (out / "report.html").read_text()):
+        assert f"{exact:.4f}"[:-1] not in page
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_a_replacement_that_fails_leaves_the_old_release(
+    nth: int, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = sf.protect(ordinary(), MONDRIAN, seed=SEED).save(tmp_path / "out")
+    before = {p.name: p.read_bytes() for p in old.iterdir()}
+    rename, calls = os.rename, [0]
+
+    def fail(source: object, target: object) -> None:
+        calls[0] += 1
+        if calls[0] == nth:
+            raise error("now")
+        rename(source, target)  # type: ignore[arg-type]
+
+    new = sf.protect(ordinary(), MONDRIAN, seed=SEED + 1)
+    monkeypatch.setattr(os, "rename", fail)
+    with pytest.raises((KeyboardInterrupt, OutputError)):
+        new.save(tmp_path / "out", replace=True)
+    monkeypatch.undo()
+    assert {p.name: p.read_bytes() for p in old.iterdir()} == before
+    seed = json.loads((tmp_path / "out.private" / "seed.json").read_text())["seed"]
+    assert seed == SEED
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+
+
+def test_another_outputs_staging_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / ".out.v2.abcdefgh.staging"
+    (other / "old-public").mkdir(parents=True)
+    (other / "lock").touch()
+    sf.protect(ordinary(), MONDRIAN).save(tmp_path / "out")
+    assert (other / "old-public").is_dir()
+
+
+@pytest.mark.parametrize("name", ["data.dictionary.docx", "report.html.old", "plan.toml"])
+def test_a_file_of_yours_in_a_release_keeps_it_from_being_replaced(
+    name: str, tmp_path: Path
+) -> None:
+    out = sf.protect(ordinary(), MONDRIAN).save(tmp_path / "out")
+    (out / name).write_text("precious")
+    with pytest.raises(OutputError, match="not a release"):
+        sf.protect(ordinary(), MONDRIAN).save(out, replace=True)
+    assert (out / name).read_text() == "precious"
+
+
+def test_grouping_other_columns_does_not_make_noise_countable() -> None:
+    steps = [sf.method("rank-swap", columns=["age"], p=50), sf.method("mdav", columns=["pay"])]
+    for require in ({"k-anonymity": 3}, {"class-sizes": 3}, {"prosecutor-risk": 0.5}):
+        with pytest.raises(ParameterError, match="cannot be promised"):
+            sf.protect(ordinary(), steps, require=require)
+
+
+def test_fixed_size_lists_and_signed_zeros_in_sets_are_published_in_one_form(
+    tmp_path: Path,
+) -> None:
+    arrays = pl.Series([[1, 2], [2, 1]], dtype=pl.Array(pl.Int64, 2))
+    table = sf.table({"s": arrays, "z": [[0.0, 1.0], [1.0, -0.0]]}, quasi=["s", "z"])
+    out = saved(table, [], tmp_path, require={"k-anonymity": 2})
+    lines = (out / "data.csv").read_text().split("\n")[1:3]
+    assert lines[0] == lines[1]
+
+
+def test_a_key_is_not_printed() -> None:
+    key = "0123456789abcdef" * 2
+    assert key not in str(sf.method("hash", key=key))
+    assert key not in str(sf.Step(sf.method("hash", key=key)))
+
+
+def test_an_empty_text_is_no_diversity() -> None:
+    table = sf.table({"q": ["a"] * 4, "d": ["flu", "flu", "", ""]}, quasi=["q"], confidential="d")
+    with pytest.raises(sf.ReleaseRefused):
+        sf.protect(table, [], require={"l-diversity": 2})
+
+
+def test_a_lone_column_with_gaps_is_not_written_as_csv(tmp_path: Path) -> None:
+    table = sf.table({"a": ["x", None, "x", None]}, quasi=["a"])
+    with pytest.raises(OutputError, match="empty lines"):
+        saved(table, [], tmp_path, require={"k-anonymity": 2})
+    assert list(tmp_path.iterdir()) == []

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from pydantic import Field, model_validator
 
+from ..data.schema import SUPPRESSED
 from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import ValueCounts, confidential_column, equivalence_classes, value_counts
@@ -86,7 +88,7 @@ class LDiversity(Criterion):
         column = confidential_column(table, self.column, self.name)
         classes = equivalence_classes(table)
         counts = value_counts(classes, table[column.name])
-        present = counts.where(counts.code > 0)
+        present = counts.where((counts.code > 0) & ~_says_nothing(counts)[counts.code])
         judged = counts if self.missing == "value" else present
         figures = self._figures(judged, len(classes))
         short = figures < self.at_least * (1 - _ROUNDING)
@@ -126,6 +128,16 @@ class LDiversity(Criterion):
             return effective_values(counts, classes)
         assert self.c is not None
         return recursive_depth(counts, classes, self.c)
+
+
+def _says_nothing(counts: ValueCounts) -> np.ndarray:
+    """By code: whether a value is an empty text or "*", which readers take for missing."""
+    text = counts.values.dtype in (pl.String, pl.Categorical, pl.Enum)
+    silent = counts.values.cast(pl.String).is_in(["", SUPPRESSED]) if text else None
+    flags = np.zeros(len(counts.values) + 1, dtype=bool)
+    if silent is not None:
+        flags[1:] = silent.to_numpy()
+    return flags
 
 
 def effective_values(counts: ValueCounts, classes: int) -> np.ndarray:

@@ -164,7 +164,11 @@ def _date(series: pl.Series) -> pl.Series:
 
 
 def _set(series: pl.Series) -> pl.Series:
-    if isinstance(series.dtype, pl.List | pl.Array):
+    if isinstance(series.dtype, pl.Array):
+        return series.arr.to_list()
+    if isinstance(series.dtype, pl.List):
+        if series.dtype.inner.is_nested():
+            raise Misfit(f"holds {series.dtype}", "items must be single values")
         return series
     if series.dtype not in (pl.String, pl.Categorical):
         raise Misfit(f"holds {series.dtype}, not lists", "give lists, or text cut by blanks")

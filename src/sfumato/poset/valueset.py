@@ -96,7 +96,8 @@ class ValueSetPoset(Poset):
             parts = [part.strip() for part in bare.split(",")]
             if not all(part in self._code_of for part in parts):
                 close = suggest(label, self._values) if len(self._values) <= 2000 else []
-                hint = f'did you mean "{close[0]}"?' if close else "mend it, or bind the poset anew"
+                hint = "give the column its poset (sfumato assess --plan PLAN)"
+                hint = f'did you mean "{close[0]}"?' if close else hint
                 raise unknown("label", [label], "made of the column's values", hint)
             found = frozenset(self._code_of[part] for part in parts)
         return found

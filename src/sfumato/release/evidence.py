@@ -64,16 +64,9 @@ class Evidence:
             self,
             measurements={name: m.public() for name, m in self.measurements.items()},
             not_taken=dict.fromkeys(self.not_taken, "it does not apply to this release"),
-            findings=tuple(map(self._rounded, self.findings)),
+            findings=tuple(finding.public() for finding in self.findings),
             owner_notes=(),
         )
-
-    def _rounded(self, finding: Finding) -> Finding:
-        """A limit on a measure, its figure as coarse as the measure's own."""
-        taken = self.measurements.get(finding.requirement)
-        if taken is None or taken.decimals is None:
-            return finding
-        return replace(finding, value=round(finding.value, taken.decimals))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values. `evidence.public().to_dict()` is what a release publishes."""

@@ -24,10 +24,14 @@ from ..errors import OutputError
 
 PRIVATE_SUFFIX = ".private"
 _PUBLIC_MARK, _PRIVATE_MARK = "evidence.json", "seed.json"
-_OUR_NAMES = (
-    *("data.", "report.html", _PUBLIC_MARK),
-    *("plan.toml", "keys.json", "alignment.parquet", "lineage.parquet", "risk-", _PRIVATE_MARK),
-)
+_DATA_NAMES = {f"data.{end}" for end in ("csv", "tsv", "parquet", "arrow", "duckdb", "sqlite")}
+_OUR_NAMES = {
+    _PUBLIC_MARK: {*_DATA_NAMES, "report.html", _PUBLIC_MARK},
+    _PRIVATE_MARK: {
+        *("plan.toml", "keys.json", "alignment.parquet", "lineage.parquet", "report.html"),
+        *("risk-published.parquet", "risk-original.parquet", _PRIVATE_MARK),
+    },
+}
 _LOCK = "lock"
 _OLD_PUBLIC, _OLD_PRIVATE = "old-public", "old-private"
 
@@ -78,8 +82,7 @@ def _is_ours(folder: Path, mark: str) -> bool:
         found = json.loads((folder / mark).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    strangers = [name for name in names if not name.startswith(_OUR_NAMES)]
-    return not strangers and isinstance(found, dict) and "sfumato" in found
+    return names <= _OUR_NAMES[mark] and isinstance(found, dict) and "sfumato" in found
 
 
 def publish(
@@ -120,7 +123,10 @@ def _swap_in(
         os.rename(new_private, private)
         os.rename(new_public, public)
         _sync_folder(public.parent)
-    except OSError as error:
+    except BaseException as error:
+        _put_back(aside, public)
+        if not isinstance(error, OSError):
+            raise  # Ctrl-C, for one
         raise OutputError(f"the release could not be put at {public}: {error}") from error
 
 
@@ -149,6 +155,8 @@ def _sweep(public: Path) -> None:
     """Remove what interrupted runs left aside, after putting back a release that was being
     replaced."""
     for left in public.parent.glob(f".{glob.escape(public.name)}.*.staging"):
+        if not _is_staging_of(left, public):
+            continue
         try:
             lock = os.open(left / _LOCK, os.O_RDWR)
         except OSError:
@@ -162,6 +170,12 @@ def _sweep(public: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
         finally:
             os.close(lock)
+
+
+def _is_staging_of(folder: Path, public: Path) -> bool:
+    """Whether it is this output's: `.release.v2.*.staging` is not `release`'s."""
+    middle = folder.name.removeprefix(f".{public.name}.").removesuffix(".staging")
+    return "." not in middle
 
 
 def _put_back(left: Path, public: Path) -> None:

@@ -84,6 +84,12 @@ class Release:
 
     def _write_public(self, folder: Path) -> None:
         output = self.plan.output
+        lone = self.table.frame.to_series() if self.table.frame.width == 1 else None
+        if lone is not None and lone.null_count() and output.format in ("csv", "tsv"):
+            raise OutputError(
+                "many readers skip empty lines, and so the missing values of a lone column",
+                remedy='[output] format = "parquet"',
+            )
         data = folder / DATA_NAMES[output.format]
         write_file(
             self.table,
@@ -97,7 +103,8 @@ class Release:
             raise ReleaseRefused(findings)
         public = replace(self, evidence=self.evidence.public())
         _write_json(folder / "evidence.json", {"sfumato": _version(), **public.evidence.to_dict()})
-        _write_text(folder / "report.html", render(public, owner=False, recounted=findings))
+        shown = [finding.public() for finding in findings]
+        _write_text(folder / "report.html", render(public, owner=False, recounted=shown))
 
     def _recount(self, data: Path) -> list[Finding]:
         """Every requirement on the file as written: criteria by grouping its rows, measures on

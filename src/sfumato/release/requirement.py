@@ -41,6 +41,7 @@ class Requirement:
             limit=limit,
             met=met,
             at_least=at_least,
+            decimals=self.thing.decimals if isinstance(self.thing, Measure) else None,
         )
 
     def to_plan(self) -> Any:

@@ -321,24 +321,30 @@ def _drop_names(table: Table, nameless: set[str]) -> tuple[Table, list[str]]:
 
 def _check_promises(plan: Plan, table: Table) -> None:
     """Noise after grouping voids what is counted on groups: such a promise is not made at all."""
-    criteria = [r.name for r in plan.requirements if isinstance(r.thing, Criterion)]
-    if not criteria:
-        return
-    for index, step in reversed(list(enumerate(plan.steps))):
-        if isinstance(step.use, Partitioner) or step.use.name == "local-suppression":
-            return
-        if not step.use.perturbs:
-            continue
-        touched = set(step.use.columns) & set(table.schema.quasi) if step.use.columns else None
-        if touched is None:
-            touched = set(table.schema.quasi)
-            touched = {name for name in touched if step.use.suits(table, name)}
-        if touched:
-            raise ParameterError(
-                f"{criteria[0]} cannot be promised: step {index + 1} ({step.use.name}) perturbs "
-                f"{', '.join(sorted(touched))}, so that records look alike by chance",
-                remedy="require record-linkage instead, or group after perturbing",
-            )
+    promised = [
+        r.name
+        for r in plan.requirements
+        if isinstance(r.thing, Criterion) or r.thing.counts_classes
+    ]
+    dirty: dict[str, int] = {}
+    for index, step in enumerate(plan.steps):
+        touched = set(step.use.columns) or {
+            c.name
+            for c in table.schema
+            if c.role in step.use.roles and step.use.suits(table, c.name)
+        }
+        if isinstance(step.use, Method) and step.use.perturbs:
+            dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
+        elif isinstance(step.use, Partitioner) or step.use.name in ("local-suppression", "drop"):
+            dirty = {name: where for name, where in dirty.items() if name not in touched}
+    if promised and dirty:
+        where = max(dirty.values())
+        raise ParameterError(
+            f"{promised[0]} cannot be promised: step {where + 1} "
+            f"({plan.steps[where].use.name}) perturbs {', '.join(sorted(dirty))}, so that records "
+            "look alike by chance",
+            remedy="require record-linkage instead, or group after perturbing",
+        )
 
 
 def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:

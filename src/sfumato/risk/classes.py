@@ -37,6 +37,7 @@ class ClassSizes(Measure):
         "Sweeney (2002), k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    counts_classes: ClassVar[bool] = True
     direction: ClassVar[Direction] = "higher"
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
     unit: ClassVar[str] = "records"
@@ -72,6 +73,7 @@ class Uniques(Measure):
         "Bethlehem, Keller & Pannekoek (1990), Disclosure control of microdata, JASA 85(409)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    counts_classes: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -99,6 +101,7 @@ class ProsecutorRisk(Measure):
     name: ClassVar[str] = "prosecutor-risk"
     paper: ClassVar[str] = _EL_EMAM
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    counts_classes: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -127,6 +130,7 @@ class _Population(Measure):
     """What journalist and marketer risk share: the population that the file is a sample of."""
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    counts_classes: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 

@@ -61,7 +61,12 @@ class DistributionDistance(Measure):
                 continue
             column = pair.original.schema[name]
             numeric = column.kind in (*NUMERIC, Kind.DATE) and not column.generalized
-            by_column[name] = _numeric(pair, name) if numeric else _categorical(pair, name)
+            try:
+                by_column[name] = _numeric(pair, name) if numeric else _categorical(pair, name)
+            except MeasureError as error:
+                if self.columns:
+                    raise
+                left_out[name] = error.message
         if not by_column:
             because = "; ".join(f"{name} {why}" for name, why in left_out.items())
             raise MeasureError(

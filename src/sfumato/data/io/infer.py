@@ -201,8 +201,13 @@ def _numeric(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | N
 
 def _fixed_width(text: pl.Series, found: numbers.Numbers) -> str:
     """Why a column of whole numbers is one of codes: its name says so, and one width fits all."""
-    if not found.values.dtype.is_integer() or not _CODE_NAME.search(text.name):
+    if not _CODE_NAME.search(text.name):
         return ""
+    if found.values.dtype.is_float():
+        return (
+            f"{text.name!r} is text: its name suggests codes, and 250.0 is another code than "
+            f'250.00; kinds={{"{text.name}": "continuous"}} overrules it'
+        )
     widths = text.str.len_chars().drop_nulls()
     width = int(widths[0])
     if width < _CODE_WIDTH or not (widths == width).all():

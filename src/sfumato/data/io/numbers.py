@@ -26,6 +26,8 @@ _SPACED = r"^[+-]?\d{1,3}([ \x{a0}\x{202f}'’]\d{3})+([.,]\d+)?$"
 
 Style = Literal["plain", "comma", "comma-grouped", "point-grouped"]
 
+_EXACT_DIGITS = 17
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -66,8 +68,11 @@ def plain(series: pl.Series) -> Numbers | Codes | None:
 def _code_like(series: pl.Series) -> Codes | None:
     if series.str.contains(_LEADING_ZERO).any():
         return Codes("some begin with 0")
-    if series.str.starts_with("+").all():
-        return Codes("all begin with +")
+    if series.str.starts_with("+").any() and not series.str.starts_with("-").any():
+        return Codes("some begin with +, and none with -")
+    digits = series.str.replace_all(r"[eE].*$|[^0-9]", "").str.strip_chars_start("0")
+    if series.str.contains(r"\.").any() and int(digits.str.len_chars().max() or 0) > _EXACT_DIGITS:  # type: ignore[arg-type]
+        return Codes("some have more digits than a number can hold")
     return None
 
 

@@ -156,7 +156,8 @@ def secrets_of(url: str) -> list[str]:
 def redact(message: str, url: str) -> str:
     """The message with every secret of the URL struck out."""
     for secret in secrets_of(url):
-        message = message.replace(secret, "***")
+        # Whole words: a user named "u" must not turn "refused" into "ref***sed".
+        message = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", message)
     return message
 
 
