@@ -61,7 +61,7 @@ else
 endif
 
 demo: .venv/.installed-project
-	@$(BIN)/sfumato demo
+	@$(BIN)/sfumato demo --replace
 
 test: lint
 	$(PYTEST) --cov --cov-report=term

@@ -166,7 +166,10 @@ def test_demo_compares_three_plans(sfumato, tmp_path: Path) -> None:
     assert all(r["met"] for release in found.values() for r in release["requirements"])
     for name in found:
         assert (tmp_path / "sfumato-demo" / name / "report.html").is_file()
-    shown = sfumato("demo", "--records", "1000")
+    again = sfumato("demo", "--records", "1000")
+    assert again.code == 4
+    assert "--replace" in again.err
+    shown = sfumato("demo", "--records", "1000", "--replace")
     assert "prosecutor-risk" in shown.out
     assert "report.html" in shown.out
 

@@ -191,12 +191,13 @@ def demo(
     ),
     records: Annotated[int, typer.Option(help="Patients in the register.", min=500)] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier demo.")] = False,
     json: Json = False,
 ) -> None:
     """Make a register of patients who do not exist, protect it several ways, and compare."""
     from .demo import run as run_demo
 
-    run_demo(output, records, seed, json=json)
+    run_demo(output, records, seed, replace=replace, json=json)
 
 
 def _names(given: str) -> list[str]:

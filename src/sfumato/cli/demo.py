@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,14 @@ _MEASURES = (
 )
 
 
-def run(folder: Path, records: int, seed: int, *, json: bool) -> None:
+def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> None:
     """Generate, draft, protect, compare."""
     if folder.exists():
         if not (folder / _MARK).is_file():
             raise OutputError(f"{folder} exists and is not a demo", remedy="--output OTHER")
+        if not replace:
+            what = f"{folder} holds an earlier demo, and perhaps plans that you changed"
+            raise OutputError(what, remedy="--replace, or --output OTHER")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     (folder / _MARK).write_text("Made by `sfumato demo`, which replaces this folder.\n", "utf-8")
@@ -88,7 +91,10 @@ def plans(drafted: Plan) -> dict[str, Plan]:
         k_anonymity=5,
     )
     halves = build("poset", "balanced", {})
-    dates = {n: replace(drafted.columns[n], poset=halves) for n in ("birth_date", "admission_date")}
+    dates = {
+        n: dataclasses.replace(drafted.columns[n], poset=halves)
+        for n in ("birth_date", "admission_date")
+    }
     return {
         "k-anonymous": plan(method("mondrian", k=5), k_anonymity=5, record_linkage=0.2),
         "microaggregated": plan(method("mdav", k=5), k_anonymity=5, record_linkage=0.2),
