@@ -71,6 +71,10 @@ def kill_at_random(folder: Path, attempts: int, seed: int) -> dict[str, int]:
         """A child that writes; returns when it has made its staging folder."""
         assert writer.stdin is not None
         assert writer.stdout is not None
+        for left in folder.glob(
+            ".out.*.staging"
+        ):  # of the last child: not to be taken for this one's
+            shutil.rmtree(left)
         writer.stdin.write(f"{target}\n".encode())
         writer.stdin.flush()
         child = int(writer.stdout.readline())
@@ -84,7 +88,7 @@ def kill_at_random(folder: Path, attempts: int, seed: int) -> dict[str, int]:
     assert writer.stdout.readline() == b"over\n"
     whole = time.monotonic() - start
     for attempt in range(attempts):
-        if attempt % 2:  # half of them with nothing there before, half replacing a release
+        if attempt % 2:  # half of them with nothing there before, half replacing what there is
             for left in (public, private_path(public)):
                 shutil.rmtree(left, ignore_errors=True)
         child = begin(public)
