@@ -155,6 +155,8 @@ def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
         if not step.use.columns
         and (isinstance(step.use, Partitioner) or step.use.name == "local-suppression")
     ]
+    if [step.use.name for step in gone] == ["mondrian"]:
+        return  # it is Mondrian already, and a larger k was tried before
     kept = [step for step in plan.steps if step not in gone]
     instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
     for size in dict.fromkeys(max(2, k, int(largest * factor)) for factor in (1.0, *_STRONGER)):
