@@ -39,8 +39,3 @@ def stream(seed: int, step: int, name: str) -> np.random.Generator:
     digest = hashlib.sha256(f"sfumato/{seed}/{step}/{name}".encode()).digest()
     key = np.frombuffer(digest[:16], dtype="<u8").astype(np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
-
-
-def secret_bytes(seed: int, step: int, name: str) -> bytes:
-    """A 32-byte key derived from the seed, for keyed hashes."""
-    return hashlib.sha256(f"sfumato/key/{seed}/{step}/{name}".encode()).digest()
