@@ -73,7 +73,7 @@ class Declaration(BaseModel):
         meaning = cls.model_fields[top].description if top in cls.model_fields else ""
         if problem["type"] == "missing":
             return Complaint(where, "is needed", meaning or "")
-        what = problem["msg"]
+        what = problem["msg"].removeprefix("Value error, ")
         what = what[:1].lower() + what[1:]
         if is_secret(cls, top):
             return Complaint(where, what, meaning or "")

@@ -134,6 +134,9 @@ class Verb(Declaration, ABC):
 
     registry_kind: ClassVar[str] = "verb"
 
+    perturbs: ClassVar[bool] = False
+    """Whether it draws values at random, so that a group's records do not look alike."""
+
     @abstractmethod
     def apply(
         self,

@@ -87,11 +87,17 @@ _BUILT_IN = (
         "methods.swapping:RankSwap",
         "Swap each value with one whose rank is within p.",
     ),
+    _entry(
+        "method",
+        "microaggregation",
+        "methods.microaggregation.blocks:Microaggregation",
+        "Microaggregate blocks of columns, together or apart.",
+    ),
     # Partition searches and what is done to their groups
     _entry(
         "partitioner",
         "mdav",
-        "methods.microaggregation:Mdav",
+        "methods.microaggregation.mdav:Mdav",
         "Maximum distance to average vector: groups of k similar records.",
     ),
     _entry(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,9 @@ class Partition:
     """
 
     labels: np.ndarray
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What the search has to tell of its work, for the evidence."""
+    warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         labels = np.ascontiguousarray(self.labels, dtype=np.int64)
@@ -46,7 +49,9 @@ class Partition:
         object.__setattr__(self, "labels", labels)
 
     @classmethod
-    def of(cls, labels: Any) -> Partition:
+    def of(
+        cls, labels: Any, facts: Mapping[str, Any] | None = None, warnings: tuple[str, ...] = ()
+    ) -> Partition:
         """Number any labels anew as 0..g-1 by first appearance; -1 stays suppressed."""
         given = np.asarray(labels)
         distinct, first, inverse = np.unique(given, return_index=True, return_inverse=True)
@@ -59,7 +64,7 @@ class Partition:
         number = np.empty(distinct.size, dtype=np.int64)
         number[order] = np.arange(distinct.size)
         number[suppressed] = SUPPRESSED_LABEL
-        return cls(number[inverse.reshape(-1)])
+        return cls(number[inverse.reshape(-1)], facts or {}, warnings)
 
     def __len__(self) -> int:
         return int(self.labels.size)
@@ -126,6 +131,8 @@ class Cover:
 
     starts: np.ndarray
     members: np.ndarray
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return int(self.starts.size) - 1

@@ -4,7 +4,7 @@ refusal."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ..data.table import Table, as_published
 from ..data.table import table as make_table
 from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
+from ..progress import Listener, listening
 from ..protocols import Criterion, Engine, Finding, Measure, Method, Partitioner
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
@@ -28,9 +29,6 @@ from .release import Private, Release
 from .remedies import remedies_for
 from .requirement import Requirement, parse_requirement
 from .step import as_steps
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many parts are finished, and how many there are."""
 
 _GUESSABLE = 2**64
 
@@ -56,7 +54,7 @@ def protect(
     require: Mapping[str, Any] | Iterable[Requirement] = (),
     measures: Iterable[Measure] | None = None,
     reference: Table | None = None,
-    progress: Progress | None = None,
+    progress: Listener | None = None,
     engine: Engine | None = None,
 ) -> Release:
     """Mask a table by a plan, a plan file, a method or a list of them.
@@ -114,7 +112,7 @@ def attempt(
     return judge(plan.requirements, draft.pair, seed, draft.partition, reference), draft
 
 
-def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: Engine) -> Draft:
+def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: Engine) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
     table = original
     rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
@@ -126,7 +124,8 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Progress, engine: En
         rng = stream(seed, index + 1, step.use.name)
         if isinstance(step.use, Method) and step.use.handles_identifiers:
             nameless |= set(step.use.targets(table)[0])
-        outcome = engine.run(step.run, table, rng)
+        with listening(tell):
+            outcome = engine.run(step.run, table, rng)
         label = f"{index + 1}-{step.use.name}"
         if outcome.secrets:
             secrets[label] = dict(outcome.secrets)
@@ -333,7 +332,7 @@ def _check_promises(plan: Plan, table: Table) -> None:
             for c in table.schema
             if c.role in step.use.roles and step.use.suits(table, c.name)
         }
-        if isinstance(step.use, Method) and step.use.perturbs:
+        if step.perturbs:
             dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
         elif isinstance(step.use, Partitioner) or step.use.name in ("local-suppression", "drop"):
             dirty = {name: where for name, where in dirty.items() if name not in touched}

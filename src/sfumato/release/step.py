@@ -33,6 +33,13 @@ class Step:
                 remedy="remove `then`, or use a search such as mondrian",
             )
 
+    @property
+    def perturbs(self) -> bool:
+        """Whether it draws values at random, so that records look alike by chance."""
+        deeds = (self.then, getattr(self.use, "replace", None))
+        drawn = any(isinstance(deed, Verb) and deed.perturbs for deed in deeds)
+        return drawn or (isinstance(self.use, Method) and self.use.perturbs)
+
     def run(self, table: Table, rng: np.random.Generator) -> Outcome:
         """The masked table, and what the evidence must name."""
         if isinstance(self.use, Method):
@@ -48,9 +55,9 @@ class Step:
             table=outcome.table,
             rows=outcome.rows,
             partition=outcome.partition or partition,
-            facts={"columns": columns, **outcome.facts},
+            facts={"columns": columns, **partition.facts, **outcome.facts},
             secrets=outcome.secrets,
-            warnings=(*outcome.warnings, *ignored),
+            warnings=(*partition.warnings, *outcome.warnings, *ignored),
         )
 
     def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:

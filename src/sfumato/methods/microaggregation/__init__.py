@@ -1,0 +1,1 @@
+"""Microaggregation: groups of at least k similar records, one search to a file."""

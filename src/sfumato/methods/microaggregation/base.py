@@ -1,0 +1,109 @@
+"""What all microaggregation shares: the size of groups, the distance, and missing values."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from ...data.partition import Partition
+from ...data.space import Scale, Space, space_of
+from ...errors import MethodError, suggest
+from ...protocols import Partitioner
+
+if TYPE_CHECKING:
+    from ...data.codec import Matrix
+
+
+class Grouping(NamedTuple):
+    """Labels, with what the search has to tell of its work."""
+
+    labels: np.ndarray
+    facts: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    warnings: tuple[str, ...] = ()
+
+
+class Microaggregator(Partitioner):
+    """A search for groups of at least k similar records.
+
+    Numbers, dates and ordinals count by squared differences, categories by 0 or 1, categories with
+    a hierarchy by the cost of their least upper bound, each times its column's weight.
+    Records are grouped with others that miss the same values; where fewer than k share a pattern
+    they are pooled, and the verb suppresses the columns in which a pooled group is mixed.
+    """
+
+    default_verb: ClassVar[str] = "centroid"
+
+    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    weights: dict[str, Annotated[float, Field(ge=0, le=1e12)]] = Field(
+        default_factory=dict,
+        description="how much a column's squared differences count; 1 unless given",
+    )
+    category_weight: Annotated[
+        float,
+        Field(ge=0, le=1e12, description="squared distance between two different categories"),
+    ] = 1.0
+    scale: Annotated[
+        Scale, Field(description="numbers are divided by their standard deviation or their range")
+    ] = "deviation"
+
+    @abstractmethod
+    def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray | Grouping:
+        """Labels of the records of one stratum, which has at least k; no group is smaller."""
+
+    def sides(self, x: Matrix) -> np.ndarray | None:
+        """What the search wants to know of each record besides its point; `space.side`."""
+        return None
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        if len(x) < self.k:
+            raise MethodError(
+                f"a table of {len(x)} cannot form a group of {self.k}",
+                remedy="release nothing, or lower k",
+            )
+        self._check_weights(x)
+        space = space_of(x, self.weights, self.category_weight, self.scale, self.sides(x))
+        labels = np.empty(len(x), dtype=np.int64)
+        count = 0
+        facts: list[dict[str, Any]] = []
+        warnings: list[str] = []
+        for rows in strata(x.missing, self.k):
+            part = space if rows.size == len(x) else space.take(rows)
+            found = self.groups(part, rng)
+            grouping = found if isinstance(found, Grouping) else Grouping(found)
+            labels[rows] = grouping.labels + count
+            count += int(grouping.labels.max()) + 1
+            facts.append(grouping.facts)
+            warnings += grouping.warnings
+        told = facts[0] if len(facts) == 1 else {"strata": facts} if any(facts) else {}
+        return Partition.of(labels, told, tuple(dict.fromkeys(warnings)))
+
+    def _check_weights(self, x: Matrix) -> None:
+        for name in self.weights:
+            if name not in x.names:
+                close = suggest(name, x.names)
+                raise MethodError(
+                    f"{self.name} has a weight for {name!r}, which is not among its columns",
+                    remedy=f"did you mean {close[0]!r}?" if close else "remove it from `weights`",
+                )
+
+
+def strata(missing: np.ndarray, k: int) -> list[np.ndarray]:
+    """Rows by which values they miss; patterns with fewer than k records are pooled.
+
+    A pool that is still too small takes the smallest other stratum in, so that every stratum has k.
+    """
+    if not missing.any():
+        return [np.arange(missing.shape[0])]
+    _, pattern = np.unique(missing, axis=0, return_inverse=True)
+    found = [np.flatnonzero(pattern == p) for p in range(int(pattern.max()) + 1)]
+    large = sorted((rows for rows in found if rows.size >= k), key=len)
+    pooled = [rows for rows in found if rows.size < k]
+    if pooled:
+        pool = np.sort(np.concatenate(pooled))
+        if pool.size < k:
+            pool = np.sort(np.concatenate([pool, large.pop(0)]))
+        large.append(pool)
+    return large
