@@ -42,6 +42,7 @@ _WHERE = {
     "Release": "release.release",
     "Evidence": "release.evidence",
     "protect": "release.run",
+    "tune": "explore.tune",
     "method": "release.api",
     "step": "release.api",
     "partition": "release.api",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .data.schema import Column, Kind, Role, Schema
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
+    from .explore.tune import tune
     from .protocols import (
         Context,
         Criterion,
@@ -124,6 +126,7 @@ __all__ = [
     "registry",
     "step",
     "table",
+    "tune",
     "write",
 ]
 

@@ -259,6 +259,8 @@ class Measure(Declaration, ABC):
     """Digits after the point that may be published, where more would give the original away."""
     unit: ClassVar[str] = ""
     """How the figure reads: "%" of 0..1 shares, or a word."""
+    usual: ClassVar[bool] = True
+    """Whether it is taken of every release, not only on request."""
 
     @abstractmethod
     def measure(self, context: Context) -> Measurement:

@@ -114,10 +114,74 @@ def protect(
     with show.progress(quiet=json) as tell, lines_of(plan):
         tell("reading", 0, len(chosen.steps) + 3)
         original, notes = read_input(chosen, plan.parent, input or None)
+        if chosen.tune is not None:
+            from ..explore.tune import tune as raise_parameter
+
+            tuned = raise_parameter(original, chosen, progress=tell)
+            chosen = tuned.checked().plan
+            notes.append(f"tuned: {tuned.parameter} = {tuned.value}")
         release = run_plan(original, chosen, seed, progress=tell)
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
         release.save(target, replace=replace)
     show.released(release, target, notes, json=json)
+
+
+@app.command()
+def tune(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")],
+    at_most: Annotated[
+        float | None, typer.Option(help="The measure's limit, if the plan's [tune] has none.")
+    ] = None,
+    measure: Annotated[str, typer.Option(help="The measure to bring down.")] = "",
+    parameter: Annotated[str, typer.Option(help="The parameter to raise (k).")] = "",
+    step: Annotated[int | None, typer.Option(help="Its step, counted from 1.", min=1)] = None,
+    start: Annotated[int | None, typer.Option(help="The first value to try.", min=1)] = None,
+    stop: Annotated[int | None, typer.Option(help="The last value to try.", min=1)] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Releases to average over, where steps are random.", min=1)
+    ] = None,
+    also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
+    input: Annotated[
+        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the tuned plan here.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat a search.", min=0)] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Raise a parameter (the group size) until a risk is low enough; writes no release."""
+    from ..errors import OutputError
+    from ..explore.tune import tune as raise_parameter
+    from ..release.plan import Plan, lines_of
+    from ..release.run import read_input
+
+    show.load_plugins(plugin)
+    if output is not None and output.exists() and not replace:
+        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    chosen = Plan.read(plan)
+    with show.progress(quiet=json) as tell, lines_of(plan):
+        original, _ = read_input(chosen, plan.parent, input or None)
+        tuned = raise_parameter(
+            original,
+            chosen,
+            at_most=at_most,
+            measure=measure or None,
+            parameter=parameter or None,
+            step=step,
+            start=start,
+            stop=stop,
+            draws=draws,
+            also=_names(also) or (),
+            seed=seed,
+            progress=tell,
+        )
+    show.tuned(tuned, json=json)
+    tuned.checked()
+    if output is not None:
+        show.write_plan(output, tuned.plan.to_toml())
 
 
 @app.command()

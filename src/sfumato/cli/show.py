@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
 
 if TYPE_CHECKING:
+    from ..explore.tune import Tuned
     from ..release.evidence import Evidence
     from ..release.release import Release
 
@@ -163,6 +164,30 @@ def assessed(evidence: Evidence, *, json: bool) -> None:
     for note in evidence.notes:
         print(f"note: {note}", file=sys.stderr)
     figures(evidence)
+
+
+def tuned(found: Tuned, *, json: bool) -> None:
+    """Every value that `tune` tried."""
+    if json:
+        trials = [
+            {"value": t.value, "mean": t.mean, "draws": t.measured, **t.also} for t in found.trials
+        ]
+        keys = ("parameter", "value", "met", "measure", "at_most")
+        print_json({**{key: getattr(found, key) for key in keys}, "trials": trials})
+        return
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    titles = (found.parameter, found.measure, "from", "to", *found.trials[0].also)
+    for title in titles:
+        grid.add_column(title, justify="right")
+    for trial in found.trials:
+        figures = (trial.mean, min(trial.measured), max(trial.measured), *trial.also.values())
+        grid.add_row(str(trial.value), *(f"{figure:.4g}" for figure in figures))
+    console().print(grid)
+    if found.met:
+        print(f"{found.parameter} = {found.value}   keeps {found.measure} <= {found.at_most:g}")
 
 
 def listed(kind: str, *, json: bool) -> None:

@@ -110,8 +110,9 @@ class Evidence:
 
 
 def usual_panel() -> tuple[Measure, ...]:
-    """Every registered measure, with its defaults."""
-    return tuple(build("measure", entry.name, {}) for entry in entries("measure"))
+    """Every registered measure that is not for special requests, with its defaults."""
+    built = (build("measure", entry.name, {}) for entry in entries("measure"))
+    return tuple(measure for measure in built if measure.usual)
 
 
 def take(

@@ -25,7 +25,7 @@ from . import toml
 from .requirement import Requirement
 from .step import Step
 
-SECTIONS = ("input", "columns", "steps", "require", "measures", "output")
+SECTIONS = ("input", "columns", "steps", "tune", "require", "measures", "output")
 
 
 class Input(Declaration):
@@ -81,6 +81,33 @@ class Output(Declaration):
     ] = False
 
 
+class Tune(Declaration):
+    """Which parameter to raise until a measure is low enough."""
+
+    name: ClassVar[str] = "tune"
+
+    measure: Annotated[str, Field(description="the measure to bring down")] = (
+        "second-closest-linkage"
+    )
+    at_most: Annotated[float, Field(description="the measure's limit")]
+    parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
+    step: Annotated[
+        int | None, Field(ge=1, description="its step, counted from 1; the first that has it")
+    ] = None
+    start: Annotated[
+        int | None, Field(ge=1, description="the first value to try; the step's own unless given")
+    ] = None
+    stop: Annotated[
+        int | None, Field(ge=1, description="the last value to try; half the records unless given")
+    ] = None
+    draws: Annotated[
+        int, Field(ge=1, description="releases to average over, where the steps are random")
+    ] = 5
+    also: Annotated[
+        tuple[str, ...], Field(description="other measures to show beside each value tried")
+    ] = ()
+
+
 @dataclass(frozen=True)
 class ColumnPlan:
     """What a plan says about one column."""
@@ -130,6 +157,7 @@ class Plan:
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
     input: Input = field(default_factory=Input)
     output: Output = field(default_factory=Output)
+    tune: Tune | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
@@ -175,6 +203,9 @@ class Plan:
             toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
             for step in self.steps
         ]
+        if self.tune is not None:
+            content = {k.replace("_", "-"): v for k, v in self.tune.parameters().items()}
+            body.append(toml.table("tune", content))
         if self.requirements:
             body.append(toml.table("require", _by_name(self.requirements)))
         if self.measures is not None:

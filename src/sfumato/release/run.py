@@ -61,12 +61,17 @@ def protect(
 
     Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
     """
-    plan = _as_plan(plan, require, measures)
+    plan = as_plan(plan, require, measures)
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
     if not plan.steps and not plan.requirements:
         raise ParameterError(
             "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
+        )
+    if plan.tune is not None:
+        raise ParameterError(
+            f"the plan leaves {plan.tune.parameter} to be tuned",
+            remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
         )
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
@@ -243,7 +248,8 @@ def with_columns_of(plan: Plan, given: Any) -> Table:
     return table.with_columns(series, columns)
 
 
-def _as_plan(given: Any, require: Any, measures: Iterable[Measure] | None) -> Plan:
+def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = None) -> Plan:
+    """A plan from a plan, a plan file, a step or a list of them, with more requirements."""
     if isinstance(given, str | Path):
         plan = Plan.read(given)
     elif isinstance(given, Plan):

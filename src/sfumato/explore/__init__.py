@@ -1,0 +1,1 @@
+"""The search for a good release: parameters chosen by what they do to risk and utility."""

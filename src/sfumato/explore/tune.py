@@ -1,0 +1,209 @@
+"""Raise the group size until few records can be linked, as a data steward would by hand.
+
+Li & Sarkar (2013), section 7: start with a small group size, measure record linkage on the masked
+data, and raise the size until the risk is at the planned level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.table import Table
+from ..engines.local import Local
+from ..errors import MeasureError, MethodError, ParameterError
+from ..progress import Listener
+from ..protocols import Measure
+from ..release.evidence import take_one
+from ..release.plan import Plan, Tune
+from ..release.run import as_plan, run_steps, with_columns_of
+from ..release.step import Step, build
+from ..rng import draw_seed, stream
+
+if TYPE_CHECKING:
+    from ..protocols import Declaration
+
+_GROWTH = 1.25
+"""How fast values grow while the limit is far away; the gap at the end is searched by halving."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One value of the parameter, and what was measured with it in each draw."""
+
+    value: int
+    measured: tuple[float, ...]
+    also: dict[str, float]
+    """The other measures, averaged over the draws."""
+
+    @property
+    def mean(self) -> float:
+        """The measure, averaged over the draws."""
+        return float(np.mean(self.measured))
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The plan with the value that was found, and every value tried on the way, in order."""
+
+    plan: Plan
+    parameter: str
+    value: int
+    trials: tuple[Trial, ...]
+    measure: str
+    at_most: float
+
+    @property
+    def met(self) -> bool:
+        """Whether any value tried kept the limit."""
+        return any(trial.mean <= self.at_most for trial in self.trials)
+
+    def checked(self) -> Tuned:
+        """Itself; an error where no value kept the limit."""
+        if not self.met:
+            best = min(self.trials, key=lambda trial: trial.mean)
+            raise MethodError(
+                f"no {self.parameter} up to {self.trials[-1].value} brings {self.measure} to "
+                f"{self.at_most:g}; the lowest was {best.mean:.4g} with {best.value}",
+                remedy="a larger stop, another method, or a higher limit",
+            )
+        return self
+
+
+def tune(
+    table: Any,
+    plan: Any,
+    *,
+    at_most: float | None = None,
+    measure: str | None = None,
+    parameter: str | None = None,
+    step: int | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    draws: int | None = None,
+    also: Iterable[str] = (),
+    seed: int | None = None,
+    progress: Listener | None = None,
+) -> Tuned:
+    """Raise a step's parameter until a measure is at most a limit.
+
+    What is not given comes from the plan's `[tune]`. Values grow by a quarter until one keeps the
+    limit, then the gap below it is halved; the smallest value that kept it is returned. A measure
+    need not fall with every step, so a smaller value that was passed over might keep it too.
+    Random steps are drawn several times, with seeds that have nothing to do with a release's.
+    """
+    chosen = as_plan(plan)
+    given = {
+        "at_most": at_most, "measure": measure, "parameter": parameter, "step": step,
+        "start": start, "stop": stop, "draws": draws, "also": tuple(also) or None,
+    }  # fmt: skip
+    words = {} if chosen.tune is None else chosen.tune.model_dump(exclude_unset=True)
+    words |= {key: value for key, value in given.items() if value is not None}
+    if "at_most" not in words:
+        raise ParameterError("tuning needs a limit", remedy="at_most = 0.05, for example")
+    wish: Tune = Tune.build(words)
+    original = with_columns_of(chosen, table)
+    search = _Search(wish, chosen, original, draw_seed() if seed is None else seed, progress)
+    return search.run()
+
+
+class _Search:
+    def __init__(
+        self, wish: Tune, plan: Plan, original: Table, seed: int, progress: Listener | None
+    ) -> None:
+        self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
+        self.tell = progress or (lambda what, done, of: None)
+        self.measure: Measure = build("measure", wish.measure, {})
+        if self.measure.direction != "lower":
+            raise ParameterError(
+                f"{wish.measure} is better the higher it is, and raising {wish.parameter} lowers "
+                "what an intruder can do",
+                remedy="tune a measure of risk",
+            )
+        self.also: list[Measure] = [build("measure", name, {}) for name in wish.also]
+        self.index = self._step()
+        own = int(getattr(plan.steps[self.index].use, wish.parameter))
+        self.start = wish.start or own
+        self.stop = wish.stop or max(original.height // 2, self.start)
+        if self.start > self.stop:
+            raise ParameterError(
+                f"tuning would start at {self.start} and stop at {self.stop}",
+                remedy="a larger stop, or a smaller start",
+            )
+        self.trials: dict[int, Trial] = {}
+
+    def _step(self) -> int:
+        """The index of the step whose parameter is raised."""
+        wish, steps = self.wish, self.plan.steps
+        if wish.step is not None and wish.step > len(steps):
+            raise ParameterError(
+                f"there is no step {wish.step}: the plan has {len(steps)}", remedy="step = 1"
+            )
+        candidates = range(len(steps)) if wish.step is None else [wish.step - 1]
+        for index in candidates:
+            if isinstance(getattr(steps[index].use, wish.parameter, None), int):
+                return index
+        raise ParameterError(
+            f"no step has a whole number {wish.parameter!r} to raise",
+            remedy='parameter = "k", and a step such as mdav or crest',
+        )
+
+    def run(self) -> Tuned:
+        low, value = self.start - 1, self.start
+        while not self._keeps(value):
+            if value >= self.stop:
+                return self._tuned(value)
+            low, value = value, min(max(value + 1, int(value * _GROWTH)), self.stop)
+        # The smallest value in (low, value] that keeps the limit, as far as halving can tell.
+        while value - low > 1:
+            middle = (low + value) // 2
+            if self._keeps(middle):
+                value = middle
+            else:
+                low = middle
+        return self._tuned(value)
+
+    def _tuned(self, value: int) -> Tuned:
+        trials = tuple(self.trials[tried] for tried in sorted(self.trials))
+        plan = self._with(value).with_(tune=None)
+        wish = self.wish
+        return Tuned(plan, wish.parameter, value, trials, wish.measure, wish.at_most)
+
+    def _keeps(self, value: int) -> bool:
+        self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
+        trial = self._try(value)
+        self.trials[value] = trial
+        return trial.mean <= self.wish.at_most
+
+    def _with(self, value: int) -> Plan:
+        step = self.plan.steps[self.index]
+        use: Declaration = type(step.use).build(
+            {**step.use.parameters(), self.wish.parameter: value}
+        )
+        steps = list(self.plan.steps)
+        steps[self.index] = Step(use, step.then)  # type: ignore[arg-type]
+        return self.plan.with_(steps=tuple(steps))
+
+    def _try(self, value: int) -> Trial:
+        plan = self._with(value)
+        draws = self.wish.draws if any(step.perturbs for step in plan.steps) else 1
+        measured, others = [], []
+        for draw in range(draws):
+            seed = int(stream(self.seed, draw, "tune").integers(2**62))
+            draft = run_steps(self.original, plan, seed, lambda what, done, of: None, Local())
+            panel = [self.measure, *self.also]
+            taken = [
+                float(take_one(one, draft.pair, seed=seed, partition=draft.partition))
+                for one in panel
+            ]
+            if not np.isfinite(taken[0]):
+                raise MeasureError(
+                    f"{self.measure.name} has no value with {self.wish.parameter} = {value}"
+                )
+            measured.append(taken[0])
+            others.append(taken[1:])
+        also = dict(zip(self.wish.also, np.mean(others, axis=0).tolist(), strict=True))
+        return Trial(value, tuple(measured), also)

@@ -1,0 +1,148 @@
+"""Raising a parameter until a risk is low enough."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.app import app
+from sfumato.errors import MethodError, ParameterError
+from sfumato.release.plan import Plan
+
+
+def people(n: int = 60) -> pl.DataFrame:
+    draw = np.random.default_rng(1)
+    return pl.DataFrame({"age": draw.normal(40, 9, n), "pay": draw.normal(9, 2, n)})
+
+
+def linkage(k: int) -> float:
+    """Record linkage after mdav, through the public interface."""
+    table = sf.table(people(), quasi=["age", "pay"])
+    release = sf.protect(table, sf.method("mdav", k=k), seed=1)
+    return float(release.evidence["record-linkage"])
+
+
+def test_it_finds_the_smallest_size_that_keeps_the_limit() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    by_size = {k: linkage(k) for k in range(2, 16)}
+    limit = 0.12
+    found = sf.tune(table, sf.method("mdav", k=2), measure="record-linkage", at_most=limit, stop=15)
+    # One pass through all sizes is the oracle; here the measure falls steadily enough.
+    assert found.value == min(k for k, value in by_size.items() if value <= limit)
+    assert found.met
+    for trial in found.trials:
+        assert trial.mean == pytest.approx(by_size[trial.value])
+    assert found.plan.steps[0].use.k == found.value  # type: ignore[union-attr]
+    assert found.plan.tune is None
+
+
+def test_a_limit_out_of_reach_is_an_error_with_what_was_reached() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    found = sf.tune(table, sf.method("mdav", k=2), measure="record-linkage", at_most=0.0, stop=5)
+    assert not found.met
+    with pytest.raises(MethodError, match="no k up to 5 brings record-linkage to 0"):
+        found.checked()
+
+
+def test_random_steps_are_averaged_over_draws() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    steps = [sf.method("rank-swap", p=20), sf.method("mdav", k=2)]
+    found = sf.tune(
+        table, steps, measure="record-linkage", at_most=1.0, draws=3, seed=5, also=["sse"]
+    )
+    (trial,) = found.trials
+    assert len(trial.measured) == 3
+    assert len(set(trial.measured)) > 1
+    assert trial.also["sse"] > 0
+    again = sf.tune(
+        table, steps, measure="record-linkage", at_most=1.0, draws=3, seed=5, also=["sse"]
+    )
+    assert again.trials == found.trials
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "needs a limit"),
+        ({"at_most": 0.1, "parameter": "q"}, "no step has a whole number 'q'"),
+        ({"at_most": 0.1, "step": 2}, "there is no step 2"),
+        ({"at_most": 0.1, "start": 9, "stop": 3}, "start at 9 and stop at 3"),
+        ({"at_most": 0.1, "measure": "class-sizes"}, "better the higher"),
+    ],
+)
+def test_what_cannot_be_tuned_is_said(options: dict[str, object], said: str) -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    wanted = {"measure": "record-linkage", **options}
+    with pytest.raises(ParameterError, match=said):
+        sf.tune(table, sf.method("mdav"), **wanted)  # type: ignore[arg-type]
+
+
+PLAN = """
+[input]
+path = "people.csv"
+
+[columns]
+age = "quasi"
+pay = "quasi"
+
+[[steps]]
+use = "mdav"
+k = 2
+
+[tune]
+measure = "record-linkage"
+at-most = 0.12
+stop = 15
+
+[output]
+path = "release"
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    people().write_csv(tmp_path / "people.csv")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path / "plan.toml"
+
+
+def test_a_plan_can_ask_for_it(plan: Path) -> None:
+    read = Plan.read(plan)
+    assert Plan.parse(read.to_toml()) == read
+    table = sf.table(people(), quasi=["age", "pay"])
+    with pytest.raises(ParameterError, match="leaves k to be tuned"):
+        sf.protect(table, read)
+    assert (
+        sf.tune(table, read).value
+        == sf.tune(
+            table, sf.method("mdav", k=2), measure="record-linkage", at_most=0.12, stop=15
+        ).value
+    )
+
+
+def test_the_command_writes_the_tuned_plan(plan: Path) -> None:
+    run = CliRunner()
+    made = plan.with_name("tuned.toml")
+    result = run.invoke(app, ["tune", str(plan), "-o", str(made), "--json"])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    tuned = Plan.read(made)
+    assert tuned.steps[0].use.k == said["value"]  # type: ignore[union-attr]
+    assert tuned.tune is None
+    shown = run.invoke(app, ["tune", str(plan), "--also", "sse"])
+    assert f"k = {said['value']}" in shown.stdout
+    assert "sse" in shown.stdout
+
+
+def test_protect_tunes_first(plan: Path) -> None:
+    result = CliRunner().invoke(app, ["protect", str(plan), "--json"])
+    assert result.exit_code == 0, result.output
+    evidence = json.loads(result.stdout)
+    assert evidence["measures"]["record-linkage"]["value"] <= 0.12
+    assert any(note.startswith("tuned: k = ") for note in evidence["input_notes"])
