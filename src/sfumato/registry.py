@@ -93,6 +93,12 @@ _BUILT_IN = (
         "methods.microaggregation.blocks:Microaggregation",
         "Microaggregate blocks of columns, together or apart.",
     ),
+    _entry(
+        "method",
+        "individual-ranking",
+        "methods.individual_ranking:IndividualRanking",
+        "Replace each value by the mean of k or more similar values of its column alone.",
+    ),
     # Partition searches and what is done to their groups
     _entry(
         "partitioner",
@@ -100,6 +106,31 @@ _BUILT_IN = (
         "methods.microaggregation.mdav:Mdav",
         "Maximum distance to average vector: groups of k similar records.",
     ),
+    _entry(
+        "partitioner",
+        "v-mdav",
+        "methods.microaggregation.v_mdav:VMdav",
+        "Variable-size MDAV: groups of k that take in records nearer to them than to others.",
+    ),
+    _entry(
+        "partitioner",
+        "optimal-univariate",
+        "methods.microaggregation.optimal:OptimalUnivariate",
+        "The groups of one column with the least information loss there is.",
+    ),
+    _entry(
+        "partitioner",
+        "mhm",
+        "methods.microaggregation.mhm:Mhm",
+        "Multivariate Hansen-Mukherjee: the best cut of a tour into groups of k to 2k - 1.",
+    ),
+    _entry(
+        "partitioner",
+        "projected",
+        "methods.microaggregation.projected:Projected",
+        "The best cut of the records in the order of a projection.",
+    ),
+    # MORE
     _entry(
         "partitioner",
         "mondrian",

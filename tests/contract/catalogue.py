@@ -10,8 +10,17 @@ from typing import Any
 
 import pytest
 
+from sfumato.data.schema import ORDERED
 from sfumato.data.table import Table
 from sfumato.registry import Entry, entries
+
+
+def _ordered(table: Table) -> str:
+    """A quasi-identifier with an order; the first one where there is none."""
+    quasi = table.schema.quasi
+    ordered = [name for name in quasi if table.schema[name].kind in ORDERED]
+    return (ordered or quasi)[0]
+
 
 Parameters = Callable[[Table], dict[str, Any]]
 
@@ -24,6 +33,7 @@ PARAMETERS: dict[str, Parameters] = {
     "l-diversity": lambda t: {"column": t.schema.confidential[0], "at_least": 2},
     "t-closeness": lambda t: {"column": t.schema.confidential[0], "at_most": 0.5},
     "k-anonymity": lambda t: {"k": 2},
+    "optimal-univariate": lambda t: {"columns": [_ordered(t)]},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},
