@@ -1,4 +1,4 @@
-"""Parameters that are themselves searches or verbs: `start = { use = "v-mdav", gain = 0.5 }`.
+"""Parameters that are themselves searches, verbs or measures: `start = { use = "v-mdav" }`.
 
 A search that needs another one declares a field of the protocol's type. It is given as a name, as
 a table with `use` and its parameters, or from Python as an instance; the registry finds it, so that
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from .errors import SfumatoError
-from .protocols import Declaration, Partitioner, Verb
+from .protocols import Declaration, Measure, Partitioner, Verb
 from .registry import find
 
 
@@ -22,7 +22,7 @@ def _found(kind: str, given: Any) -> Any:
         return given
     words = {"use": given} if isinstance(given, str) else given
     if not isinstance(words, Mapping) or "use" not in words:
-        raise ValueError(f'should be the name of a {kind}, or a table such as {{ use = "mdav" }}')
+        raise ValueError(f'should be the name of a {kind}, or a table {{ use = NAME, ... }}')
     parameters = {key: value for key, value in words.items() if key != "use"}
     try:
         return find(str(words["use"]), kind).load().build(parameters)
@@ -51,7 +51,15 @@ Deed = Annotated[
 ]
 """What is done to groups, by name, as a table or as an instance."""
 
+Gauge = Annotated[
+    Measure,
+    BeforeValidator(lambda given: _found("measure", given)),
+    PlainSerializer(_words),
+    _schema,
+]
+"""A measure, by name, as a table or as an instance."""
+
 
 def named(default: str, description: str) -> Any:
-    """A field of either kind that is `default`, by name, unless given."""
+    """A field of one of these kinds that is `default`, by name, unless given."""
     return Field(default=default, description=description)

@@ -99,6 +99,12 @@ _BUILT_IN = (
         "methods.individual_ranking:IndividualRanking",
         "Replace each value by the mean of k or more similar values of its column alone.",
     ),
+    _entry(
+        "method",
+        "camp-crest",
+        "methods.crest.camp_crest:CampCrest",
+        "Clustering and micro-perturbation with class-restricted spanning trees.",
+    ),
     # Partition searches and what is done to their groups
     _entry(
         "partitioner",
@@ -130,7 +136,18 @@ _BUILT_IN = (
         "methods.microaggregation.projected:Projected",
         "The best cut of the records in the order of a projection.",
     ),
-    # MORE
+    _entry(
+        "partitioner",
+        "crest",
+        "methods.crest.crest:Crest",
+        "Class-restricted spanning tree: similar records, well-spread confidential classes.",
+    ),
+    _entry(
+        "partitioner",
+        "t-closeness-mst",
+        "methods.crest.t_closeness_mst:TClosenessMst",
+        "Cut a minimum spanning tree into groups of k whose classes are t-close to the table's.",
+    ),
     _entry(
         "partitioner",
         "mondrian",
@@ -148,6 +165,18 @@ _BUILT_IN = (
         "generalize",
         "methods.generalize:Generalize",
         "Replace each value by what its group has in common.",
+    ),
+    _entry(
+        "verb",
+        "micro-perturbation",
+        "methods.micro_perturbation:MicroPerturbation",
+        "Replace each value by its group's mean plus noise that restores the covariance.",
+    ),
+    _entry(
+        "verb",
+        "r-microhybrid",
+        "methods.r_microhybrid:RMicrohybrid",
+        "Replace each group by synthetic records with its mean vector and covariance matrix.",
     ),
     # Criteria
     _entry(
@@ -200,6 +229,36 @@ _BUILT_IN = (
         "risk.linkage:RecordLinkage",
         "Share of originals whose nearest masked record is their own.",
     ),
+    _entry(
+        "measure",
+        "second-closest-linkage",
+        "risk.second_closest:SecondClosestLinkage",
+        "Share of masked records whose closest or second closest original is their own.",
+    ),
+    _entry(
+        "measure",
+        "class-chi-square",
+        "risk.class_disclosure:ClassChiSquare",
+        "Chi-square distance of the groups' classes from everybody's, X2.",
+    ),
+    _entry(
+        "measure",
+        "homogeneous-groups",
+        "risk.class_disclosure:HomogeneousGroups",
+        "Share of records in groups where everybody has the same confidential class.",
+    ),
+    _entry(
+        "measure",
+        "lone-members",
+        "risk.class_disclosure:LoneMembers",
+        "Share of records that are alone in their class within their group.",
+    ),
+    _entry(
+        "measure",
+        "class-divergence",
+        "risk.class_disclosure:ClassDivergence",
+        "Divergence of the groups' classes from everybody's, in bits.",
+    ),
     # Information loss
     _entry("measure", "sse", "utility.sse:Sse", "Within-group squares, 100 * SSE/SST."),
     _entry(
@@ -238,6 +297,24 @@ _BUILT_IN = (
         "distribution-distance",
         "utility.distributions:DistributionDistance",
         "Mean distance between the columns' distributions before and after.",
+    ),
+    _entry(
+        "measure",
+        "abim",
+        "utility.biases:Abim",
+        "Average absolute bias in mean, in percent (ABIM).",
+    ),
+    _entry(
+        "measure",
+        "abisd",
+        "utility.biases:Abisd",
+        "Average absolute bias in standard deviation, in percent (ABISD).",
+    ),
+    _entry(
+        "measure",
+        "abico",
+        "utility.biases:Abico",
+        "Average absolute bias in correlation, in percent (ABICO).",
     ),
     # Posets
     _entry(

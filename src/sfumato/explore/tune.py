@@ -20,7 +20,7 @@ from ..protocols import Measure
 from ..release.evidence import take_one
 from ..release.plan import Plan, Tune
 from ..release.run import as_plan, run_steps, with_columns_of
-from ..release.step import Step, build
+from ..release.step import Step
 from ..rng import draw_seed, stream
 
 if TYPE_CHECKING:
@@ -78,19 +78,20 @@ def tune(
     plan: Any,
     *,
     at_most: float | None = None,
-    measure: str | None = None,
+    measure: Any = None,
     parameter: str | None = None,
     step: int | None = None,
     start: int | None = None,
     stop: int | None = None,
     draws: int | None = None,
-    also: Iterable[str] = (),
+    also: Iterable[Any] = (),
     seed: int | None = None,
     progress: Listener | None = None,
 ) -> Tuned:
     """Raise a step's parameter until a measure is at most a limit.
 
-    What is not given comes from the plan's `[tune]`. Values grow by a quarter until one keeps the
+    Measures are given by name, as a table `{"use": name, ...}` or as instances. What is not given
+    comes from the plan's `[tune]`. Values grow by a quarter until one keeps the
     limit, then the gap below it is halved; the smallest value that kept it is returned. A measure
     need not fall with every step, so a smaller value that was passed over might keep it too.
     Random steps are drawn several times, with seeds that have nothing to do with a release's.
@@ -116,14 +117,12 @@ class _Search:
     ) -> None:
         self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
         self.tell = progress or (lambda what, done, of: None)
-        self.measure: Measure = build("measure", wish.measure, {})
+        self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
             raise ParameterError(
-                f"{wish.measure} is better the higher it is, and raising {wish.parameter} lowers "
-                "what an intruder can do",
+                f"{self.measure.name} is better the higher it is, and tuning brings a measure down",
                 remedy="tune a measure of risk",
             )
-        self.also: list[Measure] = [build("measure", name, {}) for name in wish.also]
         self.index = self._step()
         own = int(getattr(plan.steps[self.index].use, wish.parameter))
         self.start = wish.start or own
@@ -170,7 +169,7 @@ class _Search:
         trials = tuple(self.trials[tried] for tried in sorted(self.trials))
         plan = self._with(value).with_(tune=None)
         wish = self.wish
-        return Tuned(plan, wish.parameter, value, trials, wish.measure, wish.at_most)
+        return Tuned(plan, wish.parameter, value, trials, self.measure.name, wish.at_most)
 
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
@@ -194,7 +193,7 @@ class _Search:
         for draw in range(draws):
             seed = int(stream(self.seed, draw, "tune").integers(2**62))
             draft = run_steps(self.original, plan, seed, lambda what, done, of: None, Local())
-            panel = [self.measure, *self.also]
+            panel = [self.measure, *self.wish.also]
             taken = [
                 float(take_one(one, draft.pair, seed=seed, partition=draft.partition))
                 for one in panel
@@ -205,5 +204,6 @@ class _Search:
                 )
             measured.append(taken[0])
             others.append(taken[1:])
-        also = dict(zip(self.wish.also, np.mean(others, axis=0).tolist(), strict=True))
+        names = [one.name for one in self.wish.also]
+        also = dict(zip(names, np.mean(others, axis=0).tolist(), strict=True))
         return Trial(value, tuple(measured), also)

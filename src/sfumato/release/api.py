@@ -66,16 +66,23 @@ def measure(
     *,
     seed: int = 0,
     reference: Any = None,
+    partition: Partition | None = None,
     **parameters: Any,
 ) -> Measurement:
     """One registered measure by its name.
 
-    Frames without roles count every shared column as a quasi-identifier.
+    Frames without roles count every shared column as a quasi-identifier. Measures that look at
+    groups take them from `partition`, in the order of the masked rows.
     """
     built: Measure = build("measure", name, parameters)
     pair = as_pair(original, masked, align)
     sample = None if reference is None else _like(reference, pair.original)
-    return take_one(built, pair, seed=seed, reference=sample)
+    if partition is not None and len(partition) != pair.masked.height:
+        raise ParameterError(
+            f"the partition has {len(partition)} records and the masked table {pair.masked.height}",
+            remedy="give the groups of the masked rows, in their order",
+        )
+    return take_one(built, pair, seed=seed, partition=partition, reference=sample)
 
 
 def assess(

@@ -20,6 +20,7 @@ from ..errors import (
     PlanError,
     SchemaError,
 )
+from ..nested import Gauge, named
 from ..protocols import Declaration, Measure, PosetSource
 from . import toml
 from .requirement import Requirement
@@ -86,9 +87,7 @@ class Tune(Declaration):
 
     name: ClassVar[str] = "tune"
 
-    measure: Annotated[str, Field(description="the measure to bring down")] = (
-        "second-closest-linkage"
-    )
+    measure: Gauge = named("second-closest-linkage", "the measure to bring down")
     at_most: Annotated[float, Field(description="the measure's limit")]
     parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
     step: Annotated[
@@ -104,7 +103,7 @@ class Tune(Declaration):
         int, Field(ge=1, description="releases to average over, where the steps are random")
     ] = 5
     also: Annotated[
-        tuple[str, ...], Field(description="other measures to show beside each value tried")
+        tuple[Gauge, ...], Field(description="other measures to show beside each value tried")
     ] = ()
 
 

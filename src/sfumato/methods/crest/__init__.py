@@ -1,0 +1,1 @@
+"""Microaggregation that spreads the confidential classes inside each group (CREST)."""

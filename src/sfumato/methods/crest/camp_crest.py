@@ -1,0 +1,158 @@
+"""CAMP-CREST: class-restricted groups, then micro-perturbation, in one step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.codec import Matrix
+from ...data.partition import Partition
+from ...protocols import Method, Outcome
+from ..micro_perturbation import MicroPerturbation, by_mode, perturb, present_means, root_of
+from ..original_domain import Domain, numbers_of, publish
+from .crest import Crest
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+class CampCrest(Method):
+    """Clustering and micro-perturbation with class-restricted spanning trees.
+
+    The same as `crest` followed by `micro-perturbation`, and besides the paper's two ways with
+    several confidential columns (its section 8): one class for each combination of their values
+    (`compound`), or one run for each column and the average of the masked values (`average`).
+
+    Averaged runs have too little variance if each run draws its own noise. So with `centre` the
+    group means of the runs are averaged first, and one draw of noise makes up for what all of that
+    took from the covariance: S_X - S_mean, which no averaging can make negative. Without `centre`
+    each run draws its own noise and the results are averaged, as printed.
+    """
+
+    name: ClassVar[str] = "camp-crest"
+    paper: ClassVar[str] = (
+        "Li & Sarkar 2013, Class restricted clustering and micro-perturbation for data privacy, "
+        "Management Science 59(4)"
+    )
+    perturbs: ClassVar[bool] = True
+
+    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    alpha: Annotated[
+        float,
+        Field(ge=0, le=1, description="weight of the length against the divergence of an edge"),
+    ] = 0.5
+    b: Annotated[
+        int | None,
+        Field(
+            ge=2, description="records around an edge whose classes are looked at; k unless given"
+        ),
+    ] = None
+    partial: Annotated[
+        bool,
+        Field(
+            description="grow a standard minimum spanning tree; look at classes when cutting only"
+        ),
+    ] = False
+    confidential: Annotated[
+        tuple[str, ...],
+        Field(description="columns whose values are spread; all confidential ones unless given"),
+    ] = ()
+    classes: Annotated[
+        int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
+    ] = 4
+    several: Annotated[
+        Literal["compound", "average"],
+        Field(description="several confidential columns: one compound class, or averaged runs"),
+    ] = "compound"
+    centre: Annotated[
+        bool,
+        Field(description="noise that restores the covariance exactly; false: as printed"),
+    ] = True
+    domain: Annotated[
+        Domain,
+        Field(
+            description="publish the drawn numbers, which keep the statistics, or values of the "
+            "original domain"
+        ),
+    ] = "statistics"
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        columns, left = self.targets(table)
+        names = self.confidential or tuple(table.schema.confidential)
+        ignored = tuple(f"{name} was left alone: it cannot be compared" for name in left)
+        if self.several == "average" and len(names) > 1:
+            outcome = self._averaged(table, columns, names, rng)
+        else:
+            partition = self._groups(table, columns, self.confidential, rng)
+            verb = MicroPerturbation(centre=self.centre, domain=self.domain)
+            outcome = verb.apply(table, partition, columns, rng)
+            outcome = Outcome(
+                outcome.table,
+                partition=partition,
+                facts={**partition.facts, **outcome.facts},
+                warnings=(*partition.warnings, *outcome.warnings),
+            )
+        return Outcome(
+            outcome.table,
+            partition=outcome.partition,
+            facts={"columns": columns, **outcome.facts},
+            warnings=(*outcome.warnings, *ignored),
+        )
+
+    def _groups(
+        self, table: Table, columns: list[str], names: tuple[str, ...], rng: np.random.Generator
+    ) -> Partition:
+        words: dict[str, Any] = {"k": self.k, "confidential": names, "classes": self.classes}
+        words |= {"partial": True} if self.partial else {"alpha": self.alpha, "b": self.b}
+        search: Crest = Crest.build(words)
+        return search.partition(Matrix(table, columns), rng)
+
+    def _averaged(
+        self, table: Table, columns: list[str], names: tuple[str, ...], rng: np.random.Generator
+    ) -> Outcome:
+        runs = [self._groups(table, columns, (name,), rng) for name in names]
+        numbers = numbers_of(table, columns)
+        x = numbers.x
+        if self.centre:
+            means = np.mean([present_means(run, x) for run in runs], axis=0)
+            root, _ = root_of(_lost_covariance(x, means))
+            noise = rng.standard_normal((len(x), root.shape[1])) @ root.T
+            noise[np.isnan(x)] = np.nan
+            y = means + noise - np.nanmean(noise, axis=0) if len(x) else means
+        else:
+            y = np.mean([perturb(x, run, rng, centre=False)[0] for run in runs], axis=0)
+        # No run's groups are the release's: values of the original domain are exchanged in all.
+        everyone = Partition(np.zeros(table.height, dtype=np.int64))
+        made = publish(table, numbers, y, everyone, self.domain, rng)
+        result = table.with_columns(made.series, made.columns, made.marks)
+        facts: dict[str, Any] = {
+            "runs": {
+                name: {"groups": run.groups, "smallest group": run.smallest}
+                for name, run in zip(names, runs, strict=True)
+            },
+            "noise": "drawn once, after averaging" if self.centre else "drawn in each run",
+            **made.facts,
+        }
+        warnings = list(made.warnings)
+        if not self.centre:
+            warnings.append(
+                f"the average of {len(runs)} runs with noise of their own has too little variance"
+            )
+        if numbers.without:
+            result, told, warned = by_mode(result, runs[0], numbers.without, rng)
+            facts |= told
+            warnings += warned
+        return Outcome(result, facts=facts, warnings=tuple(warnings))
+
+
+def _lost_covariance(x: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """S_X - S_mean over the pairs of values that are present."""
+    here = ~np.isnan(x)
+    both = here.T.astype(np.float64) @ here
+    centred = np.where(here, x - np.nanmean(x, axis=0), 0.0)
+    averaged = np.where(here, means - np.nanmean(means, axis=0), 0.0)
+    lost = centred.T @ centred - averaged.T @ averaged
+    found: np.ndarray = lost / np.maximum(both - 1, 1)
+    return found

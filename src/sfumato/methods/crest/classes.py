@@ -1,0 +1,72 @@
+"""The confidential class of each record, which these searches spread inside their groups.
+
+A category is a class. A number or date with many values is cut into classes at its quantiles. A
+missing value is a class of its own: to learn that somebody gave no answer is to learn something.
+Several confidential columns form one compound class, a class for each combination that occurs
+(Li & Sarkar 2013, section 8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ...data.classes import class_codes
+from ...errors import MethodError
+from ..microaggregation.base import Microaggregator
+
+if TYPE_CHECKING:
+    from ...data.codec import Matrix
+
+MOST_CELLS = 100_000_000
+"""Records times classes that cutting the tree keeps counts of."""
+
+
+class ClassRestricted(Microaggregator):
+    """Microaggregation that looks at confidential classes as well as at distances.
+
+    Classes are compared with their distribution among the records that are grouped together: all of
+    them, or those that miss the same values.
+    """
+
+    confidential: Annotated[
+        tuple[str, ...],
+        Field(description="columns whose values are spread; all confidential ones unless given"),
+    ] = ()
+    classes: Annotated[
+        int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
+    ] = 4
+
+    def sides(self, x: Matrix) -> NDArray[np.int64]:
+        """The confidential class of each record."""
+        names = self.confidential or tuple(x.table.schema.confidential)
+        if not names:
+            raise MethodError(
+                f"{self.name} found no confidential column whose values it could spread",
+                remedy='give a column role = "confidential", or name some in `confidential`',
+            )
+        both = [name for name in names if name in x.names]
+        if both:
+            raise MethodError(
+                f"{self.name} cannot make groups alike in {both[0]!r} and spread it inside them",
+                remedy=f"take {both[0]!r} out of `columns` or out of `confidential`",
+            )
+        codes = class_codes(x.table, names, self.classes).codes
+        count = int(codes.max()) + 1
+        if count * len(x) > MOST_CELLS:
+            raise MethodError(
+                f"{', '.join(names)} form {count:,} classes, too many to spread among {len(x):,} "
+                "records",
+                remedy="name fewer columns in `confidential`, or recode them first",
+            )
+        return codes
+
+
+def told(space_side: np.ndarray | None) -> tuple[NDArray[np.int64], int, dict[str, Any]]:
+    """The classes that occur in a stratum, numbered 0..C-1, how many, and what to say of them."""
+    assert space_side is not None  # ClassRestricted.sides gives it
+    present, codes = np.unique(space_side, return_inverse=True)
+    return codes.reshape(-1).astype(np.int64), present.size, {"classes": int(present.size)}

@@ -1,0 +1,104 @@
+"""CREST: class-restricted spanning trees for microaggregation."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from ...data.space import Scale, Space
+from ...kernels.crest import central, crest_tree
+from ...kernels.divergence import weighted_jsd
+from ...kernels.mst import minimum_spanning_tree
+from ...kernels.tree_cut import cut_by_ratio
+from ..microaggregation.base import Grouping
+from .classes import ClassRestricted, told
+
+
+class Crest(ClassRestricted):
+    """Class-restricted spanning tree: similar records, well-spread confidential classes.
+
+    A spanning tree is grown by distances that weigh length against the divergence of the classes
+    around an edge from those of the table; then edges are cut where that raises the divergence
+    least for their length, as long as both sides keep k records. With its default verb this is
+    CAMP-CREST; with `partial` and that verb, Partial CAMP-CREST.
+
+    The tree depends on its first vertex. It is the record nearest to the centroid; with `starts`
+    above 1 further ones are drawn, and the partition with the least weighted divergence is kept.
+    """
+
+    name: ClassVar[str] = "crest"
+    default_verb: ClassVar[str] = "micro-perturbation"
+    paper: ClassVar[str] = (
+        "Li & Sarkar 2013, Class restricted clustering and micro-perturbation for data privacy, "
+        "Management Science 59(4)"
+    )
+
+    alpha: Annotated[
+        float,
+        Field(ge=0, le=1, description="weight of the length against the divergence of an edge"),
+    ] = 0.5
+    b: Annotated[
+        int | None,
+        Field(
+            ge=2, description="records around an edge whose classes are looked at; k unless given"
+        ),
+    ] = None
+    length: Annotated[
+        Literal["attributes", "root"],
+        Field(
+            description="the distance is divided by the number of columns, as printed in the "
+            "paper, or by its square root, which lets distances count more"
+        ),
+    ] = "attributes"
+    starts: Annotated[
+        int, Field(ge=1, le=10_000, description="first vertices to try; the best result is kept")
+    ] = 1
+    partial: Annotated[
+        bool,
+        Field(
+            description="grow a standard minimum spanning tree; look at classes when cutting only"
+        ),
+    ] = False
+    scale: Annotated[
+        Scale, Field(description="numbers are divided by their standard deviation or their range")
+    ] = "range"
+
+    @model_validator(mode="after")
+    def _one_tree(self) -> Crest:
+        if self.partial:
+            fields = type(self).model_fields
+            for name in ("alpha", "b", "length", "starts"):
+                if getattr(self, name) != fields[name].default:
+                    raise ValueError(f"partial grows a standard tree, which has no {name}")
+        return self
+
+    def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
+        codes, count, facts = told(space.side)
+        points = space.points
+        if self.partial:
+            edges, lengths = minimum_spanning_tree(points)
+            found = cut_by_ratio(edges, lengths, codes, count, self.k)
+            return Grouping(found, {**facts, "weighted_jsd": _spread(found, codes)})
+        columns = max(len(space.names), 1)
+        unit = 1.0 / columns if self.length == "attributes" else 1.0 / np.sqrt(columns)
+        first = central(points)
+        others = rng.permutation(np.delete(np.arange(len(space)), first))[: self.starts - 1]
+        best, least = None, np.inf
+        for start in [first, *others.tolist()]:
+            tree = crest_tree(points, codes, self.b or self.k, self.alpha, unit=unit, start=start)
+            found = cut_by_ratio(tree.edges, tree.lengths, codes, count, self.k)
+            spread = _spread(found, codes)
+            if best is None or spread < least:
+                best, least = found, spread
+        assert best is not None
+        return Grouping(best, {**facts, "weighted_jsd": least})
+
+
+def _spread(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+    """Weighted Jensen-Shannon divergence of the groups from all of them together."""
+    counts = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1), np.int64)
+    np.add.at(counts, (labels, codes), 1)
+    return weighted_jsd(counts)

@@ -1,0 +1,204 @@
+"""Synthetic values for each group, with exactly the group's mean vector and covariance matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ..kernels.groups import group_means
+from ..protocols import Outcome, Verb
+from .micro_perturbation import by_mode
+from .original_domain import Domain, disjoint, numbers_of, publish
+
+if TYPE_CHECKING:
+    from ..data.partition import Cover, Partition
+    from ..data.table import Table
+
+_NOTHING = 1e-10
+"""A singular value this small beside the largest is rounding."""
+_FREE = 3
+"""In groups below this the same mean and covariance leave only the original values, in any order"""
+
+
+class RMicrohybrid(Verb):
+    """Replace each group by synthetic records with its mean vector and covariance matrix.
+
+    Normal numbers are drawn for each group, centred, made orthonormal and multiplied by a square
+    root of the group's covariance matrix (Burridge 2003): means and covariances are exact in every
+    group, hence in the whole table.
+
+    The limits are those of exactness. A covariance matrix of p columns has full rank only in groups
+    of more than p records; below that, or where a column is constant or depends on others, the
+    synthetic records stay in the plane of the original ones, and n records that span n - 1
+    dimensions are the original differences turned around their mean. Two records can only be
+    published as they are or exchanged. `facts` counts such groups and a warning names them.
+
+    Records of a group that miss the same values are treated as a group of their own, which keeps
+    what is present exact; where fewer than three of a larger group do, their cells are suppressed.
+    Integers, dates, ordinals, booleans and categories are published as by `micro-perturbation`;
+    values that go back to their domain keep means and deviations, but covariances only nearly.
+    """
+
+    name: ClassVar[str] = "r-microhybrid"
+    paper: ClassVar[str] = (
+        "Domingo-Ferrer & Gonzalez-Nicolas 2010, Hybrid microdata using microaggregation, "
+        "Information Sciences 180(15); Burridge 2003, Information preserving statistical "
+        "obfuscation, Statistics and Computing 13"
+    )
+    perturbs: ClassVar[bool] = True
+
+    domain: Annotated[
+        Domain,
+        Field(
+            description="publish the drawn numbers, which keep the statistics, or values of the "
+            "original domain (a group's own values, in the order of the drawn numbers)"
+        ),
+    ] = "statistics"
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        groups = disjoint(partition, self.name)
+        numbers = numbers_of(table, columns)
+        found = synthesize(numbers.x, groups, rng)
+        made = publish(table, numbers, found.y, groups, self.domain, rng, gone=found.gone)
+        facts: dict[str, Any] = {
+            "groups": groups.groups,
+            "smallest group": groups.smallest,
+            **found.facts,
+            **made.facts,
+        }
+        result = table.with_columns(made.series, made.columns, made.marks)
+        warnings = [*found.warnings, *made.warnings]
+        if numbers.without:
+            result, told, warned = by_mode(result, groups, numbers.without, rng)
+            facts |= told
+            warnings += warned
+        return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """New numbers for all groups."""
+
+    y: np.ndarray
+    gone: np.ndarray
+    """Cells that must be suppressed."""
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) -> Synthetic:
+    """New numbers with the same mean vector and covariance matrix in each group."""
+    n, p = x.shape
+    scale = _spread(x)
+    y = np.full((n, p), np.nan)
+    gone = np.zeros((n, p), dtype=bool)
+    missing = np.isnan(x)
+    patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
+    pattern = pattern.reshape(-1)
+    singular = small = bound = lost = made = 0
+    for at, absent in enumerate(patterns):
+        present = np.flatnonzero(~absent)
+        rows = np.flatnonzero((pattern == at) & (partition.labels >= 0))
+        if not present.size or not rows.size:
+            continue
+        for block in _by_size(rows, partition.labels[rows]):
+            size = block.shape[1]
+            if size < _FREE:
+                part = size < partition.sizes[partition.labels[block[:, 0]]]
+                hidden = block[part].reshape(-1)
+                gone[np.ix_(hidden, present)] = True
+                lost += hidden.size
+                block = block[~part]
+                if not block.size:
+                    continue
+            part_of = x[np.ix_(block.reshape(-1), present)]
+            drawn, ranks = _hybrid(part_of, size, scale[present], rng)
+            y[np.ix_(block.reshape(-1), present)] = drawn
+            made += block.shape[0]
+            singular += int((ranks < present.size).sum())
+            small += block.shape[0] * (size <= present.size)
+            bound += block.shape[0] * (size < _FREE)
+    facts: dict[str, Any] = {
+        "numeric columns": p,
+        "groups with a singular covariance": singular,
+        "groups with no more records than columns": small,
+    }
+    if missing.any():
+        facts["groups by what they miss"] = made
+    if lost:
+        facts["records suppressed where fewer than three of a group miss the same"] = lost
+    return Synthetic(y, gone, facts, _warnings(made, singular, small, bound, p))
+
+
+def _warnings(made: int, singular: int, small: int, bound: int, p: int) -> tuple[str, ...]:
+    found = []
+    if singular:
+        found.append(
+            f"{singular:,} of {made:,} groups have a singular covariance ({small:,} for having no "
+            f"more than {p} records): their synthetic records stay in the plane of the original "
+            "ones and may lie close to them"
+        )
+    if bound:
+        found.append(
+            f"{bound:,} of {made:,} groups have one or two records, which exact means and "
+            "covariances leave as they are or exchange; use larger groups"
+        )
+    return tuple(found)
+
+
+def _spread(x: np.ndarray) -> np.ndarray:
+    """Standard deviations by column, so that large columns take no digits from small ones."""
+    here = ~np.isnan(x)
+    count = np.maximum(here.sum(axis=0), 1)
+    mean = np.where(here, x, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(here, x - mean, 0.0) ** 2).sum(axis=0) / count)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _by_size(rows: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    """Rows of all groups of one size as a matrix (groups, size), for each size that occurs."""
+    order = rows[np.argsort(labels, kind="stable")]
+    _, sizes = np.unique(labels, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]
+
+
+def _hybrid(
+    x: np.ndarray, size: int, scale: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Synthetic rows for groups of `size` rows that follow one another; the ranks of the groups."""
+    groups, p = len(x) // size, x.shape[1]
+    # The kernel's mean of equal values is that value: a constant stays what it was, to the bit.
+    mean = group_means(np.repeat(np.arange(groups), size), x, groups)[:, None, :]
+    deviations = (x.reshape(groups, size, p) - mean) / scale
+    _, values, axes = np.linalg.svd(deviations, full_matrices=False)
+    dims = min(size - 1, p)
+    values = values[:, :dims]
+    most = values.max(axis=1, initial=0.0, keepdims=True)
+    kept = (values > _NOTHING * most) & (values > _NOTHING)
+    values = np.where(kept, values, 0.0)
+    basis = _orthonormal(rng.standard_normal((groups, size, dims)))
+    y = mean + basis @ (values[:, :, None] * axes[:, :dims]) * scale
+    return y.reshape(x.shape), kept.sum(axis=1)
+
+
+def _orthonormal(z: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that sum to zero, every such frame as likely as any other.
+
+    Twice, because a badly conditioned draw loses the zero sums in the first pass.
+    """
+    for _ in range(2):
+        q, r = np.linalg.qr(z - z.mean(axis=1, keepdims=True))
+        # The sign that the factorization happens to choose would always be the same.
+        z = q * np.sign(np.einsum("gii->gi", r))[:, None, :]
+    return z

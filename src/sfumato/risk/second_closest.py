@@ -1,0 +1,249 @@
+"""Linked or second closely linked: the record linkage of Pagliuca & Seri.
+
+The direction is that of Li & Sarkar (2013, section 6.1): from a masked record to the originals. An
+intruder who owns a file of known persons asks whose record each published one is, and is content
+with two candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..criteria.labels import has_labels
+from ..data.codec import floats
+from ..data.pair import Pair
+from ..data.schema import ORDERED, Kind
+from ..data.table import Table
+from ..errors import MeasureError
+from ..kernels.own_rank import own_rank
+from ..protocols import Context, Measure, Measurement
+from .covering import codes_of_both
+from .linkage import _drawn, _limits
+
+_CANDIDATES = 2
+_CONFIDENCE = 0.95
+_TOLERANCE = 1e-9
+
+
+class SecondClosestLinkage(Measure):
+    """Share of masked records whose closest or second closest original is their own.
+
+    Distances add up over the columns: squared differences of numbers, dates and ordinals divided by
+    the original's range (or standard deviation), 1 for categories that differ and for a value
+    beside a missing one, 0 for a suppressed cell. Where originals are equally near the two
+    candidates are drawn among them: a record whose own is one of t, with f nearer ones, counts
+    min(1, (2 - f) / t). The interval runs from losing every tie to winning every tie. A masked
+    record that comes from no original counts 0. The baseline is two originals drawn at random.
+
+    Columns that were generalized have labels instead of numbers; `record-linkage` measures those.
+
+    >>> import sfumato as sf
+    >>> original = sf.table({"x": [1.0, 2.0, 3.0, 9.0]}, quasi="x")
+    >>> masked = sf.table({"x": [1.1, 1.0, 2.0, 8.0]}, quasi="x")
+    >>> sf.measure("second-closest-linkage", original, masked).value
+    0.875
+    """
+
+    name: ClassVar[str] = "second-closest-linkage"
+    paper: ClassVar[str] = (
+        "Pagliuca & Seri (1999), Some results of individual ranking method on the system of "
+        "enterprise accounts annual survey; Li & Sarkar (2013), Class-restricted clustering and "
+        "microperturbation for data privacy, Management Science 59(4)"
+    )
+    about: ClassVar[Literal["risk", "utility"]] = "risk"
+    usual: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs_alignment: ClassVar[bool] = True
+    unit: ClassVar[str] = "%"
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
+    ] = ()
+    scale: Annotated[
+        Literal["range", "deviation", "none"],
+        Field(
+            description="what numbers are divided by: the original's range or deviation, or nothing"
+        ),
+    ] = "range"
+    sample: Annotated[
+        int,
+        Field(
+            ge=0, description="records to link, drawn at random where there are more; 0 links all"
+        ),
+    ] = 50_000
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        own = _own(pair, self.name)
+        names, left_out = _names(pair, self.columns, self.name)
+        n, m = pair.original.height, pair.masked.height
+        rows = _drawn(m, self.sample, context.rng)
+        files = _Files(pair, names, self.scale)
+        nearer, ties = files.rank(rows, own[rows])
+        places = np.maximum(_CANDIDATES - nearer, 0)
+        credit = np.where(ties > 0, np.minimum(places / np.maximum(ties, 1), 1.0), 0.0)
+        lost = int(((ties > 0) & (ties <= places)).sum())
+        won = int(((ties > 0) & (places > 0)).sum())
+        detail: dict[str, Any] = {
+            "columns": files.facts(),
+            "records": n,
+            "masked_records": m,
+            "scale": self.scale,
+            "closest": float(np.where(nearer == 0, 1.0 / np.maximum(ties, 1), 0.0).mean()),
+            "baseline": "two originals drawn at random",
+            "interval": "from every tie lost to every tie won",
+        }
+        if left_out:
+            detail["left_out"] = left_out
+        if strangers := int((own < 0).sum()):
+            detail["records_without_original"] = strangers
+        interval = (lost / rows.size, won / rows.size)
+        if rows.size < m:
+            detail["sample"] = int(rows.size)
+            detail["interval"] += f", each with its {_CONFIDENCE:.0%} confidence limit"
+            interval = (_limits(lost, rows.size)[0], _limits(won, rows.size)[1])
+        per_record = np.full(m, np.nan)
+        per_record[rows] = credit
+        return self.result(
+            credit.mean(),
+            interval=interval,
+            baseline=float((own >= 0).mean()) * min(_CANDIDATES / n, 1.0),
+            per_record=per_record,
+            per_record_of="masked",
+            detail=detail,
+        )
+
+
+class _Files:
+    """Both files as points, on the original's scale."""
+
+    def __init__(self, pair: Pair, names: Sequence[str], scale: str) -> None:
+        self.pair = pair
+        self.numbers = [name for name in names if _has_numbers(pair, name)]
+        self.categories = [name for name in names if name not in self.numbers]
+        x, y = self._raw(pair.original), self._raw(pair.masked)
+        low, width = _scale(x, scale)
+        self.x, self.y = (x - low) / width, (y - low) / width
+        codes = [codes_of_both(pair.original[c], pair.masked[c]) for c in self.categories]
+        self.c = _stacked([a for a, _ in codes], pair.original.height)
+        self.d = _stacked([b for _, b in codes], pair.masked.height)
+        marks = [pair.masked.suppressed(name) for name in (*self.numbers, *self.categories)]
+        self.hidden = np.column_stack(marks)
+
+    def facts(self) -> dict[str, list[str]]:
+        named = {"numbers": self.numbers, "categories": self.categories}
+        return {how: names for how, names in named.items() if names}
+
+    def _raw(self, table: Table) -> np.ndarray:
+        out = np.empty((table.height, len(self.numbers)))
+        for j, name in enumerate(self.numbers):
+            wanted, column = self.pair.original.schema[name], table.schema[name]
+            series = table[name]
+            if wanted.kind == Kind.ORDINAL:
+                column = wanted
+                series = series.cast(pl.String).cast(pl.Enum(list(wanted.categories)))
+            out[:, j] = floats(series, column)
+            if np.isinf(out[:, j]).any():
+                row = int(np.argmax(np.isinf(out[:, j])))
+                raise MeasureError(
+                    f"column {name!r} is infinite in row {row + 1}: it has no distances",
+                    remedy="make such values missing, or leave the column out of `columns`",
+                )
+        return out
+
+    def rank(self, rows: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many originals are nearer than the own one to each of these masked rows, and ties."""
+        nearer = np.empty(rows.size, dtype=np.int64)
+        ties = np.empty(rows.size, dtype=np.int64)
+        # A suppressed cell is near everything: such records are compared by their other columns.
+        patterns, which = np.unique(self.hidden[rows], axis=0, return_inverse=True)
+        p = len(self.numbers)
+        for at, pattern in enumerate(patterns):
+            inside = np.flatnonzero(which.reshape(-1) == at)
+            numbers, codes = ~pattern[:p], ~pattern[p:]
+            found = own_rank(
+                self.y[rows[inside]][:, numbers],
+                self.x[:, numbers],
+                own[inside],
+                codes_a=self.d[rows[inside]][:, codes],
+                codes_b=self.c[:, codes],
+                enough=_CANDIDATES,
+                tolerance=_TOLERANCE,
+            )
+            nearer[inside], ties[inside] = found.nearer, found.ties
+        return nearer, ties
+
+
+def _own(pair: Pair, asking: str) -> np.ndarray:
+    """The original row of each masked record, -1 where there is none."""
+    for side, table in (("original", pair.original), ("masked", pair.masked)):
+        if not table.height:
+            raise MeasureError(
+                f"{asking} cannot be taken: the {side} table has no records",
+                remedy="give tables with records",
+            )
+    rows, masked = pair.aligned_rows()
+    own = np.full(pair.masked.height, -1, dtype=np.int64)
+    own[masked] = rows
+    return own
+
+
+def _names(pair: Pair, named: Sequence[str], asking: str) -> tuple[list[str], dict[str, str]]:
+    wanted = list(named) or pair.original.schema.quasi
+    absent = [name for name in wanted if name not in pair.masked.schema]
+    for name in named:
+        if name in absent or name not in pair.original.schema:
+            raise MeasureError(
+                f"column {name!r} is not in both tables", remedy="leave it out of `columns`"
+            )
+    names = [name for name in wanted if name not in absent]
+    if not names:
+        raise MeasureError(
+            "there is no quasi-identifier in both tables to link by",
+            remedy='give columns the role "quasi", or name them in `columns`',
+        )
+    before, after = pair.original.schema, pair.masked.schema
+    for name in names:
+        if has_labels(before[name], after[name], pair.masked[name]):
+            raise MeasureError(
+                f"{asking} compares values, and column {name!r} was generalized to labels",
+                remedy="measure record-linkage, which reads labels",
+            )
+    return names, dict.fromkeys(absent, "is not in the masked table")
+
+
+def _has_numbers(pair: Pair, name: str) -> bool:
+    before, after = pair.original.schema[name], pair.masked.schema[name]
+    return (
+        before.kind in ORDERED
+        and after.kind in ORDERED
+        and not before.generalized
+        and (before.kind == Kind.DATE) == (after.kind == Kind.DATE)
+        and set(after.categories) <= set(before.categories)
+    )
+
+
+def _scale(x: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest value and width of each column, missing aside; a constant column has width 1."""
+    here = ~np.isnan(x)
+    low = np.where(here, x, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(here, x, -np.inf).max(axis=0, initial=-np.inf)
+    low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+    width = high - low
+    if how == "deviation":
+        count = np.maximum(here.sum(axis=0), 1)
+        mean = np.where(here, x, 0.0).sum(axis=0) / count
+        width = np.sqrt((np.where(here, x - mean, 0.0) ** 2).sum(axis=0) / count)
+    if how == "none":
+        width = np.ones_like(low)
+    return low, np.where((width > 0) & (high > low), width, 1.0)
+
+
+def _stacked(parts: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    return np.column_stack(parts) if parts else np.empty((rows, 0), dtype=np.int32)
