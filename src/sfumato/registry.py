@@ -138,6 +138,12 @@ _BUILT_IN = (
     ),
     _entry(
         "partitioner",
+        "mst",
+        "methods.microaggregation.mst:MstPartition",
+        "Minimum spanning tree partition: cut the longest edges, keep k records on both sides.",
+    ),
+    _entry(
+        "partitioner",
         "crest",
         "methods.crest.crest:Crest",
         "Class-restricted spanning tree: similar records, well-spread confidential classes.",

@@ -15,7 +15,6 @@ from numba import njit
 from sfumato.kernels.blocks import Floats, Ints
 
 STEP = 4  # columns added between two looks at whether a block can be given up
-SLACK = 1.0 + 1e-12  # for sums of thousands of columns in any order
 
 
 @njit(cache=True, nogil=True)
@@ -59,47 +58,34 @@ def point_distances(points: Floats, box: Floats, b: int, out: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def distances(
-    points: Floats, box: Floats, b: int, x: Floats, limit: float, ahead: Floats, out: Floats
-) -> int:
-    """Squared distances from x to block b; how many are within `limit` (if none, unfinished).
-
-    Columns are added a few at a time. What the columns to come add is at least their distance to
-    the box (`ahead` has room for that), so a block is often given up after a few columns. That sum
-    is rounded in another order than a distance is, hence the little more than `limit`.
-    """
+def distances(points: Floats, x: Floats, limit: float, out: Floats) -> int:
+    """Squared distances from x to a block; how many are within `limit` (if none, unfinished)."""
     d = points.shape[0]
-    rest = 0.0
-    for j in range(d - 1, -1, -1):
-        ahead[j] = rest
-        step = max(box[0, j, b] - x[j], x[j] - box[1, j, b], 0.0)
-        rest += step * step
     out[:] = 0.0
     count = out.size
     j = 0
     while j < d:
         if j + STEP <= d:
-            p, q, r, s = points[j], points[j + 1], points[j + 2], points[j + 3]
-            t, u, v, w = x[j], x[j + 1], x[j + 2], x[j + 3]
+            a, b, c, e = points[j], points[j + 1], points[j + 2], points[j + 3]
+            u, v, w, z = x[j], x[j + 1], x[j + 2], x[j + 3]
             for i in range(out.size):
                 total = out[i]
-                total += (p[i] - t) * (p[i] - t)
-                total += (q[i] - u) * (q[i] - u)
-                total += (r[i] - v) * (r[i] - v)
-                total += (s[i] - w) * (s[i] - w)
+                total += (a[i] - u) * (a[i] - u)
+                total += (b[i] - v) * (b[i] - v)
+                total += (c[i] - w) * (c[i] - w)
+                total += (e[i] - z) * (e[i] - z)
                 out[i] = total
             j += STEP
         else:
-            p, t = points[j], x[j]
+            a, u = points[j], x[j]
             for i in range(out.size):
-                out[i] += (p[i] - t) * (p[i] - t)
+                out[i] += (a[i] - u) * (a[i] - u)
             j += 1
             if j < d:
                 continue
-        most = limit if j == d else limit * SLACK - ahead[j - 1]
         count = 0
         for i in range(out.size):
-            count += out[i] <= most
+            count += out[i] <= limit
         if count == 0:
             return 0
     return count
@@ -127,7 +113,7 @@ def near_lists(
     blocks, d, block = points.shape
     n = order.size
     bound, reach, out = np.empty(blocks), np.empty(block), np.empty(block)
-    x, ahead = np.empty(d), np.empty(d)
+    x = np.empty(d)
     for b in range(first, last):
         size = min(block, n - b * block)
         far[b * block : b * block + size] = np.inf
@@ -149,7 +135,7 @@ def near_lists(
                     continue
                 for j in range(d):
                     x[j] = points[b, j, i]
-                if distances(points[c], box, c, x, far[place, -1], ahead, out) == 0:
+                if distances(points[c], x, far[place, -1], out) == 0:
                     continue
                 for o in range(other):
                     if out[o] <= far[place, -1] and c * block + o != place:

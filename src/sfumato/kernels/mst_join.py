@@ -110,7 +110,7 @@ def search(
     blocks, d, block = points.shape
     n = order.size
     bound, reach, out = np.empty(blocks), np.empty(block), np.empty(block)
-    x, ahead, active = np.empty(d), np.empty(d), np.empty(block, np.int64)
+    x, active = np.empty(d), np.empty(block, np.int64)
     for b in range(first, last):
         count, ceiling = 0, -1.0
         for p in range(b * block, min(n, (b + 1) * block)):
@@ -141,7 +141,7 @@ def search(
                     continue
                 for j in range(d):
                     x[j] = points[b, j, p - b * block]
-                if distances(points[c], box, c, x, length[own], ahead, out) == 0:
+                if distances(points[c], x, length[own], out) == 0:
                     continue
                 for o in range(min(block, n - c * block)):
                     if out[o] <= length[own] and part[c * block + o] != own:
