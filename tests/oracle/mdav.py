@@ -1,60 +1,57 @@
-"""MDAV written down as the papers tell it, one record at a time."""
+"""MDAV written down as the papers tell it: every distance to every record that is left."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 
 
 def mdav(x: np.ndarray, codes: np.ndarray, weights: np.ndarray, k: int) -> list[int]:
     """Group of each record, numbered by first appearance."""
+    rest = np.arange(len(x))  # always rising
+    groups: list[np.ndarray] = []
 
-    def distances(rows: list[int], point: list[float], kinds: list[int]) -> dict[int, float]:
-        total = np.zeros(len(rows))
+    def distances(point: list[float], kinds: list[int]) -> np.ndarray:
+        total = np.zeros(len(rest))
         for j, value in enumerate(point):
-            step = x[rows, j] - value
+            step = x[rest, j] - value
             total = total + step * step
         for j, kind in enumerate(kinds):
-            total = total + np.where(codes[rows, j] != kind, weights[j], 0.0)
-        return dict(zip(rows, total.tolist(), strict=True))
+            total = total + np.where(codes[rest, j] != kind, weights[j], 0.0)
+        return total
 
-    def from_record(rows: list[int], record: int) -> dict[int, float]:
-        return distances(rows, x[record].tolist(), codes[record].tolist())
+    def from_record(record: int) -> np.ndarray:
+        return distances(x[record].tolist(), codes[record].tolist())
 
-    def from_centroid(rows: list[int]) -> dict[int, float]:
-        means = [math.fsum(x[rows, j].tolist()) / len(rows) for j in range(x.shape[1])]
+    def from_centroid() -> np.ndarray:
+        means = [math.fsum(x[rest, j]) / len(rest) for j in range(x.shape[1])]
         modes = []
         for j in range(codes.shape[1]):
-            counts = Counter(codes[rows, j].tolist())
-            modes.append(min(counts, key=lambda code: (-counts[code], code)))
-        return distances(rows, means, modes)
+            kinds, counts = np.unique(codes[rest, j], return_counts=True)
+            modes.append(int(kinds[counts == counts.max()].min()))
+        return distances(means, modes)
 
-    def farthest(found: dict[int, float]) -> int:
-        return min(found, key=lambda row: (-found[row], row))
-
-    def group_of(rows: list[int], record: int) -> list[int]:
-        others = [row for row in rows if row != record]
-        found = from_record(others, record)
-        return [record, *sorted(others, key=lambda row: (found[row], row))[: k - 1]]
-
-    groups: list[list[int]] = []
-    rest = list(range(len(x)))
+    def farthest(found: np.ndarray) -> int:
+        return int(rest[found == found.max()].min())
 
     def take(record: int) -> None:
         nonlocal rest
-        groups.append(group_of(rest, record))
-        rest = [row for row in rest if row not in groups[-1]]
+        rest = rest[rest != record]
+        by_distance_then_row = rest[np.lexsort((rest, from_record(record)))]
+        groups.append(np.append(by_distance_then_row[: k - 1], record))
+        rest = rest[~np.isin(rest, groups[-1])]
 
     while len(rest) >= 3 * k:
-        r = farthest(from_centroid(rest))
+        r = farthest(from_centroid())
         take(r)
-        take(farthest(from_record(rest, r)))
+        take(farthest(from_record(r)))
     if len(rest) >= 2 * k:
-        take(farthest(from_centroid(rest)))
+        take(farthest(from_centroid()))
     groups.append(rest)
 
-    label = {row: min(group) for group in groups for row in group}
-    first = sorted(set(label.values()))
-    return [first.index(label[row]) for row in range(len(x))]
+    label = [-1] * len(x)
+    for number, group in enumerate(sorted(groups, key=min)):
+        for row in group.tolist():
+            label[row] = number
+    return label

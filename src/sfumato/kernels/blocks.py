@@ -52,16 +52,18 @@ def _widest(x: Floats, codes: Codes, weights: Floats, rows: Ints) -> int:
     step = max(1, rows.size // SAMPLE)
     best, widest = 0, -1.0
     for j in range(p):
-        count, mean, spread = 0, 0.0, 0.0
+        count, total, squares, origin = 0, 0.0, 0.0, np.nan
         for i in range(0, rows.size, step):
             value = x[rows[i], j]
+            if np.isnan(origin):
+                origin = value  # so that squares stay small beside the spread
             if not np.isnan(value):
                 count += 1
-                delta = value - mean
-                mean += delta / count
-                spread += delta * (value - mean)
-        if count > 0 and spread / count > widest:
-            best, widest = j, spread / count
+                total += value - origin
+                squares += (value - origin) ** 2
+        spread = squares / count - (total / count) ** 2 if count > 0 else -1.0
+        if spread > widest:
+            best, widest = j, spread
     for j in range(q):
         count, same = 0, 0
         for i in range(0, rows.size, step):

@@ -17,156 +17,30 @@ the weights of the nominal columns that differ. Sums of the remaining records ar
 double (two floats, Dekker 1971), from which grouped records are subtracted: the centroid is the
 rounded exact sum over the count, however many groups were taken off. A tie goes to the lowest row.
 
-Speed: remaining records live in blocks of neighbours with bounding boxes, and a search passes over
-blocks whose box cannot hold the answer. A bound is summed in the order of a distance and rounding
-is monotone, so this changes no group. Blocks are rebuilt each time half of the records are gone.
+Speed: equal records are one point, with the rows that hold it. The farthest point is looked for in
+shells around the centroid (`mdav_shells`), the nearest ones in a tree of boxes (`mdav_tree`). Both
+pass over what cannot be the answer, by bounds that allow for rounding, and decide by the distances
+above: no group changes. Both are built anew as records leave. Memory is linear in the file.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.kernels.blocks import LARGEST, Codes, Floats, Ints, order_in_blocks
+from sfumato.kernels.blocks import LARGEST, Codes, Floats, Ints, distinct_rows
+from sfumato.kernels.mdav_lanes import LANES
+from sfumato.kernels.mdav_shells import Shells, farthest, leave_shells, shells
+from sfumato.kernels.mdav_tree import Room, Tree, leave_tree, nearest, room, tree
+from sfumato.progress import report
 
-BLOCK = 128  # records to a box: measured best of 16 to 128 at 100,000 records
-
-
-@njit(cache=True, nogil=True)
-def _tighten(b: int, xb: Floats, cb: Codes, length: Ints, box: Floats, span: Codes) -> None:
-    """Recompute the box of block `b`."""
-    size = length[b]
-    if size == 0:
-        return
-    for j in range(xb.shape[1]):
-        low = high = xb[b, j, 0]
-        for i in range(1, size):
-            low, high = min(low, xb[b, j, i]), max(high, xb[b, j, i])
-        box[j, 0, b], box[j, 1, b] = low, high
-    for j in range(cb.shape[1]):
-        first = last = cb[b, j, 0]
-        for i in range(1, size):
-            first, last = min(first, cb[b, j, i]), max(last, cb[b, j, i])
-        span[j, 0, b], span[j, 1, b] = first, last
-
-
-@njit(cache=True, nogil=True)
-def _bounds(
-    box: Floats, span: Codes, weights: Floats, x: Floats, c: Codes, far: bool, out: Floats
-) -> None:
-    """Greatest (`far`) or least squared distance from a point to a record of each block."""
-    out[:] = 0.0
-    for j in range(x.size):
-        value, low, high = x[j], box[j, 0], box[j, 1]
-        if far:
-            for b in range(out.size):
-                step = max(abs(low[b] - value), abs(high[b] - value))
-                out[b] += step * step
-        else:
-            for b in range(out.size):
-                step = max(low[b] - value, value - high[b], 0.0)
-                out[b] += step * step
-    for j in range(c.size):
-        code, low_code, high_code = c[j], span[j, 0], span[j, 1]
-        if far:
-            for b in range(out.size):
-                same = low_code[b] == code and high_code[b] == code
-                out[b] += 0.0 if same else weights[j]
-        else:
-            for b in range(out.size):
-                apart = code < low_code[b] or code > high_code[b]
-                out[b] += weights[j] if apart else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _distances(
-    xb: Floats, cb: Codes, weights: Floats, x: Floats, c: Codes, size: int, out: Floats
-) -> None:
-    """Squared distances from a point to the first `size` records of a block."""
-    out[:size] = 0.0
-    for j in range(x.size):
-        value, column = x[j], xb[j]
-        for i in range(size):
-            step = column[i] - value
-            out[i] += step * step
-    for j in range(c.size):
-        code, codes = c[j], cb[j]
-        for i in range(size):
-            out[i] += weights[j] if codes[i] != code else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _sift(keys: Floats, rows: Ints, size: int, key: float, row: int) -> None:
-    """Put (key, row) in place of the root of a heap whose root is the greatest pair."""
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            keys[right] > keys[child] or (keys[right] == keys[child] and rows[right] > rows[child])
-        ):
-            child = right
-        if keys[child] < key or (keys[child] == key and rows[child] < row):
-            break
-        keys[i], rows[i] = keys[child], rows[child]
-        i = child
-    keys[i], rows[i] = key, row
-
-
-@njit(cache=True, nogil=True)
-def _farthest(
-    xb: Floats, cb: Codes, rows: Ints, length: Ints, box: Floats, span: Codes, weights: Floats,
-    x: Floats, c: Codes, bound: Floats, out: Floats,
-) -> int:  # fmt: skip
-    """The remaining row farthest from a point, the lowest of equals."""
-    _bounds(box, span, weights, x, c, True, bound)
-    bound[length == 0] = -1.0
-    best, row = -1.0, -1
-    seed = np.argmax(bound)
-    for turn in range(-1, bound.size):
-        b = seed if turn < 0 else turn
-        if bound[b] < best or length[b] == 0:
-            continue
-        size = length[b]
-        _distances(xb[b], cb[b], weights, x, c, size, out)
-        for i in range(size):
-            if out[i] > best or (out[i] == best and rows[b, i] < row):
-                best, row = out[i], rows[b, i]
-    return row
-
-
-@njit(cache=True, nogil=True)
-def _nearest(
-    xb: Floats, cb: Codes, rows: Ints, length: Ints, box: Floats, span: Codes, weights: Floats,
-    x: Floats, c: Codes, bound: Floats, out: Floats, keys: Floats, found: Ints,
-) -> None:  # fmt: skip
-    """The `found.size` remaining rows nearest to a point; of equals the lowest."""
-    count = found.size
-    keys[:] = np.inf
-    found[:] = np.iinfo(np.int64).max
-    _bounds(box, span, weights, x, c, False, bound)
-    bound[length == 0] = np.inf
-    filled = 0
-    for turn in range(-count, bound.size):
-        # First the likeliest blocks until the heap is full, then whatever may still matter.
-        if turn < 0:
-            if filled >= count:
-                continue
-            b = np.argmin(bound)
-        else:
-            b = np.int64(turn)
-        if bound[b] > keys[0] or bound[b] == np.inf:
-            continue
-        bound[b] = np.inf
-        size = length[b]
-        filled += size
-        _distances(xb[b], cb[b], weights, x, c, size, out)
-        for i in range(size):
-            if out[i] < keys[0] or (out[i] == keys[0] and rows[b, i] < found[0]):
-                _sift(keys, found, count, out[i], rows[b, i])
+SLICE = 1_000  # rows at least that are grouped without a word of progress
+# Tree and shells are built anew when at most KEEP of the rows are left and searches have looked at
+# BUILD pieces for each point: then building costs less than it saves.
+KEEP, BUILD = 0.7, 24
 
 
 @njit(cache=True, nogil=True)
@@ -179,103 +53,126 @@ def _add(high: float, low: float, value: float) -> tuple[float, float]:
     return result, low - (result - total)
 
 
+class Remaining(NamedTuple):
+    """What is left of the file: distinct records ("points") with their rows, sums and modes."""
+
+    x: Floats
+    """(points, p): numeric columns of each point."""
+    c: Codes
+    """(points, q): nominal columns."""
+    weights: Floats
+    rows: Ints
+    """(n,): rows by point, rising. They are taken in this order, for ties go to the lowest row."""
+    ahead: Ints
+    """(points,): where the remaining rows of each point start in `rows`."""
+    ends: Ints
+    """(points,): where they end."""
+    member: Ints
+    """(n,): the point of each row."""
+    sums: Floats
+    """(p, 2): double-double sum of each numeric column."""
+    counts: Ints
+    """Remaining rows with each code, column after column."""
+    starts: Ints
+    """(q,): where the counts of each column start."""
+    modes: Codes
+    """(q,): the most frequent code, of equals the lowest."""
+    label: Ints
+    """(n,): group of each row, or -1."""
+
+
 @njit(cache=True, nogil=True)
-def _mdav(x: Floats, codes: Codes, weights: Floats, k: int, cards: Ints) -> Ints:
-    n, p, q = x.shape[0], x.shape[1], codes.shape[1]
-    label = np.full(n, -1, np.int64)
-    groups = 0
+def _mode(counts: Ints, starts: Ints, j: int) -> int:
+    end = starts[j + 1] if j + 1 < starts.size else counts.size
+    return int(np.argmax(counts[starts[j] : end]))
 
-    # Running description of the remaining records: sums, counts of each code, modes.
-    sums = np.zeros((p, 2))
-    starts = np.zeros(q + 1, np.int64)
-    for j in range(q):
-        starts[j + 1] = starts[j] + cards[j]
-    counts = np.zeros(starts[q], np.int64)
-    for i in range(n):
-        for j in range(p):
-            sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], x[i, j])
-        for j in range(q):
-            counts[starts[j] + codes[i, j]] += 1
-    modes = np.empty(q, np.int32)
-    for j in range(q):
-        modes[j] = np.argmax(counts[starts[j] : starts[j + 1]])
 
-    remaining = n
-    where = np.empty(n, np.int64)  # block * BLOCK + place of each remaining row
-    taken = np.empty(k, np.int64)
+@njit(cache=True, nogil=True)
+def _describe(left: Remaining) -> None:
+    """Sums, counts and modes of all rows."""
+    x, c, sums = left.x, left.c, left.sums
+    for row in range(left.member.size):
+        point = left.member[row]
+        for j in range(x.shape[1]):
+            sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], x[point, j])
+        for j in range(c.shape[1]):
+            left.counts[left.starts[j] + c[point, j]] += 1
+    for j in range(c.shape[1]):
+        left.modes[j] = _mode(left.counts, left.starts, j)
+
+
+@njit(cache=True, nogil=True)
+def _take(left: Remaining, t: Tree, s: Shells, taken: Ints, group: int) -> None:
+    """Put rows into a group."""
+    x, c, sums, counts, starts, modes = (
+        left.x, left.c, left.sums, left.counts, left.starts, left.modes,
+    )  # fmt: skip
+    used = np.empty(taken.size, np.int64)
+    size = 0
+    for row in taken:
+        point = left.member[row]
+        left.label[row] = group
+        left.ahead[point] += 1
+        if left.ahead[point] == left.ends[point]:
+            used[size] = point
+            size += 1
+        for j in range(x.shape[1]):
+            sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], -x[point, j])
+        for j in range(c.shape[1]):
+            code = c[point, j]
+            counts[starts[j] + code] -= 1
+            if code == modes[j]:  # any other code only falls further behind
+                modes[j] = _mode(counts, starts, j)
+    leave_tree(t, used[:size])
+    leave_shells(s, used[:size])
+
+
+@njit(cache=True, nogil=True)
+def _advance(
+    left: Remaining, t: Tree, s: Shells, work: Room, seen: Ints, k: int, remaining: int,
+    groups: int, stop: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Form groups until at most `stop` rows remain; how many do, and how many groups there are."""
+    p = left.x.shape[1]
+    centre = np.empty(p)
     keys, found = np.empty(k - 1), np.empty(k - 1, np.int64)
-    centre, out = np.empty(p), np.empty(BLOCK)
-    while remaining >= 2 * k:
-        # Gather what remains into blocks of neighbours.
-        order = order_in_blocks(x, codes, weights, np.flatnonzero(label < 0), BLOCK)
-        blocks = (remaining + BLOCK - 1) // BLOCK
-        xb, cb = np.empty((blocks, p, BLOCK)), np.empty((blocks, q, BLOCK), np.int32)
-        rows, length = np.empty((blocks, BLOCK), np.int64), np.zeros(blocks, np.int64)
-        box, span = np.empty((p, 2, blocks)), np.empty((q, 2, blocks), np.int32)
-        bound = np.empty(blocks)
-        for at in range(remaining):
-            b, i, row = at // BLOCK, at % BLOCK, order[at]
-            rows[b, i], where[row] = row, at
-            length[b] += 1
+    out, first = np.empty(LANES), np.empty(1, np.int64)
+    anchor = -1  # the point of r, while its counterpart s is still to be found
+    while anchor >= 0 or (remaining >= 2 * k and remaining > stop):
+        if anchor < 0:
             for j in range(p):
-                xb[b, j, i] = x[row, j]
-            for j in range(q):
-                cb[b, j, i] = codes[row, j]
-        for b in range(blocks):
-            _tighten(b, xb, cb, length, box, span)
+                centre[j] = left.sums[j, 0] / remaining
+            point = farthest(s, centre, left.modes, left.rows, left.ahead, seen, out)
+            anchor = point if remaining >= 3 * k else -1
+        else:
+            point = farthest(s, left.x[anchor], left.c[anchor], left.rows, left.ahead, seen, out)
+            anchor = -1
+        first[0] = left.rows[left.ahead[point]]
+        _take(left, t, s, first, groups)
+        nearest(
+            t, point, left.x, left.c, left.weights, left.rows, left.ahead, left.ends,
+            work, seen, keys, found,
+        )  # fmt: skip
+        _take(left, t, s, found, groups)
+        remaining -= k
+        groups += 1
+    return remaining, groups
 
-        rebuild = remaining // 2 if blocks > 1 else 0
-        anchor = -1  # r, while its counterpart s is still to be found
-        while remaining >= 2 * k or anchor >= 0:
-            if anchor < 0:
-                if remaining < rebuild:
-                    break
-                for j in range(p):
-                    centre[j] = sums[j, 0] / remaining
-                row = _farthest(xb, cb, rows, length, box, span, weights, centre, modes, bound, out)
-                anchor = row if remaining >= 3 * k else -1
-            else:
-                row = _farthest(
-                    xb, cb, rows, length, box, span, weights, x[anchor], codes[anchor], bound, out
-                )
-                anchor = -1
-            taken[0] = row
-            for t in range(k):
-                if t == 1:
-                    _nearest(
-                        xb, cb, rows, length, box, span, weights, x[row], codes[row],
-                        bound, out, keys, found,
-                    )  # fmt: skip
-                    for j in range(k - 1):
-                        taken[j + 1] = found[j]
-                # Take the record off: the last of its block moves into its place.
-                gone = taken[t]
-                label[gone] = groups
-                b, i = where[gone] // BLOCK, where[gone] % BLOCK
-                length[b] -= 1
-                last = length[b]
-                rows[b, i] = rows[b, last]
-                where[rows[b, i]] = b * BLOCK + i
-                edge = False
-                for j in range(p):
-                    edge |= x[gone, j] == box[j, 0, b] or x[gone, j] == box[j, 1, b]
-                    xb[b, j, i] = xb[b, j, last]
-                    sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], -x[gone, j])
-                for j in range(q):
-                    code = codes[gone, j]
-                    edge |= code == span[j, 0, b] or code == span[j, 1, b]
-                    cb[b, j, i] = cb[b, j, last]
-                    counts[starts[j] + code] -= 1
-                    if code == modes[j]:  # any other code only falls further behind
-                        modes[j] = np.argmax(counts[starts[j] : starts[j + 1]])
-                if edge:
-                    _tighten(b, xb, cb, length, box, span)
-            remaining -= k
-            groups += 1
-    for i in range(n):
-        if label[i] < 0:
-            label[i] = groups
-    return label
+
+def _form(
+    left: Remaining, work: Room, where: Ints, k: int, remaining: int, groups: int
+) -> tuple[int, int]:
+    """Build tree and shells of what remains and form groups until building anew is worth it."""
+    points = np.flatnonzero(left.ahead < left.ends)
+    centre = left.sums[:, 0] / remaining
+    t = tree(left.x, left.c, left.weights, points, where[0])
+    s = shells(left.x, left.c, left.weights, points, centre, left.modes, where[1])
+    seen, enough = np.zeros(1, np.int64), remaining * KEEP
+    while remaining >= 2 * k and (remaining > enough or seen[0] < len(points) * BUILD):
+        stop = remaining - max(remaining // 8, SLICE)
+        remaining, groups = _advance(left, t, s, work, seen, k, remaining, groups, stop)
+        report("grouping", len(left.label) - remaining, len(left.label))
+    return remaining, groups
 
 
 @njit(cache=True, nogil=True)
@@ -289,6 +186,31 @@ def _number_by_appearance(label: Ints) -> Ints:
             count += 1
         result[i] = names[label[i]]
     return result
+
+
+def _start(numeric: Floats, dense: Codes, weights: Floats, cards: Ints) -> Remaining:
+    """All rows, gathered by distinct record."""
+    n, p = numeric.shape
+    # Adding zero gives both zeros the same bits.
+    first, member = distinct_rows((numeric + 0.0).view(np.int64), dense)
+    rows = np.argsort(member, kind="stable")
+    ends = np.cumsum(np.bincount(member, minlength=len(first)))
+    left = Remaining(
+        x=numeric if len(first) == n else numeric[first],
+        c=dense if len(first) == n else dense[first],
+        weights=weights,
+        rows=rows,
+        ahead=np.concatenate([np.zeros(1, np.int64), ends[:-1]]),
+        ends=ends,
+        member=member,
+        sums=np.zeros((p, 2)),
+        counts=np.zeros(int(cards.sum()), np.int64),
+        starts=np.cumsum(cards) - cards,
+        modes=np.zeros(len(cards), np.int32),
+        label=np.full(n, -1, np.int64),
+    )
+    _describe(left)
+    return left
 
 
 def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> NDArray[np.int64]:
@@ -305,7 +227,7 @@ def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> 
     >>> mdav(x, np.empty((6, 0), np.int32), [], 3).tolist()
     [0, 1, 0, 1, 0, 1]
     """
-    numeric = np.array(x, dtype=np.float64, order="C")
+    numeric = np.require(x, np.float64, ["C", "W"])  # kernels are compiled for such arrays
     nominal = np.asarray(codes)
     weights = np.array(nominal_weights, dtype=np.float64)
     if numeric.ndim != 2 or nominal.ndim != 2 or len(numeric) != len(nominal):
@@ -331,4 +253,10 @@ def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> 
     for j in range(q):
         present, dense[:, j] = np.unique(nominal[:, j], return_inverse=True)
         cards[j] = len(present)
-    return _number_by_appearance(_mdav(numeric, dense, weights, int(k), cards))
+    left = _start(numeric, dense, weights, cards)
+    work, where = room(left.x.shape[1]), np.empty((2, len(left.x)), np.int64)
+    remaining, groups = n, 0
+    while remaining >= 2 * k:
+        remaining, groups = _form(left, work, where, int(k), remaining, groups)
+    left.label[left.label < 0] = groups
+    return _number_by_appearance(left.label)
