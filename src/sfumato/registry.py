@@ -144,6 +144,42 @@ _BUILT_IN = (
     ),
     _entry(
         "partitioner",
+        "ward",
+        "methods.microaggregation.ward:MaxDistanceWard",
+        "Ward's method from the two most distant records, with groups of at least k.",
+    ),
+    _entry(
+        "partitioner",
+        "fuzzy",
+        "methods.microaggregation.fuzzy:Fuzzy",
+        "Fuzzy c-means: each record's group is drawn by its membership in the clusters.",
+    ),
+    _entry(
+        "partitioner",
+        "genetic",
+        "methods.microaggregation.genetic:Genetic",
+        "Genetic search: partitions are crossed group by group and mutated, from MDAV on.",
+    ),
+    _entry(
+        "partitioner",
+        "delaunay",
+        "methods.microaggregation.delaunay:Delaunay",
+        "Delaunay mesh: its longest edges are removed while every part keeps k records.",
+    ),
+    _entry(
+        "partitioner",
+        "matching",
+        "methods.microaggregation.matching:RecursiveMatching",
+        "Recursive matching: records in pairs, pairs in pairs, until groups have k.",
+    ),
+    _entry(
+        "partitioner",
+        "clusterer",
+        "methods.microaggregation.clusterer:Clusterer",
+        "Any clusterer of scikit-learn, its clusters repaired to groups of at least k.",
+    ),
+    _entry(
+        "partitioner",
         "crest",
         "methods.crest.crest:Crest",
         "Class-restricted spanning tree: similar records, well-spread confidential classes.",

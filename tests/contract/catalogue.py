@@ -15,11 +15,10 @@ from sfumato.data.table import Table
 from sfumato.registry import Entry, entries
 
 
-def _ordered(table: Table) -> str:
-    """A quasi-identifier with an order; the first one where there is none."""
+def _ordered(table: Table) -> list[str]:
+    """The quasi-identifiers with an order; all of them where there is none."""
     quasi = table.schema.quasi
-    ordered = [name for name in quasi if table.schema[name].kind in ORDERED]
-    return (ordered or quasi)[0]
+    return [name for name in quasi if table.schema[name].kind in ORDERED] or quasi
 
 
 Parameters = Callable[[Table], dict[str, Any]]
@@ -33,7 +32,8 @@ PARAMETERS: dict[str, Parameters] = {
     "l-diversity": lambda t: {"column": t.schema.confidential[0], "at_least": 2},
     "t-closeness": lambda t: {"column": t.schema.confidential[0], "at_most": 0.5},
     "k-anonymity": lambda t: {"k": 2},
-    "optimal-univariate": lambda t: {"columns": [_ordered(t)]},
+    "optimal-univariate": lambda t: {"columns": _ordered(t)[:1]},
+    "delaunay": lambda t: {"columns": _ordered(t)[:2]},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},

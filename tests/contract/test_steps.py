@@ -29,6 +29,9 @@ RANDOM = (
     "pseudonymize",
     "camp-crest",
     "crest",  # by its default verb
+    "clusterer",
+    "fuzzy",
+    "genetic",
 )
 each_table = pytest.mark.parametrize("name", list(TABLES))
 

@@ -156,11 +156,12 @@ lanes_at_least = _compare_lanes(">=")
 """The lanes of LANES sums that are at least `limit`."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_lane(_typing: Any, bits: Any) -> Any:
-    """The lowest lane whose bit is set; one must be."""
-
+def _lowest_lane(_typing: Any, bits: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.cttz(given[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(bits), emit
+
+
+lowest_lane: Any = intrinsic(_lowest_lane)
+"""The lowest lane whose bit is set; one must be."""
