@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden heavy bench docs clean
+.PHONY: help venv demo test lint golden heavy bench bench-microaggregation docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -25,6 +25,7 @@ help:
 	@echo "make golden   the numbers of the literature; a skipped one is a failure"
 	@echo "make heavy    the tests that take minutes or gigabytes"
 	@echo "make bench    side by side with other tools"
+	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
@@ -79,6 +80,13 @@ heavy: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py
+
+# Half an hour on two cores; benchmarks/README.md names the parts.
+bench-microaggregation: .venv/.installed
+	$(BIN)/python benchmarks/mdav_speed.py
+	$(BIN)/python benchmarks/crest_speed.py
+	$(BIN)/python benchmarks/li_sarkar.py
+	$(BIN)/python benchmarks/information_loss.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference

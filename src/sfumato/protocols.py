@@ -35,6 +35,8 @@ class _Columnar(Declaration):
     """The roles it acts on unless columns are named."""
     kinds: ClassVar[tuple[str, ...]] = ()
     """The kinds it can act on; empty means all."""
+    random: ClassVar[bool] = False
+    """Whether its result depends on the seed."""
 
     columns: Annotated[
         tuple[str, ...],

@@ -40,6 +40,9 @@ def test_it_finds_the_smallest_size_that_keeps_the_limit() -> None:
         assert trial.mean == pytest.approx(by_size[trial.value])
     assert found.plan.steps[0].use.k == found.value  # type: ignore[union-attr]
     assert found.plan.tune is None
+    # What was tuned is promised, and so counted on the release that is made of it.
+    assert found.plan.requirements[0].at_most == limit
+    assert sf.protect(table, found.plan, seed=1).evidence.findings[0].met
 
 
 def test_a_limit_out_of_reach_is_an_error_with_what_was_reached() -> None:
@@ -47,7 +50,7 @@ def test_a_limit_out_of_reach_is_an_error_with_what_was_reached() -> None:
     found = sf.tune(table, sf.method("mdav", k=2), measure="record-linkage", at_most=0.0, stop=5)
     assert not found.met
     with pytest.raises(MethodError, match="no k up to 5 brings record-linkage to 0"):
-        found.checked()
+        _ = found.plan
 
 
 def test_random_steps_are_averaged_over_draws() -> None:
@@ -60,6 +63,11 @@ def test_random_steps_are_averaged_over_draws() -> None:
     assert len(trial.measured) == 3
     assert len(set(trial.measured)) > 1
     assert trial.also["sse"] > 0
+    assert trial.judged == max(trial.measured)
+    mean = sf.tune(
+        table, steps, measure="record-linkage", at_most=1.0, draws=3, seed=5, judge_by="mean"
+    )
+    assert mean.trials[0].judged == pytest.approx(np.mean(trial.measured))
     again = sf.tune(
         table, steps, measure="record-linkage", at_most=1.0, draws=3, seed=5, also=["sse"]
     )
@@ -146,3 +154,26 @@ def test_protect_tunes_first(plan: Path) -> None:
     evidence = json.loads(result.stdout)
     assert evidence["measures"]["record-linkage"]["value"] <= 0.12
     assert any(note.startswith("tuned: k = ") for note in evidence["input_notes"])
+
+
+def test_random_searches_are_drawn_several_times() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    found = sf.tune(table, sf.method("fuzzy", k=3), measure="record-linkage", at_most=1.0, seed=0)
+    assert len(found.trials[0].measured) == 5
+    once = sf.tune(table, sf.method("mdav", k=3), measure="record-linkage", at_most=1.0, seed=0)
+    assert len(once.trials[0].measured) == 1
+
+
+def test_records_that_a_release_holds_out_are_held_out_here() -> None:
+    plan = Plan.parse('[input]\nreference = 0.5\n[columns]\nage = "quasi"\npay = "quasi"\n'
+                      '[[steps]]\nuse = "mdav"\nk = 2\n')  # fmt: skip
+    half = sf.tune(people(), plan, measure="record-linkage", at_most=1.0, seed=3)
+    release = sf.protect(people(), plan, seed=3)
+    assert half.trials[0].mean == pytest.approx(float(release.evidence["record-linkage"]))
+
+
+def test_measures_that_differ_in_a_parameter_are_both_shown() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    also = [{"use": "second-closest-linkage", "scale": scale} for scale in ("range", "none")]
+    found = sf.tune(table, sf.method("mdav", k=3), measure="record-linkage", at_most=1.0, also=also)
+    assert len(found.trials[0].also) == 2

@@ -128,7 +128,7 @@ def test_the_groups_must_be_those_of_the_masked_table() -> None:
     t = _table(list("ab"))
     with pytest.raises(MeasureError, match="groups of 3 records for 2"):
         _take(LoneMembers(), t, Partition.of([0, 0, 1]))
-    with pytest.raises(MeasureError, match="no record is in a group"):
+    with pytest.raises(MeasureError, match="perturbed without any"):
         _take(LoneMembers(), t, Partition(np.array([-1, -1])))
     with pytest.raises(MeasureError, match="has none"):
         _take(LoneMembers(), sf.table({"x": [1]}))
@@ -205,3 +205,51 @@ def test_groups_can_be_given() -> None:
     assert found.value == 0.5
     with pytest.raises(sf.SfumatoError, match="partition has 2 records"):
         sf.measure("homogeneous-groups", original, masked, partition=sf.Partition.of([0, 0]))
+
+
+def everything_disclosed() -> sf.Table:
+    draw = np.random.default_rng(0)
+    b = draw.normal(size=300)
+    return sf.table(
+        {"a": draw.normal(size=300), "b": b, "s": np.where(b > 0, "y", "n")},
+        quasi=["a", "b"],
+        confidential="s",
+    )
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [sf.method("mdav", k=100, columns=["a"])],
+        [sf.method("mdav", k=3, columns=["b"]), sf.method("mdav", k=100, columns=["a"])],
+        [sf.method("microaggregation", blocks=[["a"]], by={"use": "mdav", "k": 100})],
+        [sf.step(sf.method("mdav", k=100, columns=["a"]), then="micro-perturbation")],
+    ],
+    ids=["one column", "two steps", "one block", "perturbed"],
+)
+def test_groups_of_some_columns_hide_nothing_in_the_others(steps: list[object]) -> None:
+    """Groups by one quasi-identifier are no protection where another tells every record apart."""
+    measures = [HomogeneousGroups(), LoneMembers()]
+    release = sf.protect(everything_disclosed(), steps, seed=0, measures=measures)
+    assert release.evidence["homogeneous-groups"] > 0.95
+    with pytest.raises(sf.ReleaseRefused):
+        sf.protect(everything_disclosed(), steps, seed=0, require={"homogeneous-groups": 0.1})
+
+
+def test_perturbed_groups_are_remembered_through_the_shuffle() -> None:
+    table = everything_disclosed()
+    release = sf.protect(
+        table, sf.step(sf.method("mdav", k=30), then="micro-perturbation"), seed=0,
+        measures=[HomogeneousGroups()],
+    )  # fmt: skip
+    labels = next(iter(release.private.lineage.values()))
+    classes = table["s"].to_numpy()
+    alike = [np.unique(classes[labels == g]).size == 1 for g in labels]
+    assert release.evidence["homogeneous-groups"] == pytest.approx(np.mean(alike))
+
+
+def test_noise_without_groups_has_no_figure() -> None:
+    release = sf.protect(
+        everything_disclosed(), [sf.method("mdav", k=3), sf.method("correlated-noise")], seed=0
+    )
+    assert "perturbed without any" in release.evidence.not_taken["homogeneous-groups"]

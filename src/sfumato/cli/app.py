@@ -118,7 +118,7 @@ def protect(
             from ..explore.tune import tune as raise_parameter
 
             tuned = raise_parameter(original, chosen, progress=tell)
-            chosen = tuned.checked().plan
+            chosen = tuned.plan
             notes.append(f"tuned: {tuned.parameter} = {tuned.value}")
         release = run_plan(original, chosen, seed, progress=tell)
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
@@ -140,6 +140,9 @@ def tune(
     draws: Annotated[
         int | None, typer.Option(help="Releases to average over, where steps are random.", min=1)
     ] = None,
+    judge_by: Annotated[
+        str, typer.Option(help="What must keep the limit: worst (every draw) or mean.")
+    ] = "",
     also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
     input: Annotated[
         str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
@@ -174,14 +177,15 @@ def tune(
             start=start,
             stop=stop,
             draws=draws,
+            judge_by=judge_by or None,
             also=_names(also) or (),
             seed=seed,
             progress=tell,
         )
     show.tuned(tuned, json=json)
-    tuned.checked()
+    text = tuned.plan.to_toml()
     if output is not None:
-        show.write_plan(output, tuned.plan.to_toml())
+        show.write_plan(output, text)
 
 
 @app.command()

@@ -7,7 +7,7 @@ data, and raise the size until the risk is at the planned level.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from ..progress import Listener
 from ..protocols import Measure
 from ..release.evidence import take_one
 from ..release.plan import Plan, Tune
-from ..release.run import as_plan, run_steps, with_columns_of
+from ..release.requirement import Requirement
+from ..release.run import as_plan, hold_out, run_steps, with_columns_of
 from ..release.step import Step
 from ..rng import draw_seed, stream
 
@@ -38,6 +39,8 @@ class Trial:
     measured: tuple[float, ...]
     also: dict[str, float]
     """The other measures, averaged over the draws."""
+    judged: float
+    """What was compared with the limit: the worst draw, or their mean."""
 
     @property
     def mean(self) -> float:
@@ -47,30 +50,33 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The plan with the value that was found, and every value tried on the way, in order."""
+    """The value that was found, and every value tried on the way, in order."""
 
-    plan: Plan
     parameter: str
     value: int
     trials: tuple[Trial, ...]
     measure: str
     at_most: float
+    tuned_plan: Plan = field(repr=False)
+    """The plan with that value, whether it kept the limit or not."""
 
     @property
     def met(self) -> bool:
         """Whether any value tried kept the limit."""
-        return any(trial.mean <= self.at_most for trial in self.trials)
+        return any(trial.judged <= self.at_most for trial in self.trials)
 
-    def checked(self) -> Tuned:
-        """Itself; an error where no value kept the limit."""
+    @property
+    def plan(self) -> Plan:
+        """The plan with the value that was found, and the limit as a requirement; an error where no
+        value kept the limit."""
         if not self.met:
-            best = min(self.trials, key=lambda trial: trial.mean)
+            best = min(self.trials, key=lambda trial: trial.judged)
             raise MethodError(
                 f"no {self.parameter} up to {self.trials[-1].value} brings {self.measure} to "
-                f"{self.at_most:g}; the lowest was {best.mean:.4g} with {best.value}",
+                f"{self.at_most:g}; the lowest was {best.judged:.4g} with {best.value}",
                 remedy="a larger stop, another method, or a higher limit",
             )
-        return self
+        return self.tuned_plan
 
 
 def tune(
@@ -84,6 +90,7 @@ def tune(
     start: int | None = None,
     stop: int | None = None,
     draws: int | None = None,
+    judge_by: str | None = None,
     also: Iterable[Any] = (),
     seed: int | None = None,
     progress: Listener | None = None,
@@ -94,28 +101,38 @@ def tune(
     comes from the plan's `[tune]`. Values grow by a quarter until one keeps the
     limit, then the gap below it is halved; the smallest value that kept it is returned. A measure
     need not fall with every step, so a smaller value that was passed over might keep it too.
-    Random steps are drawn several times, with seeds that have nothing to do with a release's.
+    Random steps are drawn several times, with seeds that have nothing to do with a release's, and
+    every draw must keep the limit (or their mean, `judge_by = "mean"`). Another draw may still
+    exceed it: the tuned plan therefore requires the limit, and a release that breaks it is refused.
     """
     chosen = as_plan(plan)
     given = {
         "at_most": at_most, "measure": measure, "parameter": parameter, "step": step,
-        "start": start, "stop": stop, "draws": draws, "also": tuple(also) or None,
+        "start": start, "stop": stop, "draws": draws, "judge_by": judge_by,
+        "also": tuple(also) or None,
     }  # fmt: skip
     words = {} if chosen.tune is None else chosen.tune.model_dump(exclude_unset=True)
     words |= {key: value for key, value in given.items() if value is not None}
     if "at_most" not in words:
         raise ParameterError("tuning needs a limit", remedy="at_most = 0.05, for example")
     wish: Tune = Tune.build(words)
-    original = with_columns_of(chosen, table)
-    search = _Search(wish, chosen, original, draw_seed() if seed is None else seed, progress)
-    return search.run()
+    seed = draw_seed() if seed is None else seed
+    original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
+    return _Search(wish, chosen, original, reference, seed, progress).run()
 
 
 class _Search:
     def __init__(
-        self, wish: Tune, plan: Plan, original: Table, seed: int, progress: Listener | None
+        self,
+        wish: Tune,
+        plan: Plan,
+        original: Table,
+        reference: Table | None,
+        seed: int,
+        progress: Listener | None,
     ) -> None:
         self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
+        self.reference = reference
         self.tell = progress or (lambda what, done, of: None)
         self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
@@ -167,15 +184,17 @@ class _Search:
 
     def _tuned(self, value: int) -> Tuned:
         trials = tuple(self.trials[tried] for tried in sorted(self.trials))
-        plan = self._with(value).with_(tune=None)
         wish = self.wish
-        return Tuned(plan, wish.parameter, value, trials, self.measure.name, wish.at_most)
+        limit = Requirement(self.measure, at_most=wish.at_most)
+        others = tuple(r for r in self.plan.requirements if r.thing != self.measure)
+        plan = self._with(value).with_(tune=None, requirements=(*others, limit))
+        return Tuned(wish.parameter, value, trials, self.measure.name, wish.at_most, plan)
 
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
         trial = self._try(value)
         self.trials[value] = trial
-        return trial.mean <= self.wish.at_most
+        return trial.judged <= self.wish.at_most
 
     def _with(self, value: int) -> Plan:
         step = self.plan.steps[self.index]
@@ -188,14 +207,22 @@ class _Search:
 
     def _try(self, value: int) -> Trial:
         plan = self._with(value)
-        draws = self.wish.draws if any(step.perturbs for step in plan.steps) else 1
+        draws = self.wish.draws if any(step.random for step in plan.steps) else 1
         measured, others = [], []
         for draw in range(draws):
             seed = int(stream(self.seed, draw, "tune").integers(2**62))
             draft = run_steps(self.original, plan, seed, lambda what, done, of: None, Local())
             panel = [self.measure, *self.wish.also]
             taken = [
-                float(take_one(one, draft.pair, seed=seed, partition=draft.partition))
+                float(
+                    take_one(
+                        one,
+                        draft.pair,
+                        seed=seed,
+                        partition=draft.groups,
+                        reference=self.reference,
+                    )
+                )
                 for one in panel
             ]
             if not np.isfinite(taken[0]):
@@ -204,6 +231,8 @@ class _Search:
                 )
             measured.append(taken[0])
             others.append(taken[1:])
-        names = [one.name for one in self.wish.also]
+        listed = [one.name for one in self.wish.also]
+        names = [one.name if listed.count(one.name) == 1 else str(one) for one in self.wish.also]
         also = dict(zip(names, np.mean(others, axis=0).tolist(), strict=True))
-        return Trial(value, tuple(measured), also)
+        judged = max(measured) if self.wish.judge_by == "worst" else float(np.mean(measured))
+        return Trial(value, tuple(measured), also, judged)

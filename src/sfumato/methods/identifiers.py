@@ -72,6 +72,7 @@ class Hash(_Replace):
     """
 
     name: ClassVar[str] = "hash"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = "RFC 2104 (HMAC)"
 
     length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits to keep")] = 32
@@ -104,6 +105,7 @@ class Pseudonymize(_Replace):
     """
 
     name: ClassVar[str] = "pseudonymize"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = "ISO 25237:2017"
 
     prefix: Annotated[str, Field(description="text before each pseudonym")] = ""

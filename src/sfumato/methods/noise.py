@@ -26,6 +26,7 @@ class CorrelatedNoise(Method):
     """
 
     name: ClassVar[str] = "correlated-noise"
+    random: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ("noise",)
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     perturbs: ClassVar[bool] = True

@@ -25,6 +25,7 @@ class RankSwap(Method):
     """
 
     name: ClassVar[str] = "rank-swap"
+    random: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     perturbs: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)

@@ -102,6 +102,10 @@ class Tune(Declaration):
     draws: Annotated[
         int, Field(ge=1, description="releases to average over, where the steps are random")
     ] = 5
+    judge_by: Annotated[
+        Literal["worst", "mean"],
+        Field(description="what must keep the limit: every draw, or their mean"),
+    ] = "worst"
     also: Annotated[
         tuple[Gauge, ...], Field(description="other measures to show beside each value tried")
     ] = ()

@@ -55,7 +55,8 @@ class Release:
     evidence: Evidence
     private: Private = field(repr=False)
     plan: Plan = field(repr=False)
-    partition: Partition | None = field(default=None, repr=False)
+    groups: Partition | None = field(default=None, repr=False)
+    """Of perturbed records; None where what is published tells which records look alike."""
     reference: Table | None = field(default=None, repr=False)
 
     @property
@@ -131,7 +132,7 @@ class Release:
                     requirement.thing,
                     pair,
                     seed=self.private.seed,
-                    partition=self.partition,
+                    partition=self.groups,
                     reference=self.reference,
                 )
                 findings.append(requirement.judge(measurement))

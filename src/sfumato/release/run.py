@@ -24,6 +24,7 @@ from ..progress import Listener, listening
 from ..protocols import Criterion, Engine, Finding, Measure, Method, Partitioner
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
+from .groups import REGROUPS, PerturbedGroups
 from .plan import Plan
 from .release import Private, Release
 from .remedies import remedies_for
@@ -38,7 +39,8 @@ class Draft:
     """A masked table before anything was promised about it."""
 
     pair: Pair
-    partition: Partition | None
+    groups: Partition | None
+    """Of perturbed records; None where what is published tells which records look alike."""
     steps: tuple[Mapping[str, Any], ...]
     secrets: Mapping[str, Any]
     lineage: Mapping[str, np.ndarray]
@@ -76,11 +78,11 @@ def protect(
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
     _check_promises(plan, original)
-    original, reference, kept = _hold_out(original, plan, reference, seed)
+    original, reference, kept = hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local())
     tell("counting requirements", len(plan.steps), stages)
-    findings = judge(plan.requirements, draft.pair, seed, draft.partition, reference)
+    findings = judge(plan.requirements, draft.pair, seed, draft.groups, reference)
     if not all(finding.met for finding in findings):
         tell("looking for remedies", len(plan.steps), stages)
         raise ReleaseRefused(
@@ -89,7 +91,7 @@ def protect(
     tell("measuring", len(plan.steps) + 1, stages)
     chosen = usual_panel() if plan.measures is None else plan.measures
     taken, left = take(
-        chosen, draft.pair, seed=seed, partition=draft.partition, reference=reference
+        chosen, draft.pair, seed=seed, partition=draft.groups, reference=reference
     )
     records = {"original": original.height, "published": draft.pair.masked.height}
     if kept is not None and reference is not None:
@@ -106,7 +108,7 @@ def protect(
     )
     tell("done", stages, stages)
     private = Private(seed, draft.secrets, draft.lineage, plan, kept)
-    return Release(draft.pair, evidence, private, plan, draft.partition, reference)
+    return Release(draft.pair, evidence, private, plan, draft.groups, reference)
 
 
 def attempt(
@@ -114,19 +116,20 @@ def attempt(
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
     draft = run_steps(original, plan, seed, lambda what, done, of: None, Local())
-    return judge(plan.requirements, draft.pair, seed, draft.partition, reference), draft
+    return judge(plan.requirements, draft.pair, seed, draft.groups, reference), draft
 
 
 def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: Engine) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
     table = original
     rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
-    partition: Partition | None = None
+    groups = PerturbedGroups()
     told, secrets, lineage, notes = [], {}, {}, []
     nameless: set[str] = set()
     for index, step in enumerate(plan.steps):
         tell(str(step.use.name), index, len(plan.steps) + 2)
         rng = stream(seed, index + 1, step.use.name)
+        touched = step.touches(table)
         if isinstance(step.use, Method) and step.use.handles_identifiers:
             nameless |= set(step.use.targets(table)[0])
         with listening(tell):
@@ -134,11 +137,9 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
         label = f"{index + 1}-{step.use.name}"
         if outcome.secrets:
             secrets[label] = dict(outcome.secrets)
+        groups.follow(step, touched, outcome)
         if isinstance(outcome.partition, Partition):
-            partition = outcome.partition
-            lineage[label] = _groups_of_originals(partition, rows, original.height)
-        elif outcome.rows is not None:
-            partition = None
+            lineage[label] = _groups_of_originals(outcome.partition, rows, original.height)
         if outcome.rows is not None:
             rows = outcome.rows if rows is None else rows[outcome.rows]
         table = outcome.table
@@ -151,11 +152,11 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
         notes.append(
             f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
         )
+    partition = groups.partition(table)
     if plan.output.shuffle and table.height:
         order = stream(seed, 0, "shuffle").permutation(table.height)
         table, rows = table.take(order), order if rows is None else rows[order]
-        if partition is not None and len(partition) == order.size:
-            partition = Partition(partition.labels[order])
+        partition = None if partition is None else Partition(partition.labels[order])
     pair = Pair(original, table, np.arange(original.height) if rows is None else rows)
     return Draft(pair, partition, tuple(told), secrets, lineage, tuple(notes))
 
@@ -287,7 +288,7 @@ def _checked(seed: int, notes: list[str]) -> int:
     return number
 
 
-def _hold_out(
+def hold_out(
     table: Table, plan: Plan, reference: Table | None, seed: int
 ) -> tuple[Table, Table | None, np.ndarray | None]:
     """Non-participants: as given, or a share of the records held out before masking.
@@ -333,14 +334,10 @@ def _check_promises(plan: Plan, table: Table) -> None:
     ]
     dirty: dict[str, int] = {}
     for index, step in enumerate(plan.steps):
-        touched = set(step.use.columns) or {
-            c.name
-            for c in table.schema
-            if c.role in step.use.roles and step.use.suits(table, c.name)
-        }
+        touched = step.touches(table)
         if step.perturbs:
             dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
-        elif isinstance(step.use, Partitioner) or step.use.name in ("local-suppression", "drop"):
+        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS:
             dirty = {name: where for name, where in dirty.items() if name not in touched}
     if promised and dirty:
         where = max(dirty.values())

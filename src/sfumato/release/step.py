@@ -40,6 +40,20 @@ class Step:
         drawn = any(isinstance(deed, Verb) and deed.perturbs for deed in deeds)
         return drawn or (isinstance(self.use, Method) and self.use.perturbs)
 
+    @property
+    def random(self) -> bool:
+        """Whether another seed gives another result."""
+        inside = getattr(self.use, "by", None)
+        searches = self.use.random or (isinstance(inside, Partitioner) and inside.random)
+        return self.perturbs or searches
+
+    def touches(self, table: Table) -> set[str]:
+        """The columns it acts on, without asking whether it can."""
+        named = {*self.use.columns, *getattr(self.use, "levels", ())}
+        named |= {name for block in getattr(self.use, "blocks", ()) for name in block}
+        suited = (c.name for c in table.schema if c.role in self.use.roles)
+        return named or {name for name in suited if self.use.suits(table, name)}
+
     def run(self, table: Table, rng: np.random.Generator) -> Outcome:
         """The masked table, and what the evidence must name."""
         if isinstance(self.use, Method):

@@ -142,9 +142,9 @@ class ClassChiSquare(_ClassDisclosure):
     """Chi-square distance of the groups' classes from everybody's, X2.
 
     The mean over the groups of sum_k (n_gk - n_g N_k / N)^2 / (n_g N_k / N) (Li & Sarkar, eq. 13).
-    Groups drawn at random have about C - 1, for C classes. Groups are those of the step that made
-    the release, or else records with the same published quasi-identifiers; `detail["groups are"]`
-    says which.
+    Groups drawn at random have about C - 1, for C classes. Groups are
+    records with the same published quasi-identifiers, and where these were perturbed, the records
+    that were perturbed together; `detail["groups are"]` says which.
 
     >>> import sfumato as sf
     >>> t = sf.table({"q": [1, 1, 2, 2], "ill": list("abab")}, quasi="q", confidential="ill")
@@ -322,7 +322,12 @@ def _groups(context: Context, asking: str) -> tuple[np.ndarray, str]:
             f"{asking} was given groups of {len(partition):,} records for {masked.height:,}",
             remedy="give the groups of the masked table, in its order",
         )
-    return partition.labels, "those of the step that made the release"
+    if not partition.groups:
+        raise MeasureError(
+            f"{asking} looks at groups, and values were perturbed without any",
+            remedy="perturb groups of records, as crest and micro-perturbation do",
+        )
+    return partition.labels, "those that the perturbed values were drawn for"
 
 
 def _confidential(pair: Pair, column: str, asking: str) -> list[str]:

@@ -32,6 +32,7 @@ class CampCrest(Method):
     """
 
     name: ClassVar[str] = "camp-crest"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Li & Sarkar 2013, Class restricted clustering and micro-perturbation for data privacy, "
         "Management Science 59(4)"

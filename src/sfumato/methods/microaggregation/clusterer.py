@@ -31,6 +31,7 @@ class Clusterer(Microaggregator):
     """
 
     name: ClassVar[str] = "clusterer"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = "Pedregosa et al. 2011, Scikit-learn: Machine Learning in Python"
 
     estimator: Annotated[

@@ -22,6 +22,7 @@ class Fuzzy(Microaggregator):
     """
 
     name: ClassVar[str] = "fuzzy"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Torra & Miyamoto 2004, Evaluating fuzzy clustering algorithms for microdata protection; "
         "Bezdek 1981"

@@ -22,6 +22,7 @@ class Genetic(Microaggregator):
     """
 
     name: ClassVar[str] = "genetic"
+    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Falkenauer 1998, Genetic Algorithms and Grouping Problems; Solanas et al. 2006; "
         "Domingo-Ferrer & Mateo-Sanz 2002; Whitley, Hains & Howe 2009"
