@@ -105,3 +105,41 @@ def test_the_generalized_output_is_k_anonymous() -> None:
         require={"k-anonymity": 5},
     )
     assert release.evidence["homogeneous-groups"] <= 0.05
+
+
+@pytest.mark.parametrize("several", ["compound", "average"])
+def test_a_column_that_no_group_mixes_is_told(several: str) -> None:
+    """Far apart values part the groups; neither averaging nor noise masks such a column."""
+    table = patients()
+    sites = pl.Series("site", np.where(np.arange(table.height) % 2 == 0, 0.0, 1e6))
+    wide = sf.table(
+        table.frame.with_columns(sites), quasi=[*QUASI, "site"], confidential=["flu", "ulcer"]
+    )
+    outcome = CampCrest(k=5, partial=True, several=several).mask(wide, stream(0, 1, "x"))
+    assert outcome.table["site"].equals(wide["site"])
+    assert any("different values of site" in warning for warning in outcome.warnings)
+
+
+def test_averages_with_missing_values_say_what_was_repaired() -> None:
+    draw = np.random.default_rng(8)
+    x = draw.normal(size=(24, 3)) @ draw.normal(size=(3, 3))
+    frame = pl.DataFrame(
+        {
+            name: pl.Series(
+                [None if draw.random() < 0.4 else float(value) for value in x[:, j]],
+                dtype=pl.Float64,
+            )
+            for j, name in enumerate(QUASI)
+        }
+    ).with_columns(flu=pl.Series(["y", "n"] * 12), ulcer=pl.Series(["y", "y", "n"] * 8),
+                   empty=pl.Series([None] * 24, dtype=pl.Float64))  # fmt: skip
+    table = sf.table(frame, quasi=[*QUASI, "empty"], confidential=["flu", "ulcer"])
+    outcome = CampCrest(k=3, several="average").mask(table, stream(0, 1, "x"))
+    for name in QUASI:
+        assert outcome.table[name].is_null().equals(table[name].is_null())
+    assert any("that of no data" in warning for warning in outcome.warnings)
+
+
+def test_what_crest_refuses_is_refused_at_once() -> None:
+    with pytest.raises(sf.SfumatoError, match="has no alpha"):
+        sf.method("camp-crest", partial=True, alpha=0.1)

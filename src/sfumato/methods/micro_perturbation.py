@@ -38,7 +38,8 @@ class MicroPerturbation(Verb):
     ones.
 
     A missing value stays missing. Means and covariances are then over the values and pairs that are
-    present; variances are still exact in expectation, and a covariance matrix that no data could
+    present. Variances are still exact in expectation; covariances are where a group's records miss
+    the same values, and may be far off where they do not. A covariance matrix that no data could
     have is replaced by the nearest that keeps the variances (negative eigenvalues of the
     correlations become zero).
 
@@ -161,7 +162,6 @@ def within_covariance(
     root, repaired = root_of(covariance)
     n, g = int(inside.sum()), partition.groups
     facts: dict[str, Any] = {}
-    warnings: tuple[str, ...] = ()
     p = x.shape[1]
     if root.shape[1] < p:
         facts["rank of the noise"] = f"{root.shape[1]} of {p} columns"
@@ -170,13 +170,7 @@ def within_covariance(
         facts["covariance too large by this share of what averaging took"] = (g - 1) / (n - g)
     if not whole:
         facts["missing"] = "covariances over the pairs of values that are present"
-    if repaired:
-        warnings = (
-            "with its missing values the covariance within the groups is that of no data; the "
-            "variances of the noise were kept and its correlations changed by up to "
-            f"{repaired:.2g}",
-        )
-    return Within(covariance, root, facts, warnings)
+    return Within(covariance, root, facts, repair_warning(repaired))
 
 
 def _divisor(
@@ -246,10 +240,25 @@ def _unmasked(
             still.append(name)
     if not still:
         return []
-    return [
-        f"no group has different values of {', '.join(still)}: averaging takes nothing away and "
+    return [unmasked_warning(still)]
+
+
+def unmasked_warning(names: Sequence[str]) -> str:
+    """What is said of columns that perturbation leaves as they are."""
+    return (
+        f"no group has different values of {', '.join(names)}: averaging takes nothing away and "
         "no noise gives it back, so that the values are published as they are"
-    ]
+    )
+
+
+def repair_warning(changed: float) -> tuple[str, ...]:
+    """What is said where correlations of the noise had to change to be possible."""
+    if not changed:
+        return ()
+    return (
+        "with its missing values the covariance within the groups is that of no data; the "
+        f"variances of the noise were kept and its correlations changed by up to {changed:.2g}",
+    )
 
 
 def by_mode(

@@ -182,6 +182,12 @@ def publish(
         )
         if value
     }
+    telling = [name for name in mapped if _telling(table[name], table.schema[name])]
+    if telling:
+        made.warnings.append(
+            f"{', '.join(telling)}: most values occur once and are published as they are, each in "
+            "its own group: who knows one knows the group"
+        )
     alone = int((partition.sizes == 1).sum())
     if alone and mapped:
         made.warnings.append(
@@ -189,6 +195,14 @@ def publish(
             "published as they are; use larger groups"
         )
     return made
+
+
+def _telling(series: pl.Series, column: Column) -> bool:
+    """Whether most of a column's values occur once, so that each points to one record."""
+    if column.kind not in (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE):
+        return False
+    present = series.drop_nulls()
+    return 2 * int(present.is_unique().sum()) > len(present)
 
 
 def _lone(x: np.ndarray, partition: Partition) -> np.ndarray:

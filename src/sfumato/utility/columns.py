@@ -62,6 +62,12 @@ def with_numbers(
     reasons = {c.name: _unfit(pair, c.name, ORDERED) for c in wanted}
     chosen = [name for name, why in reasons.items() if not why]
     left_out = {name: why for name, why in reasons.items() if why}
+    if wanted is quasi:
+        left_out |= {
+            c.name: f"is {c.kind} and has no numbers"
+            for c in pair.original.schema
+            if c.role == Role.QUASI and c.kind not in ORDERED
+        }
     if not chosen:
         because = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise MeasureError(

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...data.codec import Matrix
 from ...data.partition import Partition
 from ...protocols import Method, Outcome
-from ..micro_perturbation import MicroPerturbation, by_mode, perturb, present_means, root_of
+from ..micro_perturbation import (
+    MicroPerturbation,
+    by_mode,
+    perturb,
+    present_means,
+    repair_warning,
+    root_of,
+    unmasked_warning,
+)
 from ..original_domain import Domain, numbers_of, publish
 from .crest import Crest
 
@@ -27,8 +35,9 @@ class CampCrest(Method):
 
     Averaged runs have too little variance if each run draws its own noise. So with `centre` the
     group means of the runs are averaged first, and one draw of noise makes up for what all of that
-    took from the covariance: S_X - S_mean, which no averaging can make negative. Without `centre`
-    each run draws its own noise and the results are averaged, as printed.
+    took from the covariance: S_X - S_mean, which without missing values no averaging can make
+    negative. Without `centre` each run draws its own noise and the results are averaged, as
+    printed. No run's groups are those of the release, so that measures of groups do not apply.
     """
 
     name: ClassVar[str] = "camp-crest"
@@ -79,6 +88,12 @@ class CampCrest(Method):
         ),
     ] = "statistics"
 
+    @model_validator(mode="after")
+    def _as_crest(self) -> CampCrest:
+        """What crest would refuse is refused before there is a table."""
+        self._search(())
+        return self
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         columns, left = self.targets(table)
         names = self.confidential or tuple(table.schema.confidential)
@@ -105,10 +120,17 @@ class CampCrest(Method):
     def _groups(
         self, table: Table, columns: list[str], names: tuple[str, ...], rng: np.random.Generator
     ) -> Partition:
-        words: dict[str, Any] = {"k": self.k, "confidential": names, "classes": self.classes}
-        words |= {"partial": True} if self.partial else {"alpha": self.alpha, "b": self.b}
-        search: Crest = Crest.build(words)
-        return search.partition(Matrix(table, columns), rng)
+        return self._search(names).partition(Matrix(table, columns), rng)
+
+    def _search(self, names: tuple[str, ...]) -> Crest:
+        return Crest(
+            k=self.k,
+            alpha=self.alpha,
+            b=self.b,
+            partial=self.partial,
+            confidential=names,
+            classes=self.classes,
+        )
 
     def _averaged(
         self, table: Table, columns: list[str], names: tuple[str, ...], rng: np.random.Generator
@@ -116,12 +138,14 @@ class CampCrest(Method):
         runs = [self._groups(table, columns, (name,), rng) for name in names]
         numbers = numbers_of(table, columns)
         x = numbers.x
+        still = _never_mixed(x, runs)
+        repaired = 0.0
         if self.centre:
             means = np.mean([present_means(run, x) for run in runs], axis=0)
-            root, _ = root_of(_lost_covariance(x, means))
+            root, repaired = root_of(_lost_covariance(x, means, still))
             noise = rng.standard_normal((len(x), root.shape[1])) @ root.T
             noise[np.isnan(x)] = np.nan
-            y = means + noise - np.nanmean(noise, axis=0) if len(x) else means
+            y = means + noise - _means(noise)
         else:
             y = np.mean([perturb(x, run, rng, centre=False)[0] for run in runs], axis=0)
         # No run's groups are the release's: values of the original domain are exchanged in all.
@@ -136,7 +160,10 @@ class CampCrest(Method):
             "noise": "drawn once, after averaging" if self.centre else "drawn in each run",
             **made.facts,
         }
-        warnings = list(made.warnings)
+        warnings = [*repair_warning(repaired), *made.warnings]
+        if still.any():
+            names_still = [name for name, at in zip(numbers.names, still, strict=True) if at]
+            warnings.append(unmasked_warning(names_still))
         if not self.centre:
             warnings.append(
                 f"the average of {len(runs)} runs with noise of their own has too little variance"
@@ -148,12 +175,33 @@ class CampCrest(Method):
         return Outcome(result, facts=facts, warnings=tuple(warnings))
 
 
-def _lost_covariance(x: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """S_X - S_mean over the pairs of values that are present."""
+def _means(x: np.ndarray) -> np.ndarray:
+    """Column means of what is present; 0 where nothing is."""
+    here = ~np.isnan(x)
+    found: np.ndarray = np.where(here, x, 0.0).sum(axis=0) / np.maximum(here.sum(axis=0), 1)
+    return found
+
+
+def _never_mixed(x: np.ndarray, runs: list[Partition]) -> np.ndarray:
+    """Columns that have different values, but in no group of any run."""
+    varies = np.array([np.unique(column[~np.isnan(column)]).size > 1 for column in x.T], dtype=bool)
+    for run in runs:
+        for j in np.flatnonzero(varies):
+            here = ~np.isnan(x[:, j]) & (run.labels >= 0)
+            pairs = np.column_stack([run.labels[here], x[here, j]])
+            if np.unique(pairs, axis=0).shape[0] > np.unique(run.labels[here]).size:
+                varies[j] = False
+    return varies
+
+
+def _lost_covariance(x: np.ndarray, means: np.ndarray, still: np.ndarray) -> np.ndarray:
+    """S_X - S_mean over the pairs of values that are present; exactly 0 for columns that stand
+    still."""
     here = ~np.isnan(x)
     both = here.T.astype(np.float64) @ here
-    centred = np.where(here, x - np.nanmean(x, axis=0), 0.0)
-    averaged = np.where(here, means - np.nanmean(means, axis=0), 0.0)
+    centred = np.where(here, x - _means(x), 0.0)
+    averaged = np.where(here, means - _means(means), 0.0)
     lost = centred.T @ centred - averaged.T @ averaged
+    lost[still, :] = lost[:, still] = 0.0
     found: np.ndarray = lost / np.maximum(both - 1, 1)
     return found

@@ -74,8 +74,8 @@ class Microaggregation(Method):
             outcome = self.replace.apply(masked, partition, block, rng)
             if outcome.rows is not None:
                 raise MethodError(
-                    f"{self.replace.name} drops records, and other blocks still need them",
-                    remedy="one block, or another verb",
+                    f"{self.replace.name} drops records, which microaggregation does not do",
+                    remedy="use another verb",
                 )
             masked = outcome.table
             done.append({"columns": list(block), **partition.facts, **outcome.facts})

@@ -25,7 +25,7 @@ class Delaunay(Microaggregator):
     """Delaunay mesh: its longest edges are removed while every part keeps k records.
 
     From the longest to the shortest, an edge is removed unless a part of fewer than k records
-    would come off; parts of 2k or more are then split by MDAV. For data of up to four dimensions.
+    would come off; parts of 2k or more are then split. For data of up to four dimensions.
 
     When its turn comes, an edge either closes a cycle of shorter ones, and then nothing parts, or
     it belongs to the shortest spanning tree. The mesh contains the shortest spanning tree of all
@@ -47,7 +47,7 @@ class Delaunay(Microaggregator):
             raise MethodError(
                 f"a mesh is for data of {MOST_DIMENSIONS} dimensions at most, and these records "
                 f"span {flat.shape[1]}",
-                remedy="use mst, which gives the same groups in any dimension, or choose fewer "
+                remedy="use mst, which cuts the same tree in any dimension, or choose fewer "
                 "columns (a category counts as one dimension less than it has values)",
             )
         edges, joggled = mesh(flat)
