@@ -22,8 +22,10 @@ def _found(kind: str, given: Any) -> Any:
         return given
     words = {"use": given} if isinstance(given, str) else given
     if not isinstance(words, Mapping) or "use" not in words:
-        raise ValueError(f'should be the name of a {kind}, or a table {{ use = NAME, ... }}')
+        raise ValueError(f"should be the name of a {kind}, or a table {{ use = NAME, ... }}")
     parameters = {key: value for key, value in words.items() if key != "use"}
+    if "columns" in parameters:
+        raise ValueError("takes its columns from the step that it is part of: name them there")
     try:
         return find(str(words["use"]), kind).load().build(parameters)
     except SfumatoError as error:

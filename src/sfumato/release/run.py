@@ -90,9 +90,7 @@ def protect(
         )
     tell("measuring", len(plan.steps) + 1, stages)
     chosen = usual_panel() if plan.measures is None else plan.measures
-    taken, left = take(
-        chosen, draft.pair, seed=seed, partition=draft.groups, reference=reference
-    )
+    taken, left = take(chosen, draft.pair, seed=seed, partition=draft.groups, reference=reference)
     records = {"original": original.height, "published": draft.pair.masked.height}
     if kept is not None and reference is not None:
         records["held out"] = reference.height

@@ -72,6 +72,15 @@ class CampCrest(Method):
     classes: Annotated[
         int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
     ] = 4
+    exchange: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="weight of the classes' divergence in exchanges of records after cutting; "
+            "0 for none, as in the paper",
+        ),
+    ] = 0.0
     several: Annotated[
         Literal["compound", "average"],
         Field(description="several confidential columns: one compound class, or averaged runs"),
@@ -130,6 +139,7 @@ class CampCrest(Method):
             partial=self.partial,
             confidential=names,
             classes=self.classes,
+            exchange=self.exchange,
         )
 
     def _averaged(

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from ...data.classes import class_codes
 from ...errors import MethodError
+from ...kernels.spread import exchange
 from ..microaggregation.base import Microaggregator
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 100_000_000
 """Records times classes that cutting the tree keeps counts of."""
+
+MOST_PASSES = 500
+"""Passes of exchanges; a dozen or two are usual, and the later ones look at few records."""
 
 
 class ClassRestricted(Microaggregator):
@@ -39,6 +43,35 @@ class ClassRestricted(Microaggregator):
     classes: Annotated[
         int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
     ] = 4
+    exchange: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="weight of the classes' divergence against information loss in exchanges "
+            "of records between neighbouring groups after cutting; 0: none, as in the paper",
+        ),
+    ] = 0.0
+
+    def exchanged(
+        self,
+        points: np.ndarray,
+        labels: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        count: int,
+        t: float = np.inf,
+    ) -> tuple[NDArray[np.int64], dict[str, Any], tuple[str, ...]]:
+        """The groups after exchanges, if any are wanted; what to say of them; warnings."""
+        if not self.exchange:
+            return labels, {}, ()
+        found = exchange(points, labels, codes, count, self.k, self.exchange, MOST_PASSES, t=t)
+        warnings: tuple[str, ...] = ()
+        if not found.finished:
+            warnings = (
+                f"exchanges between groups were stopped after {found.passes} passes; the last "
+                "still found better ones",
+            )
+        return found.labels, {"exchanges": found.exchanges, "passes": found.passes}, warnings
 
     def sides(self, x: Matrix) -> NDArray[np.int64]:
         """The confidential class of each record."""

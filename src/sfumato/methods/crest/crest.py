@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ class Crest(ClassRestricted):
 
     The tree depends on its first vertex. It is the record nearest to the centroid; with `starts`
     above 1 further ones are drawn, and the partition with the least weighted divergence is kept.
+
+    With `exchange`, which the paper does not have, records of neighbouring groups then change
+    places wherever that lowers (1 - exchange) SSE/SST + exchange WJSD, the loss of information
+    and the weighted divergence of the classes. At 0.95 hardly any divergence is left.
     """
 
     name: ClassVar[str] = "crest"
@@ -81,7 +85,7 @@ class Crest(ClassRestricted):
         if self.partial:
             edges, lengths = minimum_spanning_tree(points)
             found = cut_by_ratio(edges, lengths, codes, count, self.k)
-            return Grouping(found, {**facts, "weighted_jsd": _spread(found, codes)})
+            return self._told(points, found, codes, count, facts)
         columns = max(len(space.names), 1)
         unit = 1.0 / columns if self.length == "attributes" else 1.0 / np.sqrt(columns)
         first = central(points)
@@ -94,7 +98,22 @@ class Crest(ClassRestricted):
             if best is None or spread < least:
                 best, least = found, spread
         assert best is not None
-        return Grouping(best, {**facts, "weighted_jsd": least})
+        return self._told(points, best, codes, count, facts)
+
+    def _told(
+        self,
+        points: NDArray[np.float64],
+        labels: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        count: int,
+        facts: dict[str, Any],
+    ) -> Grouping:
+        found, told_too, warnings = self.exchanged(points, labels, codes, count)
+        if told_too:
+            told_too["weighted_jsd before exchanges"] = _spread(labels, codes)
+        return Grouping(
+            found, {**facts, **told_too, "weighted_jsd": _spread(found, codes)}, warnings
+        )
 
 
 def _spread(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from ...data.codec import Matrix
 from ...errors import MethodError
 from ...nested import Deed, Search, named
-from ...protocols import Method, Outcome
+from ...protocols import Method, Outcome, Partitioner
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -63,14 +63,28 @@ class Microaggregation(Method):
         left = [c.name for c in table.schema if c.role in self.roles and c.name not in named]
         return named, left
 
+    def _by(self, block: tuple[str, ...]) -> Partitioner:
+        """The search, with the weights of the block's own columns."""
+        weights = getattr(self.by, "weights", None)
+        if not weights:
+            return self.by
+        own = {name: weight for name, weight in weights.items() if name in block}
+        return self.by.model_copy(update={"weights": own})
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         names, left = self.targets(table)
         blocks = self.blocks or (tuple(names),)
+        for name in getattr(self.by, "weights", {}):
+            if name not in names:
+                raise MethodError(
+                    f"microaggregation has a weight for {name!r}, which is in none of its blocks",
+                    remedy="remove it from `weights`",
+                )
         masked, warnings = table, []
         done: list[dict[str, Any]] = []
         partition = None
         for block in blocks:
-            partition = self.by.partition(Matrix(table, block), rng)
+            partition = self._by(block).partition(Matrix(table, block), rng)
             outcome = self.replace.apply(masked, partition, block, rng)
             if outcome.rows is not None:
                 raise MethodError(
