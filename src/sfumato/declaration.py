@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .errors import Complaint, ParameterError, suggest
+from .registry import find
 
 
 class Declaration(BaseModel):
@@ -35,9 +36,12 @@ class Declaration(BaseModel):
         """Make one from plain values, hyphens or underscores; every complaint at once."""
         complaints = cls.complaints(parameters)
         if complaints:
+            takes = ", ".join(name.replace("_", "-") for name in cls.model_fields)
             raise ParameterError(
                 f"{cls.name}: " + "; ".join(str(complaint) for complaint in complaints),
-                remedy=f"sfumato explain {cls.name}",
+                remedy=f"sfumato explain {cls.name}"
+                if cls.registry_kind
+                else f"[{cls.name}] takes {takes}",
             )
         return cls(**{key.replace("-", "_"): value for key, value in parameters.items()})
 
@@ -75,7 +79,8 @@ class Declaration(BaseModel):
             return Complaint(where, "is needed", meaning or "")
         what = problem["msg"].removeprefix("Value error, ")
         what = what[:1].lower() + what[1:]
-        if is_secret(cls, top):
+        # What is nested may have secrets of its own.
+        if is_secret(cls, top) or isinstance(problem.get("input"), Mapping):
             return Complaint(where, what, meaning or "")
         return Complaint(where, f"{what} (got {problem.get('input')!r})", meaning or "")
 
@@ -84,7 +89,8 @@ class Declaration(BaseModel):
         return self.model_dump(exclude_defaults=True)
 
     def __str__(self) -> str:
-        shown = {k: v for k, v in self.parameters().items() if not is_secret(type(self), k)}
+        shown = hide_secrets(type(self), self.parameters())
+        shown = {key: value for key, value in shown.items() if not is_secret(type(self), key)}
         inside = ", ".join(f"{key}={value!r}" for key, value in shown.items())
         return f"{self.name}({inside})"
 
@@ -94,3 +100,16 @@ def is_secret(cls: type[Declaration], name: str) -> bool:
     field = cls.model_fields.get(name)
     extra = field.json_schema_extra if field is not None else None
     return isinstance(extra, dict) and bool(extra.get("secret"))
+
+
+def hide_secrets(cls: type[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values of parameters, with secret ones replaced, in nested declarations too."""
+    shown: dict[str, Any] = {}
+    for name, value in values.items():
+        if value and is_secret(cls, name.replace("-", "_")):
+            shown[name] = "(kept private)"
+        elif isinstance(value, Mapping) and isinstance(value.get("use"), str):
+            shown[name] = hide_secrets(find(value["use"]).load(), value)
+        else:
+            shown[name] = value
+    return shown

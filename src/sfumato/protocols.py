@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 from pydantic import Field
 
 from .declaration import Declaration as Declaration
+from .declaration import hide_secrets as hide_secrets
 from .declaration import is_secret as is_secret
 from .errors import MethodError
 

@@ -153,7 +153,7 @@ def test_protect_tunes_first(plan: Path) -> None:
     assert result.exit_code == 0, result.output
     evidence = json.loads(result.stdout)
     assert evidence["measures"]["record-linkage"]["value"] <= 0.12
-    assert any(note.startswith("tuned: k = ") for note in evidence["input_notes"])
+    assert any(note.startswith("tuned: k = ") for note in evidence["notes"])
 
 
 def test_random_searches_are_drawn_several_times() -> None:
@@ -177,3 +177,40 @@ def test_measures_that_differ_in_a_parameter_are_both_shown() -> None:
     also = [{"use": "second-closest-linkage", "scale": scale} for scale in ("range", "none")]
     found = sf.tune(table, sf.method("mdav", k=3), measure="record-linkage", at_most=1.0, also=also)
     assert len(found.trials[0].also) == 2
+
+
+def test_one_document_even_where_the_limit_is_out_of_reach(plan: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["tune", str(plan), "--at-most", "0.0", "--stop", "4", "--json"]
+    )
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["met"] is False
+
+
+def test_the_same_seed_tunes_and_releases_the_same(plan: Path, tmp_path: Path) -> None:
+    random = PLAN.replace('use = "mdav"', 'use = "fuzzy"').replace("stop = 15", "draws = 2")
+    plan.write_text(random)
+    written = []
+    for name in ("a", "b"):
+        result = CliRunner().invoke(
+            app, ["protect", str(plan), "--seed", str(2**70), "-o", str(tmp_path / name)]
+        )
+        assert result.exit_code == 0, result.output
+        written.append((tmp_path / name / "data.csv").read_bytes())
+    assert written[0] == written[1]
+    evidence = json.loads((tmp_path / "a" / "evidence.json").read_text("utf-8"))
+    assert any(note.startswith("tuned: k = ") for note in evidence["notes"])
+
+
+def test_a_size_beyond_the_table_ends_the_search_with_what_was_tried() -> None:
+    table = sf.table(people(), quasi=["age", "pay"])
+    found = sf.tune(table, sf.method("mdav", k=40), measure="record-linkage", at_most=0.0, stop=500)
+    assert not found.met
+    assert max(trial.value for trial in found.trials) <= 60
+
+
+@pytest.mark.parametrize("wrong", [{"at_most": float("nan")}, {"parameter": "whole", "at_most": 1}])
+def test_no_search_is_begun_in_vain(wrong: dict[str, object]) -> None:
+    step = sf.method("individual-ranking")
+    with pytest.raises(ParameterError):
+        sf.tune(sf.table(people(), quasi=["age", "pay"]), step, **wrong)  # type: ignore[arg-type]

@@ -152,6 +152,17 @@ def test_which_columns_are_spread() -> None:
     assert groups(TClosenessMst(confidential=("pay",)), made).facts["classes"] == 4
 
 
+def test_strata_of_missing_values_are_told() -> None:
+    made = people(60, 3)
+    holes = made.frame.with_columns(
+        pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("age")).alias("age")
+    )
+    gaps = table(holes, quasi=made.schema.quasi, confidential=made.schema.confidential)
+    for search in (Crest(), TClosenessMst()):
+        assert any("miss the same values" in said for said in groups(search, gaps).warnings)
+        assert not groups(search, made).warnings
+
+
 def test_refusals_say_what_to_do() -> None:
     made = people(30, 2)
     nothing = table(made.frame, quasi=["age", "zip"])

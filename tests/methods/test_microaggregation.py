@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError, ParameterError
+from sfumato.methods.microaggregation.base import strata
 from tests.oracle.mdav import mdav as naive_mdav
 
 
@@ -68,3 +69,59 @@ def test_weights_decide_what_is_similar() -> None:
     assert by_b.labels.tolist() == [0, 1, 0, 1]
     with pytest.raises(MethodError, match=r"weight for 'aa'.*did you mean 'a'"):
         sf.partition(made, sf.method("mdav", k=2, weights={"aa": 2.0}))
+
+
+def test_a_block_takes_the_weights_of_its_own_columns() -> None:
+    made = sf.table(frame(20), quasi=["a", "b", "c"])
+    blocks = [["a", "b"], ["c"]]
+    by = {"use": "mdav", "k": 3, "weights": {"a": 50.0}}
+    weighted = sf.method("microaggregation", blocks=blocks, by=by)
+    masked = weighted.mask(made, np.random.default_rng(0)).table
+    alone = sf.partition(
+        sf.table(made.frame.select("a", "b"), quasi=["a", "b"]),
+        sf.method("mdav", k=3, weights={"a": 50.0}),
+    )
+    means = [made["a"].to_numpy()[alone.labels == g].mean() for g in alone.labels]
+    np.testing.assert_allclose(masked["a"].to_numpy(), means)
+    with pytest.raises(MethodError, match="'z', which is in none of its blocks"):
+        sf.method("microaggregation", blocks=blocks, by={**by, "weights": {"z": 1.0}}).mask(
+            made, np.random.default_rng(0)
+        )
+
+
+def test_weights_of_nothing_are_refused() -> None:
+    made = sf.table(frame(9), quasi=["a", "b", "c"])
+    with pytest.raises(MethodError, match="every weight is 0"):
+        sf.partition(made, sf.method("mdav", weights={"a": 0, "b": 0, "c": 0}))
+
+
+@pytest.mark.parametrize("scale", ["deviation", "range"])
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_the_unit_of_a_column_does_not_matter(factor: float, scale: str) -> None:
+    """Squares of such numbers overflow or vanish; their groups are those of ordinary ones."""
+    search = sf.method("mdav", k=3, scale=scale)
+    usual = sf.partition(sf.table(frame(30), quasi=["a", "b", "c"]), search)
+    extreme = frame(30).with_columns(pl.col("a") * factor)
+    made = sf.table(extreme, quasi=["a", "b", "c"])
+    assert np.array_equal(usual.labels, sf.partition(made, search).labels)
+    release = sf.protect(made, search)
+    assert "a" in release.evidence["sse"].detail["left_out"]
+
+
+def test_records_are_parted_by_what_they_miss() -> None:
+    missing = np.random.default_rng(0).random((500, 4)) < 0.4
+    found = strata(missing, 5)
+    assert np.array_equal(np.sort(np.concatenate(found)), np.arange(500))
+    assert min(map(len, found)) >= 5
+    patterns = [np.unique(missing[rows], axis=0).shape[0] for rows in found]
+    assert sorted(patterns)[:-1] == [1] * (len(found) - 1)  # one pool of rare patterns at most
+
+
+def test_too_many_coordinates_are_refused_before_they_are_made() -> None:
+    texts = [f"t{i % 1500}" for i in range(90_000)]
+    made = sf.table({"a": texts, "b": texts[::-1]}, quasi=["a", "b"])
+    with pytest.raises(MethodError, match=r"90,000 records in 3,000 coordinates.*mdav"):
+        sf.partition(made, sf.method("mhm"))
+    wide = sf.table({"a": texts[:2000]}, quasi=["a"])
+    with pytest.raises(MethodError, match="a mesh is for data of 4 dimensions"):
+        sf.partition(wide, sf.method("delaunay"))

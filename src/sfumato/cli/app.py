@@ -101,6 +101,7 @@ def protect(
     from ..release.publish import check_free
     from ..release.run import protect as run_plan
     from ..release.run import read_input
+    from ..rng import draw_seed
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
@@ -114,13 +115,16 @@ def protect(
     with show.progress(quiet=json) as tell, lines_of(plan):
         tell("reading", 0, len(chosen.steps) + 3)
         original, notes = read_input(chosen, plan.parent, input or None)
+        tuned = None
         if chosen.tune is not None:
             from ..explore.tune import tune as raise_parameter
 
-            tuned = raise_parameter(original, chosen, progress=tell)
+            seed = draw_seed() if seed is None else seed
+            tuned = raise_parameter(original, chosen, seed=seed, progress=tell)
             chosen = tuned.plan
-            notes.append(f"tuned: {tuned.parameter} = {tuned.value}")
         release = run_plan(original, chosen, seed, progress=tell)
+        if tuned is not None:
+            release = release.with_note(tuned.told())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
         release.save(target, replace=replace)
     show.released(release, target, notes, json=json)
@@ -164,6 +168,8 @@ def tune(
     show.load_plugins(plugin)
     if output is not None and output.exists() and not replace:
         raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    if output is not None and not output.parent.is_dir():
+        raise OutputError(f"there is no folder {output.parent}", remedy="make it first")
     chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)
@@ -183,6 +189,8 @@ def tune(
             progress=tell,
         )
     show.tuned(tuned, json=json)
+    if not tuned.met and json:
+        raise typer.Exit(2)  # the one document that was printed says so
     text = tuned.plan.to_toml()
     if output is not None:
         show.write_plan(output, text)
@@ -208,6 +216,10 @@ def assess(
             "(found by itself beside a release of Sfumato's)."
         ),
     ] = "",
+    measures: Annotated[
+        str,
+        typer.Option(help="Measures to take, separated by commas (the plan's, else the usual)."),
+    ] = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -222,6 +234,7 @@ def assess(
         plan=plan,
         quasi=_names(quasi),
         confidential=_names(confidential),
+        measures=_names(measures),
     )
     show.assessed(evidence, json=json)
 

@@ -22,6 +22,8 @@ from ..protocols import Poset
 from .schema import ORDERED, Column, Kind
 from .table import Table
 
+_SQUARABLE = 1e140
+"""Numbers up to this, and down to its reciprocal, can be squared and summed."""
 _EXACT_FLOAT = 2**53
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -366,6 +368,7 @@ def standardize(x: np.ndarray) -> np.ndarray:
     """z-scores by column, missing values left aside; a constant column becomes zero."""
     if not x.size:
         return x.copy()
+    x = _squarable(x)
     with np.errstate(invalid="ignore", divide="ignore"):
         counts = np.sum(~np.isnan(x), axis=0)
         mean = np.where(counts > 0, np.nansum(x, axis=0) / np.maximum(counts, 1), 0.0)
@@ -373,3 +376,13 @@ def standardize(x: np.ndarray) -> np.ndarray:
         spread = np.sqrt(np.nansum(centred**2, axis=0) / np.maximum(counts, 1))
     scale = np.where(spread > 0, spread, 1.0)
     return centred / scale
+
+
+def _squarable(x: np.ndarray) -> np.ndarray:
+    """Columns whose squares would overflow or vanish, divided by their largest value."""
+    largest = np.where(np.isnan(x), 0.0, np.abs(x)).max(axis=0)
+    extreme = (largest > _SQUARABLE) | ((largest > 0) & (largest < 1 / _SQUARABLE))
+    if not extreme.any():
+        return x
+    scaled: np.ndarray = x / np.where(extreme, largest, 1.0)
+    return scaled

@@ -31,10 +31,13 @@ Scale = Literal["deviation", "range"]
 MOST_COORDINATES = 2_000
 """Beyond this a column of categories is better recoded than compared."""
 
+MOST_CELLS = 250_000_000
+"""Records times coordinates: two gigabytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Points for the records of a stratum, none of them with missing values.
+    """Points for the records of a stratum, where a missing value lies in the middle.
 
     `numbers` holds the coordinates of ordered and of hierarchical columns, weights included,
     `codes` the other categories; `number_owner` says which column of `names` a coordinate comes
@@ -56,6 +59,15 @@ class Space:
     def points(self) -> np.ndarray:
         """float64 (n, d): all columns as coordinates, each category a corner of a simplex."""
         parts = [self.numbers]
+        width = self.owner.size
+        if len(self) * width > MOST_CELLS:
+            column = self.names[int(np.bincount(self.owner).argmax())]
+            raise MethodError(
+                f"{len(self):,} records in {width:,} coordinates, most of them for the categories "
+                f"of {column!r}, are too many to compare",
+                remedy="recode it, leave it out of `columns`, or use mdav, which compares "
+                "categories without coordinates",
+            )
         for j in range(self.codes.shape[1]):
             domain, code = np.unique(self.codes[:, j], return_inverse=True)
             if domain.size < 2:
@@ -151,6 +163,8 @@ def _scaled(numeric: np.ndarray, scale: Scale) -> np.ndarray:
     if not numeric.size:
         return numeric.copy()
     known = ~np.isnan(numeric)
+    # Halves, since the width of a column that fills all of the floats would overflow.
+    numeric = numeric / 2
     low = np.where(known, numeric, np.inf).min(axis=0)
     high = np.where(known, numeric, -np.inf).max(axis=0)
     width = np.where(high > low, high - low, 1.0)

@@ -65,6 +65,14 @@ class Tuned:
         """Whether any value tried kept the limit."""
         return any(trial.judged <= self.at_most for trial in self.trials)
 
+    def told(self) -> str:
+        """What the evidence of a release says of it."""
+        tried = ", ".join(str(trial.value) for trial in self.trials)
+        return (
+            f"tuned: {self.parameter} = {self.value} keeps {self.measure} <= {self.at_most:g} "
+            f"(tried {tried})"
+        )
+
     @property
     def plan(self) -> Plan:
         """The plan with the value that was found, and the limit as a requirement; an error where no
@@ -160,7 +168,8 @@ class _Search:
             )
         candidates = range(len(steps)) if wish.step is None else [wish.step - 1]
         for index in candidates:
-            if isinstance(getattr(steps[index].use, wish.parameter, None), int):
+            found = getattr(steps[index].use, wish.parameter, None)
+            if isinstance(found, int) and not isinstance(found, bool):
                 return index
         raise ParameterError(
             f"no step has a whole number {wish.parameter!r} to raise",
@@ -171,7 +180,7 @@ class _Search:
         low, value = self.start - 1, self.start
         while not self._keeps(value):
             if value >= self.stop:
-                return self._tuned(value)
+                return self._tuned(max(self.trials))
             low, value = value, min(max(value + 1, int(value * _GROWTH)), self.stop)
         # The smallest value in (low, value] that keeps the limit, as far as halving can tell.
         while value - low > 1:
@@ -192,7 +201,14 @@ class _Search:
 
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
-        trial = self._try(value)
+        try:
+            trial = self._try(value)
+        except MethodError:
+            if not self.trials:
+                raise
+            # Larger than the table allows: whatever was tried before is what there is.
+            self.stop = value
+            return False
         self.trials[value] = trial
         return trial.judged <= self.wish.at_most
 

@@ -43,10 +43,10 @@ class MicroPerturbation(Verb):
     have is replaced by the nearest that keeps the variances (negative eigenvalues of the
     correlations become zero).
 
-    Integers become real numbers and dates the nearest day, unless domain = "original". Ordinals,
-    booleans and categories with two values (0 and 1 in the covariance) always come back as values
-    of their own: to publish numbers for them, declare them as integers. Categories with more values
-    take their group's mode, as `centroid` does it.
+    Integers become real numbers, dates the nearest day (moments the nearest microsecond), unless
+    domain = "original". Ordinals, booleans and categories with two values (0 and 1 in the
+    covariance) always come back as values of their own: to publish numbers for them, declare
+    them as integers. Categories with more values take their group's mode, as `centroid` does it.
     """
 
     name: ClassVar[str] = "micro-perturbation"

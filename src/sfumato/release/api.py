@@ -28,7 +28,7 @@ def method(name: str, **parameters: Any) -> Any:
     """Any registered method, search or verb, by its name.
 
     >>> method("mdav", k=3)
-    Mdav(columns=(), k=3, category_weight=1.0)
+    Mdav(columns=(), k=3, weights={}, category_weight=1.0, scale='deviation')
     """
     return build("method|partitioner|verb", name, parameters)
 
@@ -153,8 +153,11 @@ def assess_files(
     plan: Any = None,
     quasi: list[str] | None = None,
     confidential: list[str] | None = None,
+    measures: list[str] | None = None,
 ) -> Evidence:
     """`assess` for two files, with roles from a plan or from lists.
+
+    The measures are those named, else those of the plan, else the usual ones.
 
     A release of Sfumato's is shuffled; the alignment in its private folder is used where it is
     found.
@@ -174,7 +177,10 @@ def assess_files(
     before = before.with_schema(schema)
     after = _like(frame.frame, before)
     pair, said = _aligned(before, after, masked, align)
-    taken, left = take(usual_panel(), pair, seed=0)
+    panel = usual_panel() if words.measures is None else words.measures
+    if measures:
+        panel = tuple(build("measure", name, {}) for name in measures)
+    taken, left = take(panel, pair, seed=0)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
 

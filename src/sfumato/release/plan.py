@@ -88,7 +88,7 @@ class Tune(Declaration):
     name: ClassVar[str] = "tune"
 
     measure: Gauge = named("second-closest-linkage", "the measure to bring down")
-    at_most: Annotated[float, Field(description="the measure's limit")]
+    at_most: Annotated[float, Field(allow_inf_nan=False, description="the measure's limit")]
     parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
     step: Annotated[
         int | None, Field(ge=1, description="its step, counted from 1; the first that has it")

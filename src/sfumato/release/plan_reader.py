@@ -58,7 +58,13 @@ class Reader:
         spot = ".".join(str(p + 1) if isinstance(p, int) else p for p in path)
         where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
         self.complaints.append(
-            Complaint(where.strip("."), complaint.what, complaint.remedy, hyphenated or line)
+            # Both find the longest part that is there: the lower line is the nearer one.
+            Complaint(
+                where.strip("."),
+                complaint.what,
+                complaint.remedy,
+                max(hyphenated or 0, line or 0) or None,
+            )
         )
 
     def mapping(self, path: list[str | int], given: Any) -> Mapping[str, Any] | None:

@@ -59,6 +59,10 @@ class Release:
     """Of perturbed records; None where what is published tells which records look alike."""
     reference: Table | None = field(default=None, repr=False)
 
+    def with_note(self, note: str) -> Release:
+        """The same with one more sentence in its evidence."""
+        return replace(self, evidence=replace(self.evidence, notes=(*self.evidence.notes, note)))
+
     @property
     def table(self) -> Table:
         """The masked table."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.codec import Matrix
 from ..errors import ParameterError
-from ..protocols import Declaration, Method, Outcome, Partitioner, Verb, is_secret
+from ..protocols import Declaration, Method, Outcome, Partitioner, Verb, hide_secrets
 from ..registry import find
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class Step:
     @property
     def random(self) -> bool:
         """Whether another seed gives another result."""
-        inside = getattr(self.use, "by", None)
-        searches = self.use.random or (isinstance(inside, Partitioner) and inside.random)
-        return self.perturbs or searches
+        inside = (getattr(self.use, name, None) for name in ("by", "start"))
+        drawn = any(isinstance(search, Partitioner) and search.random for search in inside)
+        return self.perturbs or self.use.random or drawn or getattr(self.use, "starts", 1) > 1
 
     def touches(self, table: Table) -> set[str]:
         """The columns it acts on, without asking whether it can."""
@@ -81,7 +81,10 @@ class Step:
             parameters = hide_secrets(type(self.use), parameters)
         found: dict[str, Any] = {"use": self.use.name, **_hyphens(parameters)}
         if self.then is not None and isinstance(self.use, Partitioner):
-            parameters = _hyphens(self.then.parameters())
+            parameters = self.then.parameters()
+            if not show_secrets:
+                parameters = hide_secrets(type(self.then), parameters)
+            parameters = _hyphens(parameters)
             if parameters:
                 found["then"] = {"use": self.then.name, **parameters}
             elif self.then.name != self.use.default_verb:
@@ -111,14 +114,6 @@ def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
 def open_parameters(thing: Declaration) -> dict[str, Any]:
     """Every parameter with its value, but for those that must stay private."""
     return hide_secrets(type(thing), thing.model_dump(mode="json"))
-
-
-def hide_secrets(cls: type[Declaration], values: dict[str, Any]) -> dict[str, Any]:
-    """The values, with those of secret parameters replaced."""
-    return {
-        name: "(kept private)" if value and is_secret(cls, name) else value
-        for name, value in values.items()
-    }
 
 
 def as_steps(given: Any) -> tuple[Step, ...]:

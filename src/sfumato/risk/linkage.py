@@ -28,6 +28,7 @@ from ..protocols import Context, Measure, Measurement
 from .covering import build, codes_of_both
 
 _TOLERANCE = 1e-9
+_SQUARABLE = 1e140
 _CONFIDENCE = 0.95
 
 
@@ -288,8 +289,14 @@ def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations by column, missing aside; 1 for a constant column."""
     here = ~np.isnan(x)
     count = np.maximum(here.sum(axis=0), 1)
-    mean = np.where(here, x, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(here, x - mean, 0.0) ** 2).sum(axis=0) / count)
+    # In parts of the largest value, since squares of very large or small numbers leave the floats.
+    unit = np.where(here, np.abs(x), 0.0).max(axis=0, initial=0.0)
+    unit = np.where((unit > _SQUARABLE) | (unit < 1 / _SQUARABLE), unit, 1.0)
+    unit = np.where(unit > 0, unit, 1.0)
+    parts = np.where(here, x, 0.0) / unit
+    mean = parts.sum(axis=0) / count
+    spread = np.sqrt((np.where(here, parts - mean, 0.0) ** 2).sum(axis=0) / count) * unit
+    mean = mean * unit
     low = np.where(here, x, np.inf).min(axis=0, initial=np.inf)
     high = np.where(here, x, -np.inf).max(axis=0, initial=-np.inf)
     return mean, np.where((spread > 0) & (low < high), spread, 1.0)

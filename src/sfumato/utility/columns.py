@@ -108,11 +108,18 @@ def _unfit(pair: Pair, name: str, kinds: Sequence[Kind]) -> str:
             return f"is infinite in row {row + 1} of the {side} table"
         if series.dtype.is_integer() and _extreme(series) > _EXACT_FLOAT:
             return f"is too large to calculate with exactly in the {side} table"
+        if series.dtype.is_float() and _unsquarable(series):
+            return f"has values in the {side} table whose squares overflow or vanish"
     if (original.kind in (Kind.ORDINAL, Kind.DATE)) != (masked.kind in (Kind.ORDINAL, Kind.DATE)):
         return f"is {original.kind} in the original and {masked.kind} in the masked table"
     if original.kind == Kind.ORDINAL and set(masked.categories) - set(original.categories):
         return "has categories in the masked table that the original does not have"
     return ""
+
+
+def _unsquarable(series: pl.Series) -> bool:
+    largest = series.abs().max()
+    return largest is not None and not (largest == 0 or 1e-140 < float(largest) < 1e140)  # type: ignore[arg-type]
 
 
 def _extreme(series: pl.Series) -> int:

@@ -116,8 +116,10 @@ def _numeric(pair: Pair, name: str) -> dict[str, Any]:
     _count_gaps(found, pair.original.height - values.size, gone)
     if spread is not None:
         found["distance"] = kolmogorov_smirnov(values, spread)
-        if values.min() < values.max():
-            found["wasserstein_sd"] = wasserstein(values, spread) / float(values.std())
+        with np.errstate(over="ignore"):
+            deviation = float(values.std())
+        if 0 < deviation < float("inf"):
+            found["wasserstein_sd"] = wasserstein(values, spread) / deviation
     return found
 
 

@@ -8,6 +8,7 @@ Several confidential columns form one compound class, a class for each combinati
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from pydantic import Field
 from ...data.classes import class_codes
 from ...errors import MethodError
 from ...kernels.spread import exchange
-from ..microaggregation.base import Microaggregator
+from ..microaggregation.base import Microaggregator, strata
 
 if TYPE_CHECKING:
     from ...data.codec import Matrix
+    from ...data.partition import Partition
 
 MOST_CELLS = 100_000_000
 """Records times classes that cutting the tree keeps counts of."""
@@ -72,6 +74,16 @@ class ClassRestricted(Microaggregator):
                 "still found better ones",
             )
         return found.labels, {"exchanges": found.exchanges, "passes": found.passes}, warnings
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        found = super().partition(x, rng)
+        if len(strata(x.missing, self.k)) == 1:
+            return found
+        warning = (
+            "classes are spread as they are among the records that miss the same values, which "
+            "were grouped by themselves, not as in the whole table"
+        )
+        return replace(found, warnings=(*found.warnings, warning))
 
     def sides(self, x: Matrix) -> NDArray[np.int64]:
         """The confidential class of each record."""

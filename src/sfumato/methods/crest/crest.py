@@ -120,4 +120,4 @@ def _spread(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
     """Weighted Jensen-Shannon divergence of the groups from all of them together."""
     counts = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1), np.int64)
     np.add.at(counts, (labels, codes), 1)
-    return weighted_jsd(counts)
+    return round(weighted_jsd(counts), 6)

@@ -18,8 +18,9 @@ class TClosenessMst(ClassRestricted):
     """Cut a minimum spanning tree into groups of k whose classes are t-close to the table's.
 
     The longest edge is cut whose sides both keep k records and a distribution of the confidential
-    classes within t of that of all records (earth mover's distance with equal distances between
-    classes), until there is none. It spreads classes only by making groups larger.
+    classes within t of that of all records (that miss the same values) (earth mover's distance with
+    equal distances between classes), until there is none. It spreads classes only by making groups
+    larger.
 
     With `exchange`, which the paper does not have, records of neighbouring groups then change
     places wherever that lowers (1 - exchange) SSE/SST + exchange WJSD and leaves both groups within

@@ -81,6 +81,11 @@ class Microaggregator(Partitioner):
         return Partition.of(labels, told, tuple(dict.fromkeys(warnings)))
 
     def _check_weights(self, x: Matrix) -> None:
+        if self.weights and not any(self.weights.get(name, 1.0) for name in x.names):
+            raise MethodError(
+                f"{self.name} has nothing to compare records by: every weight is 0",
+                remedy="give some column a weight",
+            )
         for name in self.weights:
             if name not in x.names:
                 close = suggest(name, x.names)
@@ -98,7 +103,9 @@ def strata(missing: np.ndarray, k: int) -> list[np.ndarray]:
     if not missing.any():
         return [np.arange(missing.shape[0])]
     _, pattern = np.unique(missing, axis=0, return_inverse=True)
-    found = [np.flatnonzero(pattern == p) for p in range(int(pattern.max()) + 1)]
+    pattern = pattern.reshape(-1)
+    order = np.argsort(pattern, kind="stable")
+    found = np.split(order, np.flatnonzero(np.diff(pattern[order])) + 1)
     large = sorted((rows for rows in found if rows.size >= k), key=len)
     pooled = [rows for rows in found if rows.size < k]
     if pooled:

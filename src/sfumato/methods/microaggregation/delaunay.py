@@ -41,15 +41,13 @@ class Delaunay(Microaggregator):
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         points = as_points(space.points, self.k)
+        if points.shape[1] > MOST_DIMENSIONS:
+            # Where a few records span too much already, the rest need not be looked at.
+            few = points[:: max(1, len(points) // 50)]
+            self._check(int(np.linalg.matrix_rank(few - few.mean(axis=0))))
         places, place = np.unique(points, axis=0, return_inverse=True)
         flat = _flattened(places)
-        if flat.shape[1] > MOST_DIMENSIONS:
-            raise MethodError(
-                f"a mesh is for data of {MOST_DIMENSIONS} dimensions at most, and these records "
-                f"span {flat.shape[1]}",
-                remedy="use mst, which cuts the same tree in any dimension, or choose fewer "
-                "columns (a category counts as one dimension less than it has values)",
-            )
+        self._check(flat.shape[1])
         edges, joggled = mesh(flat)
         tree, lengths = _spanning_tree(flat, edges)
         # Equal records hang together by edges of no length.
@@ -66,6 +64,15 @@ class Delaunay(Microaggregator):
             else ()
         )
         return Grouping(repair(points, parts, self.k), facts, warnings)
+
+    def _check(self, dimensions: int) -> None:
+        if dimensions > MOST_DIMENSIONS:
+            raise MethodError(
+                f"a mesh is for data of {MOST_DIMENSIONS} dimensions at most, and these records "
+                f"span {dimensions} or more",
+                remedy="use mst, which cuts the same tree in any dimension, or choose fewer "
+                "columns (a category counts as one dimension less than it has values)",
+            )
 
 
 def _flattened(places: np.ndarray) -> np.ndarray:

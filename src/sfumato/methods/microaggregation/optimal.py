@@ -29,11 +29,12 @@ class OptimalUnivariate(Microaggregator):
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
         if len(space.names) > 1:
             widths = np.bincount(space.owner, minlength=len(space.names))
-            fits = space.names[int(np.argmax(widths == 1))]
+            fitting = [name for name, width in zip(space.names, widths, strict=True) if width == 1]
+            one = f'columns = ["{fitting[0]}"]; or ' if fitting else ""
             raise MethodError(
                 f"optimal-univariate takes one column, not {', '.join(space.names)}",
-                remedy=f'columns = ["{fits}"]; or use projected or mhm for all of them '
-                "together, or individual-ranking for each alone (which gives no k-anonymity)",
+                remedy=f"{one}use projected or mhm for all of them together, or "
+                "individual-ranking for each alone (which gives no k-anonymity)",
             )
         points = space.points
         if points.shape[1] > 1:
