@@ -133,7 +133,10 @@ class TestHierarchy:
             (b"a;X;*\nb\xff;X;*\n", "tree.csv, row 2: it is not UTF-8 -> save it as UTF-8"),
             (b'a;X;*\n"b;X;*\n', "tree.csv, row 2: .* -> mend its quotation marks"),
             (b"a;X\nb;Y\n", 'tree.csv: row 1 ends in "X" and row 2 in "Y" -> '),
-            (gzip.compress(b"a;X;*\n" * 9)[:-9], "tree.csv cannot be read .* -> mend `path`"),
+            (
+                gzip.compress(b"a;X;*\n" * 9, mtime=0)[:-9],
+                "tree.csv cannot be read .* -> mend `path`",
+            ),
             (b"\x1f\x8b\x08broken", "tree.csv cannot be read .* -> mend `path`"),
         ],
     )

@@ -55,6 +55,8 @@ class Release:
     evidence: Evidence
     private: Private = field(repr=False)
     plan: Plan = field(repr=False)
+    partition: Partition | None = field(default=None, repr=False)
+    """The groups of the last step that made any, in the order of the published records."""
     groups: Partition | None = field(default=None, repr=False)
     """Of perturbed records; None where what is published tells which records look alike."""
     reference: Table | None = field(default=None, repr=False)

@@ -39,6 +39,8 @@ class Draft:
     """A masked table before anything was promised about it."""
 
     pair: Pair
+    partition: Partition | None
+    """The groups of the last step that made any."""
     groups: Partition | None
     """Of perturbed records; None where what is published tells which records look alike."""
     steps: tuple[Mapping[str, Any], ...]
@@ -106,7 +108,7 @@ def protect(
     )
     tell("done", stages, stages)
     private = Private(seed, draft.secrets, draft.lineage, plan, kept)
-    return Release(draft.pair, evidence, private, plan, draft.groups, reference)
+    return Release(draft.pair, evidence, private, plan, draft.partition, draft.groups, reference)
 
 
 def attempt(
@@ -121,6 +123,7 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
     table = original
     rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
+    partition: Partition | None = None
     groups = PerturbedGroups()
     told, secrets, lineage, notes = [], {}, {}, []
     nameless: set[str] = set()
@@ -137,7 +140,10 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
             secrets[label] = dict(outcome.secrets)
         groups.follow(step, touched, outcome)
         if isinstance(outcome.partition, Partition):
+            partition = outcome.partition
             lineage[label] = _groups_of_originals(outcome.partition, rows, original.height)
+        elif outcome.rows is not None:
+            partition = None
         if outcome.rows is not None:
             rows = outcome.rows if rows is None else rows[outcome.rows]
         table = outcome.table
@@ -150,13 +156,16 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
         notes.append(
             f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
         )
-    partition = groups.partition(table)
+    perturbed = groups.partition(table)
     if plan.output.shuffle and table.height:
         order = stream(seed, 0, "shuffle").permutation(table.height)
         table, rows = table.take(order), order if rows is None else rows[order]
-        partition = None if partition is None else Partition(partition.labels[order])
+        partition, perturbed = (
+            None if found is None else Partition(found.labels[order])
+            for found in (partition, perturbed)
+        )
     pair = Pair(original, table, np.arange(original.height) if rows is None else rows)
-    return Draft(pair, partition, tuple(told), secrets, lineage, tuple(notes))
+    return Draft(pair, partition, perturbed, tuple(told), secrets, lineage, tuple(notes))
 
 
 def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:
