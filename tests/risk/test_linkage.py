@@ -16,7 +16,8 @@ from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.poset.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
-from sfumato.risk.linkage import RecordLinkage, _limits
+from sfumato.risk.files import limits
+from sfumato.risk.linkage import RecordLinkage
 from tests.oracle import risk as oracle
 from tests.oracle.risk import Label
 
@@ -233,9 +234,9 @@ def test_a_sample_has_confidence_limits_and_the_same_seed_draws_it_again() -> No
 
 def test_confidence_limits_where_they_are_known() -> None:
     # Clopper and Pearson: no hit among 60 bounds the share by the p that solves (1 - p)^60 = 0.025.
-    assert _limits(0, 60) == pytest.approx((0.0, 1 - 0.025 ** (1 / 60)))
-    assert _limits(60, 60) == pytest.approx((0.025 ** (1 / 60), 1.0))
-    low, high = _limits(30, 60)
+    assert limits(0, 60) == pytest.approx((0.0, 1 - 0.025 ** (1 / 60)))
+    assert limits(60, 60) == pytest.approx((0.025 ** (1 / 60), 1.0))
+    low, high = limits(30, 60)
     assert low == pytest.approx(1 - high)
 
 

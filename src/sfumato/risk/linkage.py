@@ -17,19 +17,26 @@ from pydantic import Field
 
 from ..criteria.classes import first_equal
 from ..criteria.labels import has_labels
-from ..data.codec import floats
 from ..data.pair import Pair
-from ..data.schema import ORDERED, Kind
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.cover_linkage import cover_nearest
 from ..kernels.linkage import nearest
 from ..protocols import Context, Measure, Measurement
 from .covering import build, codes_of_both
+from .files import (
+    CONFIDENCE,
+    columns_to_link_by,
+    drawn,
+    has_numbers,
+    limits,
+    numbers_of,
+    require_records,
+    stacked,
+)
 
 _TOLERANCE = 1e-9
 _SQUARABLE = 1e140
-_CONFIDENCE = 0.95
 
 
 class RecordLinkage(Measure):
@@ -78,9 +85,9 @@ class RecordLinkage(Measure):
         pair = context.pair
         n, m = pair.original.height, pair.masked.height
         own = _own(pair)
-        names, left_out = self._names(pair)
+        names, left_out = columns_to_link_by(pair, self.columns)
         files = _Files(pair, names, self.standardize)
-        rows = _drawn(n, self.sample, context.rng)
+        rows = drawn(n, self.sample, context.rng)
         found = files.link(pair.original, rows, own[rows])
         credit = np.where(found.own_tied, 1.0 / found.ties, 0.0)
         won = int(found.own_tied.sum())
@@ -102,8 +109,8 @@ class RecordLinkage(Measure):
         detail["interval"] = "from every tie lost to every tie won"
         if rows.size < n:
             detail["sample"] = int(rows.size)
-            detail["interval"] += f", each with its {_CONFIDENCE:.0%} confidence limit"
-            interval = (_limits(alone, rows.size)[0], _limits(won, rows.size)[1])
+            detail["interval"] += f", each with its {CONFIDENCE:.0%} confidence limit"
+            interval = (limits(alone, rows.size)[0], limits(won, rows.size)[1])
         if context.reference is not None:
             detail["non_participants"] = self._control(context, files, found.own)
         per_record = np.full(n, np.nan)
@@ -117,22 +124,6 @@ class RecordLinkage(Measure):
             detail=detail,
         )
 
-    def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:
-        wanted = list(self.columns) or pair.original.schema.quasi
-        absent = [name for name in wanted if name not in pair.masked.schema]
-        for name in self.columns:
-            if name in absent or name not in pair.original.schema:
-                raise MeasureError(
-                    f"column {name!r} is not in both tables", remedy="leave it out of `columns`"
-                )
-        names = [name for name in wanted if name not in absent]
-        if not names:
-            raise MeasureError(
-                "there is no quasi-identifier in both tables to link by",
-                remedy='give columns the role "quasi", or name them in `columns`',
-            )
-        return names, dict.fromkeys(absent, "is not in the masked table")
-
     def _control(self, context: Context, files: _Files, own: np.ndarray) -> dict[str, Any]:
         reference = context.reference
         assert reference is not None
@@ -140,7 +131,7 @@ class RecordLinkage(Measure):
             raise MeasureError(
                 "the reference table has no records", remedy="leave it out, or fill it"
             )
-        rows = _drawn(reference.height, self.sample, context.rng)
+        rows = drawn(reference.height, self.sample, context.rng)
         nobody = np.full(rows.size, -1, dtype=np.int64)
         nearest_to = files.link(reference, rows, nobody).distance
         to_own = np.sort(own[np.isfinite(own)]) * (1 + _TOLERANCE)
@@ -170,14 +161,7 @@ class _Files:
             name for name in names if has_labels(before[name], after[name], pair.masked[name])
         ]
         self.numbers = [
-            name
-            for name in names
-            if name not in self.labels
-            and before[name].kind in ORDERED
-            and after[name].kind in ORDERED
-            and not before[name].generalized
-            and (before[name].kind == Kind.DATE) == (after[name].kind == Kind.DATE)
-            and _same_categories(before[name].categories, after[name].categories)
+            name for name in names if name not in self.labels and has_numbers(pair, name)
         ]
         self.categories = [
             name for name in names if name not in self.labels and name not in self.numbers
@@ -197,21 +181,7 @@ class _Files:
         return {"columns": {how: names for how, names in named.items() if names}}
 
     def _raw(self, table: Table) -> np.ndarray:
-        out = np.empty((table.height, len(self.numbers)))
-        for j, name in enumerate(self.numbers):
-            column, series = table.schema[name], table[name]
-            wanted = self.pair.original.schema[name]
-            if wanted.kind == Kind.ORDINAL:
-                column = wanted
-                series = series.cast(pl.String).cast(pl.Enum(list(wanted.categories)))
-            out[:, j] = floats(series, column)
-            if np.isinf(out[:, j]).any():
-                row = int(np.argmax(np.isinf(out[:, j])))
-                raise MeasureError(
-                    f"column {name!r} is infinite in row {row + 1}: it has no distances",
-                    remedy="make such values missing, or leave the column out of `columns`",
-                )
-        return out
+        return numbers_of(table, self.numbers, self.pair)
 
     def link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
         """The nearest masked records of some rows of a table."""
@@ -225,8 +195,8 @@ class _Files:
         if self.labels or self._hidden:
             return self._by_cover(table, rows, own, x)
         codes = [codes_of_both(table[name], self.pair.masked[name]) for name in self.categories]
-        mine = _columns([a[rows] for a, _ in codes], rows.size)
-        theirs = _columns([b for _, b in codes], self.pair.masked.height)
+        mine = stacked([a[rows] for a, _ in codes], rows.size)
+        theirs = stacked([b for _, b in codes], self.pair.masked.height)
         found = nearest(
             x, self._masked, own=own, codes_a=mine, codes_b=theirs, tolerance=_TOLERANCE
         )
@@ -258,12 +228,7 @@ class _Files:
 
 def _own(pair: Pair) -> np.ndarray:
     """The masked row of each original record, -1 where it was not released."""
-    for side, table in (("original", pair.original), ("masked", pair.masked)):
-        if not table.height:
-            raise MeasureError(
-                f"record-linkage cannot be taken: the {side} table has no records",
-                remedy="give tables with records",
-            )
+    require_records(pair, "record-linkage")
     rows, masked = pair.aligned_rows()
     if np.unique(rows).size < rows.size:
         raise MeasureError(
@@ -273,16 +238,6 @@ def _own(pair: Pair) -> np.ndarray:
     own = np.full(pair.original.height, -1, dtype=np.int64)
     own[rows] = masked
     return own
-
-
-def _drawn(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    if not size or size >= n:
-        return np.arange(n)
-    return np.sort(rng.choice(n, size=size, replace=False))
-
-
-def _same_categories(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    return set(b) <= set(a)
 
 
 def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -302,23 +257,9 @@ def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where((spread > 0) & (low < high), spread, 1.0)
 
 
-def _columns(parts: Sequence[np.ndarray], rows: int) -> np.ndarray:
-    return np.column_stack(parts) if parts else np.empty((rows, 0), dtype=np.int32)
-
-
 def _apart(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Distances row by row."""
     gone_x, gone_y = np.isnan(x), np.isnan(y)
     square = np.where(gone_x | gone_y, (gone_x != gone_y).astype(np.float64), (x - y) ** 2)
     total: np.ndarray = square.sum(axis=1) + (a != b).sum(axis=1)
     return total
-
-
-def _limits(hits: int, n: int) -> tuple[float, float]:
-    """Clopper & Pearson's confidence limits of a share."""
-    from scipy.stats import beta
-
-    tail = (1 - _CONFIDENCE) / 2
-    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
-    return low, high

@@ -11,19 +11,23 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
 from ..criteria.labels import has_labels
-from ..data.codec import floats
 from ..data.pair import Pair
-from ..data.schema import ORDERED, Kind
-from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.own_rank import own_rank
 from ..protocols import Context, Measure, Measurement
 from .covering import codes_of_both
-from .linkage import _drawn, _limits
+from .files import (
+    columns_to_link_by,
+    drawn,
+    has_numbers,
+    limits,
+    numbers_of,
+    require_records,
+    stacked,
+)
 
 _CANDIDATES = 2
 _CONFIDENCE = 0.95
@@ -83,7 +87,7 @@ class SecondClosestLinkage(Measure):
         own = _own(pair, self.name)
         names, left_out = _names(pair, self.columns, self.name)
         n, m = pair.original.height, pair.masked.height
-        rows = _drawn(m, self.sample, context.rng)
+        rows = drawn(m, self.sample, context.rng)
         files = _Files(pair, names, self.scale)
         nearer, ties = files.rank(rows, own[rows])
         places = np.maximum(_CANDIDATES - nearer, 0)
@@ -107,7 +111,7 @@ class SecondClosestLinkage(Measure):
         if rows.size < m:
             detail["sample"] = int(rows.size)
             detail["interval"] += f", each with its {_CONFIDENCE:.0%} confidence limit"
-            interval = (_limits(lost, rows.size)[0], _limits(won, rows.size)[1])
+            interval = (limits(lost, rows.size)[0], limits(won, rows.size)[1])
         per_record = np.full(m, np.nan)
         per_record[rows] = credit
         return self.result(
@@ -125,37 +129,21 @@ class _Files:
 
     def __init__(self, pair: Pair, names: Sequence[str], scale: str) -> None:
         self.pair = pair
-        self.numbers = [name for name in names if _has_numbers(pair, name)]
+        self.numbers = [name for name in names if has_numbers(pair, name)]
         self.categories = [name for name in names if name not in self.numbers]
-        x, y = self._raw(pair.original), self._raw(pair.masked)
+        x = numbers_of(pair.original, self.numbers, pair)
+        y = numbers_of(pair.masked, self.numbers, pair)
         low, width = _scale(x, scale)
         self.x, self.y = (x - low) / width, (y - low) / width
         codes = [codes_of_both(pair.original[c], pair.masked[c]) for c in self.categories]
-        self.c = _stacked([a for a, _ in codes], pair.original.height)
-        self.d = _stacked([b for _, b in codes], pair.masked.height)
+        self.c = stacked([a for a, _ in codes], pair.original.height)
+        self.d = stacked([b for _, b in codes], pair.masked.height)
         marks = [pair.masked.suppressed(name) for name in (*self.numbers, *self.categories)]
         self.hidden = np.column_stack(marks)
 
     def facts(self) -> dict[str, list[str]]:
         named = {"numbers": self.numbers, "categories": self.categories}
         return {how: names for how, names in named.items() if names}
-
-    def _raw(self, table: Table) -> np.ndarray:
-        out = np.empty((table.height, len(self.numbers)))
-        for j, name in enumerate(self.numbers):
-            wanted, column = self.pair.original.schema[name], table.schema[name]
-            series = table[name]
-            if wanted.kind == Kind.ORDINAL:
-                column = wanted
-                series = series.cast(pl.String).cast(pl.Enum(list(wanted.categories)))
-            out[:, j] = floats(series, column)
-            if np.isinf(out[:, j]).any():
-                row = int(np.argmax(np.isinf(out[:, j])))
-                raise MeasureError(
-                    f"column {name!r} is infinite in row {row + 1}: it has no distances",
-                    remedy="make such values missing, or leave the column out of `columns`",
-                )
-        return out
 
     def rank(self, rows: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How many originals are nearer than the own one to each of these masked rows, and ties."""
@@ -182,12 +170,7 @@ class _Files:
 
 def _own(pair: Pair, asking: str) -> np.ndarray:
     """The original row of each masked record, -1 where there is none."""
-    for side, table in (("original", pair.original), ("masked", pair.masked)):
-        if not table.height:
-            raise MeasureError(
-                f"{asking} cannot be taken: the {side} table has no records",
-                remedy="give tables with records",
-            )
+    require_records(pair, asking)
     rows, masked = pair.aligned_rows()
     own = np.full(pair.masked.height, -1, dtype=np.int64)
     own[masked] = rows
@@ -195,19 +178,7 @@ def _own(pair: Pair, asking: str) -> np.ndarray:
 
 
 def _names(pair: Pair, named: Sequence[str], asking: str) -> tuple[list[str], dict[str, str]]:
-    wanted = list(named) or pair.original.schema.quasi
-    absent = [name for name in wanted if name not in pair.masked.schema]
-    for name in named:
-        if name in absent or name not in pair.original.schema:
-            raise MeasureError(
-                f"column {name!r} is not in both tables", remedy="leave it out of `columns`"
-            )
-    names = [name for name in wanted if name not in absent]
-    if not names:
-        raise MeasureError(
-            "there is no quasi-identifier in both tables to link by",
-            remedy='give columns the role "quasi", or name them in `columns`',
-        )
+    names, left_out = columns_to_link_by(pair, named)
     before, after = pair.original.schema, pair.masked.schema
     for name in names:
         if has_labels(before[name], after[name], pair.masked[name]):
@@ -215,18 +186,7 @@ def _names(pair: Pair, named: Sequence[str], asking: str) -> tuple[list[str], di
                 f"{asking} compares values, and column {name!r} was generalized to labels",
                 remedy="measure record-linkage, which reads labels",
             )
-    return names, dict.fromkeys(absent, "is not in the masked table")
-
-
-def _has_numbers(pair: Pair, name: str) -> bool:
-    before, after = pair.original.schema[name], pair.masked.schema[name]
-    return (
-        before.kind in ORDERED
-        and after.kind in ORDERED
-        and not before.generalized
-        and (before.kind == Kind.DATE) == (after.kind == Kind.DATE)
-        and set(after.categories) <= set(before.categories)
-    )
+    return names, left_out
 
 
 def _scale(x: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray]:
@@ -243,7 +203,3 @@ def _scale(x: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray]:
     if how == "none":
         width = np.ones_like(low)
     return low, np.where((width > 0) & (high > low), width, 1.0)
-
-
-def _stacked(parts: Sequence[np.ndarray], rows: int) -> np.ndarray:
-    return np.column_stack(parts) if parts else np.empty((rows, 0), dtype=np.int32)

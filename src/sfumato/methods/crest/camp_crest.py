@@ -20,6 +20,7 @@ from ..micro_perturbation import (
     unmasked_warning,
 )
 from ..original_domain import Domain, numbers_of, publish
+from .classes import Alpha, Around, Classes, Confidential, Exchange, Partial
 from .crest import Crest
 
 if TYPE_CHECKING:
@@ -49,38 +50,12 @@ class CampCrest(Method):
     perturbs: ClassVar[bool] = True
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    alpha: Annotated[
-        float,
-        Field(ge=0, le=1, description="weight of the length against the divergence of an edge"),
-    ] = 0.5
-    b: Annotated[
-        int | None,
-        Field(
-            ge=2, description="records around an edge whose classes are looked at; k unless given"
-        ),
-    ] = None
-    partial: Annotated[
-        bool,
-        Field(
-            description="grow a standard minimum spanning tree; look at classes when cutting only"
-        ),
-    ] = False
-    confidential: Annotated[
-        tuple[str, ...],
-        Field(description="columns whose values are spread; all confidential ones unless given"),
-    ] = ()
-    classes: Annotated[
-        int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
-    ] = 4
-    exchange: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="weight of the classes' divergence in exchanges of records after cutting; "
-            "0 for none, as in the paper",
-        ),
-    ] = 0.0
+    alpha: Alpha = 0.5
+    b: Around = None
+    partial: Partial = False
+    confidential: Confidential = ()
+    classes: Classes = 4
+    exchange: Exchange = 0.0
     several: Annotated[
         Literal["compound", "average"],
         Field(description="several confidential columns: one compound class, or averaged runs"),

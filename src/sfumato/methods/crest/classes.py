@@ -30,6 +30,34 @@ MOST_CELLS = 100_000_000
 MOST_PASSES = 500
 """Passes of exchanges; a dozen or two are usual, and the later ones look at few records."""
 
+Alpha = Annotated[
+    float, Field(ge=0, le=1, description="weight of the length against the divergence of an edge")
+]
+Around = Annotated[
+    int | None,
+    Field(ge=2, description="records around an edge whose classes are looked at; k unless given"),
+]
+Partial = Annotated[
+    bool,
+    Field(description="grow a standard minimum spanning tree; look at classes when cutting only"),
+]
+Confidential = Annotated[
+    tuple[str, ...],
+    Field(description="columns whose values are spread; all confidential ones unless given"),
+]
+Classes = Annotated[
+    int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
+]
+Exchange = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description="weight of the classes' divergence against information loss in exchanges of "
+        "records between neighbouring groups after cutting; 0: none, as in the paper",
+    ),
+]
+
 
 class ClassRestricted(Microaggregator):
     """Microaggregation that looks at confidential classes as well as at distances.
@@ -38,22 +66,9 @@ class ClassRestricted(Microaggregator):
     them, or those that miss the same values.
     """
 
-    confidential: Annotated[
-        tuple[str, ...],
-        Field(description="columns whose values are spread; all confidential ones unless given"),
-    ] = ()
-    classes: Annotated[
-        int, Field(ge=2, le=1000, description="quantile classes of a confidential number or date")
-    ] = 4
-    exchange: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="weight of the classes' divergence against information loss in exchanges "
-            "of records between neighbouring groups after cutting; 0: none, as in the paper",
-        ),
-    ] = 0.0
+    confidential: Confidential = ()
+    classes: Classes = 4
+    exchange: Exchange = 0.0
 
     def exchanged(
         self,

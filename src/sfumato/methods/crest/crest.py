@@ -14,7 +14,7 @@ from ...kernels.divergence import weighted_jsd
 from ...kernels.mst import minimum_spanning_tree
 from ...kernels.tree_cut import cut_by_ratio
 from ..microaggregation.base import Grouping
-from .classes import ClassRestricted, told
+from .classes import Alpha, Around, ClassRestricted, Partial, told
 
 
 class Crest(ClassRestricted):
@@ -40,16 +40,8 @@ class Crest(ClassRestricted):
         "Management Science 59(4)"
     )
 
-    alpha: Annotated[
-        float,
-        Field(ge=0, le=1, description="weight of the length against the divergence of an edge"),
-    ] = 0.5
-    b: Annotated[
-        int | None,
-        Field(
-            ge=2, description="records around an edge whose classes are looked at; k unless given"
-        ),
-    ] = None
+    alpha: Alpha = 0.5
+    b: Around = None
     length: Annotated[
         Literal["attributes", "root"],
         Field(
@@ -60,12 +52,7 @@ class Crest(ClassRestricted):
     starts: Annotated[
         int, Field(ge=1, le=10_000, description="first vertices to try; the best result is kept")
     ] = 1
-    partial: Annotated[
-        bool,
-        Field(
-            description="grow a standard minimum spanning tree; look at classes when cutting only"
-        ),
-    ] = False
+    partial: Partial = False
     scale: Annotated[
         Scale, Field(description="numbers are divided by their standard deviation or their range")
     ] = "range"
