@@ -123,10 +123,17 @@ def take(
     partition: Partition | None = None,
     reference: Table | None = None,
 ) -> tuple[dict[str, Measurement], dict[str, str]]:
-    """Take each measure; those that do not apply say why."""
+    """Take each measure; those that do not apply say why.
+
+    `partition` holds the groups of perturbed records. Counting records that look alike means
+    nothing there.
+    """
     taken: dict[str, Measurement] = {}
     left: dict[str, str] = {}
     for measure in measures:
+        if partition is not None and measure.counts_classes:
+            left[measure.name] = "values were perturbed, so that records look alike by chance"
+            continue
         try:
             taken[measure.name] = take_one(
                 measure, pair, seed=seed, partition=partition, reference=reference
