@@ -6,7 +6,7 @@ one that would lower it, until there is none (Aloise, Hansen, Rocha & Santi 2014
 bounds for numerical microaggregation"). The relaxation bounds every partition's loss from below.
 All groups are enumerated, so that k = 3 and some sixty records is what it is for.
 
-    python benchmarks/refine_bound.py ../shared/data/casc/tarragona.csv --records 60
+    .venv/bin/python benchmarks/refine_bound.py [FILE.csv] [--records 60]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 
 import numpy as np
 import polars as pl
+from casc import data_folder
 from numba import njit
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
@@ -86,12 +87,13 @@ def bound(x: np.ndarray, known: list[tuple[int, ...]]) -> tuple[float, int, bool
 def main() -> None:
     """Print the loss of MDAV, of Refine and the bound, in percent of the total."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", help="a CSV file of numeric columns")
+    parser.add_argument("file", nargs="?", help="a CSV file of numeric columns (Tarragona)")
     parser.add_argument("--records", type=int, default=60, help="how many are drawn")
     parser.add_argument("--draws", type=int, default=5, help="draws of records")
     parser.add_argument("--steps", type=int, default=20_000, help="steps of Refine")
     chosen = parser.parse_args()
-    whole = pl.read_csv(chosen.file).to_numpy().astype(float)
+    path = chosen.file or data_folder() / "casc" / "tarragona.csv"
+    whole = pl.read_csv(path).to_numpy().astype(float)
     print("draw   MDAV  Refine   bound  gap %  columns  relaxation is a partition")
     for draw in range(chosen.draws):
         rows = np.random.default_rng(draw).choice(len(whole), chosen.records, replace=False)
