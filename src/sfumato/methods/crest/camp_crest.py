@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -48,6 +49,7 @@ class CampCrest(Method):
         "Management Science 59(4)"
     )
     perturbs: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"k": 8, "exchange": 0.95}
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5
     alpha: Alpha = 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class Microaggregator(Partitioner):
     """
 
     default_verb: ClassVar[str] = "centroid"
+    example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5
     weights: dict[str, Annotated[float, Field(ge=0, le=1e12)]] = Field(

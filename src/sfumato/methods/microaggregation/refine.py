@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -36,6 +37,7 @@ class Refine(Microaggregator):
 
     name: ClassVar[str] = "refine"
     random: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"k": 5, "start": "mhm", "seconds": 20}
     paper: ClassVar[str] = (
         "Lourenço, Martin & Stützle 2003, Iterated local search; Hartigan 1975, Clustering "
         "algorithms (moves); Kirkpatrick, Gelatt & Vecchi 1983, Optimization by simulated annealing"
