@@ -46,4 +46,4 @@ def test_information_loss(
     got = 100 * loss(z, found.labels) / float(np.sum(z**2))
     golden_record(f"Refine {name} k={k}, {steps:,} steps", f"<= {target}", round(got, 4))
     assert got <= target
-    assert found.facts["loss after"] == pytest.approx(got, rel=1e-6)
+    assert found.facts["loss after"] == round(got, 2)  # as published

@@ -62,13 +62,11 @@ RIVALS = 6
 FIRST_CYCLE = 100
 """Steps of the first cycle, for each k records."""
 HEAT = 0.05
-"""Mean rise of the loss that the first step of a cycle may keep, as a share of a group's loss.
-Of 0, 0.05 and 0.15 it ended lowest in four of five short runs on Census and Tarragona."""
+"""Mean rise of the loss that the first step of a cycle may keep, as a share of a group's loss."""
 EXACT = 4096
 """Steps after which the loss is summed afresh."""
 GREEDY = 0.5
-"""Chance that the descent of a step is greedy. Neither way was best on all the CASC files: always
-helped EIA with k = 10 on every seed tried, never was mostly lower on Tarragona with k = 5."""
+"""Chance that the descent of a step is greedy: neither way was best on all the CASC files."""
 EVERYTHING = np.iinfo(np.int64).max
 
 

@@ -31,25 +31,6 @@ from sfumato.kernels.refine_state import (
 
 
 @njit(cache=True, nogil=True)
-def cost_of_move(s: Search, i: int, b: int) -> float:
-    """Change of the loss when record i leaves its group for group b."""
-    a = s.label[i]
-    out = s.size[a] / (s.size[a] - 1.0) * s.own[i]
-    cost: float = s.size[b] / (s.size[b] + 1.0) * squared(s.x, i, s.centre, b) - out
-    return cost
-
-
-@njit(cache=True, nogil=True)
-def cost_of_swap(s: Search, i: int, j: int) -> float:
-    """Change of the loss when records i and j of two groups change places."""
-    a, b = s.label[i], s.label[j]
-    there = squared(s.x, i, s.centre, b) + squared(s.x, j, s.centre, a)
-    share = 1.0 / s.size[a] + 1.0 / s.size[b]
-    cost: float = there - s.own[i] - s.own[j] - share * squared(s.x, i, s.x, j)
-    return cost
-
-
-@njit(cache=True, nogil=True)
 def take_out(s: Search, i: int) -> None:
     """Take record i off the list of its group, which is in the journal."""
     g = s.label[i]
@@ -123,14 +104,12 @@ def best_between(s: Search, a: int, b: int, bar: float) -> tuple[float, int, int
     size_a, size_b = s.size[a], s.size[b]
     best_i = best_j = -1
     half = s.gap.size // 2
-    lowest = 0.0
     grow_b = size_b / (size_b + 1.0)
     leave_a = size_a / (size_a - 1.0) if size_a > s.k and size_b < most else -1.0
     for m in range(size_a):
         i = s.member[a, m]
         e = squared(x, i, s.centre, b)
         s.gap[m] = e
-        lowest = min(lowest, e - s.own[i]) if m else e - s.own[i]
         if leave_a > 0.0:
             cost = grow_b * e - leave_a * s.own[i]
             if cost < bar:

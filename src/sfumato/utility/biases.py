@@ -8,12 +8,13 @@ correlation near zero can outweigh all the others: `detail` names the largest, a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from ..data.schema import NUMERIC
+from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .columns import Chosen, constant, each, with_numbers
@@ -33,7 +34,38 @@ _Columns = Annotated[
 ]
 
 
-class Abim(Measure):
+class _Bias(Measure):
+    """What biases in mean and in standard deviation share: a relative change for each column."""
+
+    paper: ClassVar[str] = _PAPER
+    about: ClassVar[Literal["risk", "utility"]] = "utility"
+    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = 2
+
+    columns: _Columns = ()
+
+    @abstractmethod
+    def change(self, x: np.ndarray, y: np.ndarray, kind: Kind) -> float | str:
+        """The relative change of a column's statistic, or why it has none; missing values aside."""
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        chosen = with_numbers(pair, self.columns, self.name, quasi_first=True)
+        changes: dict[str, float] = {}
+        left: dict[str, str] = {}
+        missing: dict[str, int] = {}
+        for name, x, y in each(pair, chosen.names):
+            kind = pair.original.schema[name].kind
+            found = self.change(x[~np.isnan(x)], y[~np.isnan(y)], kind)
+            if isinstance(found, str):
+                left[name] = found
+                continue
+            changes[name] = found
+            _count(missing, name, x, y)
+        return _averaged(self, chosen, changes, left, missing)
+
+
+class Abim(_Bias):
     """Average absolute bias in mean, in percent (ABIM).
 
     The mean over the columns of |mean(Y) - mean(X)| / |mean(X)| (Li & Sarkar, eq. 14). Dates and
@@ -47,38 +79,19 @@ class Abim(Measure):
     """
 
     name: ClassVar[str] = "abim"
-    paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
-    decimals: ClassVar[int | None] = 2
 
-    columns: _Columns = ()
-
-    def measure(self, context: Context) -> Measurement:
-        pair = context.pair
-        chosen = with_numbers(pair, self.columns, self.name, quasi_first=True)
-        changes: dict[str, float] = {}
-        left: dict[str, str] = {}
-        missing: dict[str, int] = {}
-        for name, x, y in each(pair, chosen.names):
-            kind = pair.original.schema[name].kind
-            if kind not in NUMERIC:
-                left[name] = f"is {kind}: its zero is arbitrary, and so is a share of its mean"
-                continue
-            here, there = x[~np.isnan(x)], y[~np.isnan(y)]
-            if why := _emptied(here, there, 1):
-                left[name] = why
-                continue
-            before = float(here.mean())
-            if abs(before) <= _ZERO * float(np.abs(here).max()):
-                left[name] = "has a mean of zero in the original"
-                continue
-            changes[name] = abs(float(there.mean()) - before) / abs(before)
-            _count(missing, name, x, y)
-        return _averaged(self, chosen, changes, left, missing)
+    def change(self, x: np.ndarray, y: np.ndarray, kind: Kind) -> float | str:
+        if kind not in NUMERIC:
+            return f"is {kind}: its zero is arbitrary, and so is a share of its mean"
+        if why := _emptied(x, y, 1):
+            return why
+        before = float(x.mean())
+        if abs(before) <= _ZERO * float(np.abs(x).max()):
+            return "has a mean of zero in the original"
+        return abs(float(y.mean()) - before) / abs(before)
 
 
-class Abisd(Measure):
+class Abisd(_Bias):
     """Average absolute bias in standard deviation, in percent (ABISD).
 
     The mean over the columns of |s(Y) - s(X)| / s(X) (Li & Sarkar, eq. 15), with n - 1 in the
@@ -91,31 +104,14 @@ class Abisd(Measure):
     """
 
     name: ClassVar[str] = "abisd"
-    paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
-    decimals: ClassVar[int | None] = 2
 
-    columns: _Columns = ()
-
-    def measure(self, context: Context) -> Measurement:
-        pair = context.pair
-        chosen = with_numbers(pair, self.columns, self.name, quasi_first=True)
-        changes: dict[str, float] = {}
-        left: dict[str, str] = {}
-        missing: dict[str, int] = {}
-        for name, x, y in each(pair, chosen.names):
-            here, there = x[~np.isnan(x)], y[~np.isnan(y)]
-            if why := _emptied(here, there, 2):
-                left[name] = why
-                continue
-            if constant(x):
-                left[name] = "does not vary in the original"
-                continue
-            before, after = float(here.std(ddof=1)), float(there.std(ddof=1))
-            changes[name] = abs(after - before) / before
-            _count(missing, name, x, y)
-        return _averaged(self, chosen, changes, left, missing)
+    def change(self, x: np.ndarray, y: np.ndarray, kind: Kind) -> float | str:
+        if why := _emptied(x, y, 2):
+            return why
+        if constant(x):
+            return "does not vary in the original"
+        before = float(x.std(ddof=1))
+        return abs(float(y.std(ddof=1)) - before) / before
 
 
 class Abico(Measure):

@@ -21,6 +21,10 @@ from .base import Grouping, Microaggregator
 if TYPE_CHECKING:
     from ...data.codec import Matrix
 
+DIGITS = 2
+"""As many as `sse` publishes: more would be an equation for suppressed values."""
+LONGEST = 1 << 20
+"""Steps of a slice at most."""
 QUICK, SLOW = 0.02, 0.1
 """Seconds of a slice of work below which the next is longer, above which it is shorter."""
 
@@ -87,8 +91,8 @@ class Refine(Microaggregator):
         done = kernel.steps_done(search)
         share = 100.0 / total if total > 0 else 0.0
         facts = {
-            "loss before": share * before,
-            "loss after": share * kernel.best_loss(search),
+            "loss before": round(share * before, DIGITS),
+            "loss after": round(share * kernel.best_loss(search), DIGITS),
             "steps": done,
             "improvements": kernel.improvements(search),
         }
@@ -96,8 +100,8 @@ class Refine(Microaggregator):
         if stopped:
             warnings = (
                 f"refine stopped after {done:,} steps on {len(space):,} records, when "
-                f"{self.seconds} seconds were over: steps = {done} without seconds repeats these "
-                "groups",
+                f"{self.seconds} seconds were over: steps = {done} without seconds repeats the "
+                "groups of these records",
             )
         return Grouping(kernel.best_labels(search), facts, warnings)
 
@@ -109,6 +113,8 @@ class Refine(Microaggregator):
 
     def _search(self, search: State, records: int) -> bool:
         """Descend, then take the steps in slices; whether time ended them."""
+        if records < 2 * self.k:
+            return False  # there is but one partition
         groups = records // self.k
         slice_size = 1_000
         while waiting := kernel.settle(search, slice_size):
@@ -133,6 +139,6 @@ class Refine(Microaggregator):
             taken = time.monotonic() - begun - spent
             # How steps are sliced changes nothing but how soon one hears of them.
             if taken < QUICK:
-                slice_size *= 2
+                slice_size = min(2 * slice_size, LONGEST)
             elif taken > SLOW:
                 slice_size = max(1, slice_size // 2)

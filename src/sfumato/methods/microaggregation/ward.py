@@ -12,7 +12,7 @@ from ...kernels.ward import k_ward
 from .base import Microaggregator
 
 MOST_RECORDS = 50_000
-"""Time grows with the square: half a minute for these, of ten columns, on one core."""
+"""Time grows with the square of the records."""
 
 
 class MaxDistanceWard(Microaggregator):
