@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
@@ -17,6 +17,9 @@ from .declaration import Declaration as Declaration
 from .declaration import hide_secrets as hide_secrets
 from .declaration import is_secret as is_secret
 from .errors import MethodError
+from .measurement import Direction as Direction
+from .measurement import Finding as Finding
+from .measurement import Measurement as Measurement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from .data.pair import Pair
     from .data.partition import Cover, Partition
     from .data.table import Table
-
-Direction = Literal["lower", "higher"]
 
 
 class _Columnar(Declaration):
@@ -90,6 +91,10 @@ class Outcome:
     facts: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    linked: bool = True
+    """Whether row i stems from one original record. Rows drawn from a model stem from none."""
+    copies: tuple[Table, ...] = ()
+    """Further releases of the same records, for multiple imputation; `table` is the first."""
 
 
 class Method(_Columnar, ABC):
@@ -102,9 +107,19 @@ class Method(_Columnar, ABC):
     perturbs: ClassVar[bool] = False
     """Whether it changes values at random, so that records which look alike are so by chance."""
 
+    recovers: ClassVar[tuple[str, ...]] = ()
+    """What `recover` gives back, such as "mean" and "covariance"; empty where there is nothing."""
+
     @abstractmethod
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         """The masked table. The input is never modified."""
+
+    def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The original's statistics, estimated from the masked table by what is published: the
+        method's parameters and the facts that the evidence names."""
+        raise MethodError(
+            f"{self.name} has nothing to recover: statistics are taken from the release as it is"
+        )
 
 
 class Partitioner(_Columnar, ABC):
@@ -159,92 +174,9 @@ class Context:
     rng: np.random.Generator
     partition: Partition | None = None
     reference: Table | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """A figure with what is needed to judge it. Compares and formats like its value."""
-
-    name: str
-    value: float
-    direction: Direction = "lower"
-    bounds: tuple[float, float] = (float("-inf"), float("inf"))
-    interval: tuple[float, float] | None = None
-    """Bounds or a confidence interval of the value; `detail["interval"]` says which."""
-    baseline: float | None = None
-    """What the value would be by chance, or before masking; `detail["baseline"]` says which."""
-    per_record: np.ndarray | None = None
-    per_record_of: Literal["original", "masked"] = "masked"
-    """Whose records the vector runs over."""
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    private: Mapping[str, Any] = field(default_factory=dict)
-    """Details that are not for publication, such as exact levels of the original."""
-    decimals: int | None = None
-    """Digits after the point that may be published; None means all."""
-
-    def public(self) -> Measurement:
-        """The measurement as it may be published: rounded, without its private parts."""
-
-        def rounded(value: Any) -> Any:
-            if self.decimals is None:
-                return value
-            if isinstance(value, float):
-                return round(value, self.decimals)
-            if isinstance(value, Mapping):
-                return {key: rounded(inner) for key, inner in value.items()}
-            return [rounded(inner) for inner in value] if isinstance(value, list) else value
-
-        return replace(
-            self,
-            value=rounded(self.value),
-            interval=self.interval and (rounded(self.interval[0]), rounded(self.interval[1])),
-            baseline=None if self.baseline is None else rounded(self.baseline),
-            per_record=None,
-            detail=rounded(self.detail),
-            private={},
-        )
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Measurement):
-            return self.name == other.name and self.value == other.value
-        return self.value == other
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.value))
-
-    def __lt__(self, other: Any) -> bool:
-        return self.value < float(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self.value <= float(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.value > float(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.value >= float(other)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.value, spec)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The public part: everything but the per-record vector."""
-        plain: dict[str, Any] = {
-            "value": self.value,
-            "direction": self.direction,
-            # JSON has no infinity.
-            "bounds": [b if abs(b) != float("inf") else None for b in self.bounds],
-        }
-        if self.interval is not None:
-            plain["interval"] = list(self.interval)
-        if self.baseline is not None:
-            plain["baseline"] = self.baseline
-        if self.detail:
-            plain["detail"] = dict(self.detail)
-        return plain
+    mechanism: tuple[Method | Partitioner, ...] = ()
+    """The steps that made the release, with their parameters: published, so every intruder has
+    them."""
 
 
 class Measure(Declaration, ABC):
@@ -281,49 +213,36 @@ class Measure(Declaration, ABC):
         )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One requirement, counted on what is about to be published."""
+class Attack(Measure, ABC):
+    """An intruder who tries. Its figure is the share of attempts that succeed.
 
-    requirement: str
-    subject: str
-    """What was counted, as the subject of a sentence: "t-closeness of diagnosis"."""
-    value: float
-    limit: float
-    met: bool
-    at_least: bool
-    """Whether the limit is a floor (k) or a ceiling (t)."""
-    broken: int = 0
-    """Classes (or records) that break the limit."""
-    of: int = 0
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    decimals: int | None = None
-    """Digits after the point that may be published; None means all."""
+    `baseline` is the success of a random guess, `detail["naive"]` that of the match that anybody
+    would try, `detail["gain"]` how much the attack adds to it, and `detail["control"]` what it
+    achieves against people who are not in the data, where a reference sample is given.
+    """
 
-    def public(self) -> Finding:
-        """The finding as it may be published."""
-        return (
-            self if self.decimals is None else replace(self, value=round(self.value, self.decimals))
-        )
+    registry_kind: ClassVar[str] = "attack"
+    about: ClassVar[Literal["risk", "utility"]] = "risk"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs_alignment: ClassVar[bool] = True
+    usual: ClassVar[bool] = False
+    unit: ClassVar[str] = "%"
 
-    def __str__(self) -> str:
-        found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
-        if self.broken:
-            found += f" in {self.broken:,} of {self.of:,} classes"
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for evidence and `--json`."""
-        return {
-            "requirement": self.requirement,
-            "value": self.value,
-            "limit": self.limit,
-            "at_least": self.at_least,
-            "met": self.met,
-            "broken": self.broken,
-            "of": self.of,
-            **({"detail": dict(self.detail)} if self.detail else {}),
-        }
+    def outcome(
+        self,
+        success: float,
+        *,
+        naive: float,
+        baseline: float,
+        control: float | None = None,
+        detail: Mapping[str, Any],
+        **more: Any,
+    ) -> Measurement:
+        """What every attack reports."""
+        said: dict[str, Any] = {"naive": naive, "gain": success - naive, **detail}
+        if control is not None:
+            said["control"] = control
+        return self.result(success, baseline=baseline, detail=said, **more)
 
 
 class Criterion(Declaration, ABC):

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sfumato.data.linking import limits
 from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.poset.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
-from sfumato.risk.files import limits
 from sfumato.risk.linkage import RecordLinkage
 from tests.oracle import risk as oracle
 from tests.oracle.risk import Label

@@ -10,6 +10,7 @@ from pydantic import Field
 from ..data.codec import Matrix, from_floats
 from ..data.schema import Kind
 from ..errors import MethodError
+from ..kernels.covariance import moments, normal_rows
 from ..protocols import Method, Outcome
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class CorrelatedNoise(Method):
                 "correlated-noise needs two records or more to know the data's covariance",
                 remedy="use another method for a table this small",
             )
-        mean, covariance = _moments(x)
-        noise = _draw(covariance, x.shape[0], rng) * np.sqrt(self.amount)
+        mean, covariance = moments(x)
+        noise = normal_rows(covariance, x.shape[0], rng) * np.sqrt(self.amount)
         masked = x + noise
         if self.restore:
             masked = mean + (masked - mean) / np.sqrt(1.0 + self.amount)
@@ -65,23 +66,3 @@ class CorrelatedNoise(Method):
             columns.append(column.with_(kind=Kind.CONTINUOUS) if made.dtype.is_float() else column)
         facts = {"columns": chosen, "relative_variance": self.amount, "restored": self.restore}
         return Outcome(table.with_columns(series, columns), facts=facts)
-
-
-def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and covariances over the pairs of values that are present."""
-    present = ~np.isnan(x)
-    counts = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, x, 0.0).sum(axis=0) / counts
-    centred = np.where(present, x - mean, 0.0)
-    pairs = present.astype(np.float64).T @ present.astype(np.float64)
-    return mean, centred.T @ centred / np.maximum(pairs - 1, 1)
-
-
-def _draw(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows with that covariance. Eigenvalues below zero (from missing values) are taken as zero."""
-    scale = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
-    # The correlation matrix: columns of very different size lose no digits to one another.
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    drawn: np.ndarray = (rng.standard_normal((n, scale.size)) @ root.T) * scale
-    return drawn

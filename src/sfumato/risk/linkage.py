@@ -17,14 +17,7 @@ from pydantic import Field
 
 from ..criteria.classes import first_equal
 from ..criteria.labels import has_labels
-from ..data.pair import Pair
-from ..data.table import Table
-from ..errors import MeasureError
-from ..kernels.cover_linkage import cover_nearest
-from ..kernels.linkage import nearest
-from ..protocols import Context, Measure, Measurement
-from .covering import build, codes_of_both
-from .files import (
+from ..data.linking import (
     CONFIDENCE,
     columns_to_link_by,
     drawn,
@@ -34,6 +27,13 @@ from .files import (
     require_records,
     stacked,
 )
+from ..data.pair import Pair
+from ..data.table import Table
+from ..errors import MeasureError
+from ..kernels.cover_linkage import cover_nearest
+from ..kernels.linkage import nearest
+from ..protocols import Context, Measure, Measurement
+from .covering import build, codes_of_both
 
 _TOLERANCE = 1e-9
 _SQUARABLE = 1e140

@@ -14,12 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.labels import has_labels
-from ..data.pair import Pair
-from ..errors import MeasureError
-from ..kernels.own_rank import own_rank
-from ..protocols import Context, Measure, Measurement
-from .covering import codes_of_both
-from .files import (
+from ..data.linking import (
     columns_to_link_by,
     drawn,
     has_numbers,
@@ -28,6 +23,11 @@ from .files import (
     require_records,
     stacked,
 )
+from ..data.pair import Pair
+from ..errors import MeasureError
+from ..kernels.own_rank import own_rank
+from ..protocols import Context, Measure, Measurement
+from .covering import codes_of_both
 
 _CANDIDATES = 2
 _CONFIDENCE = 0.95
