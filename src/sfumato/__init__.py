@@ -30,6 +30,7 @@ _WHERE = {
     "Partitioner": "protocols",
     "Verb": "protocols",
     "Measure": "protocols",
+    "Attack": "protocols",
     "Criterion": "protocols",
     "Poset": "protocols",
     "PosetSource": "protocols",
@@ -48,6 +49,7 @@ _WHERE = {
     "partition": "release.api",
     "measure": "release.api",
     "assess": "release.api",
+    "attack": "release.api",
     "register": "registry",
     "draft_plan": "release.draft",
     "SfumatoError": "errors",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from .errors import ReleaseRefused, SfumatoError
     from .explore.tune import tune
     from .protocols import (
+        Attack,
         Context,
         Criterion,
         Finding,
@@ -79,7 +82,7 @@ if TYPE_CHECKING:
         Verb,
     )
     from .registry import register
-    from .release.api import assess, measure, method, partition, step
+    from .release.api import assess, attack, measure, method, partition, step
     from .release.draft import draft_plan
     from .release.evidence import Evidence
     from .release.plan import Plan
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     from .release.step import Step
 
 __all__ = [
+    "Attack",
     "Column",
     "Context",
     "Cover",
@@ -114,6 +118,7 @@ __all__ = [
     "Table",
     "Verb",
     "assess",
+    "attack",
     "draft_plan",
     "errors",
     "generators",

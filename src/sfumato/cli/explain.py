@@ -89,7 +89,7 @@ def example(entry: Entry, cls: type[Declaration]) -> str:
         return toml.table("steps", {"use": "mdav", "k": 5, "then": entry.name}, array=True)
     if entry.kind == "criterion":
         return toml.table("require", {entry.name: shown})
-    if entry.kind == "measure":
+    if entry.kind in ("measure", "attack"):
         return toml.table("measures", {entry.name: {}})
     column = "age" if entry.name in ("interval", "bins") else "zip"
     return toml.table(

@@ -24,7 +24,7 @@ _KIND_TITLES = {
     "criterion": "Criteria ([require])",
     "measure": "Measures ([measures], or [require] with a limit)",
     "poset": "Posets (how a column generalizes)",
-    "attack": "Attacks",
+    "attack": "Attacks ([measures], or [require] with a limit)",
 }
 
 

@@ -18,9 +18,10 @@ from ..errors import MeasureError, MethodError, ParameterError
 from ..progress import Listener
 from ..protocols import Measure
 from ..release.evidence import take_one
+from ..release.masking import run_steps
 from ..release.plan import Plan, Tune
 from ..release.requirement import Requirement
-from ..release.run import as_plan, hold_out, run_steps, with_columns_of
+from ..release.run import as_plan, hold_out, with_columns_of
 from ..release.step import Step
 from ..rng import draw_seed, stream
 
@@ -237,6 +238,7 @@ class _Search:
                         seed=seed,
                         partition=draft.groups,
                         reference=self.reference,
+                        mechanism=plan.mechanism,
                     )
                 )
                 for one in panel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -21,7 +21,10 @@ from .evidence import Evidence, take, take_one, usual_panel
 from .plan import Plan
 from .publish import private_path
 from .run import read_input
-from .step import Step, build
+from .step import Step, as_steps, build
+
+if TYPE_CHECKING:
+    from .release import Release
 
 
 def method(name: str, **parameters: Any) -> Any:
@@ -67,14 +70,16 @@ def measure(
     seed: int = 0,
     reference: Any = None,
     partition: Partition | None = None,
+    mechanism: Any = (),
     **parameters: Any,
 ) -> Measurement:
-    """One registered measure by its name.
+    """One registered measure or attack by its name.
 
     Frames without roles count every shared column as a quasi-identifier. Measures that look at
-    groups take them from `partition`, in the order of the masked rows.
+    groups take them from `partition`, in the order of the masked rows; those that know how the
+    masked table was made take that from `mechanism`, a method or a list of them.
     """
-    built: Measure = build("measure", name, parameters)
+    built: Measure = build("measure|attack", name, parameters)
     pair = as_pair(original, masked, align)
     sample = None if reference is None else _like(reference, pair.original)
     if partition is not None and len(partition) != pair.masked.height:
@@ -82,7 +87,33 @@ def measure(
             f"the partition has {len(partition)} records and the masked table {pair.masked.height}",
             remedy="give the groups of the masked rows, in their order",
         )
-    return take_one(built, pair, seed=seed, partition=partition, reference=sample)
+    return take_one(
+        built,
+        pair,
+        seed=seed,
+        partition=partition,
+        reference=sample,
+        mechanism=tuple(one.use for one in as_steps(mechanism)),
+    )
+
+
+def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> Measurement:
+    """One registered attack on a release, with what its publication tells every intruder.
+
+    >>> people = table({"x": [1.0, 2.0, 4.0, 9.0]}, quasi=["x"])
+    >>> from sfumato.release.run import protect
+    >>> release = protect(people, method("rank-swap", count=1), seed=1)
+    >>> attack("rank-swap-attack", release).baseline
+    0.25
+    """
+    return take_one(
+        build("attack|measure", name, parameters),
+        release.pair,
+        seed=seed,
+        partition=release.groups,
+        reference=release.reference,
+        mechanism=release.plan.mechanism,
+    )
 
 
 def assess(
@@ -179,8 +210,8 @@ def assess_files(
     pair, said = _aligned(before, after, masked, align)
     panel = usual_panel() if words.measures is None else words.measures
     if measures:
-        panel = tuple(build("measure", name, {}) for name in measures)
-    taken, left = take(panel, pair, seed=0)
+        panel = tuple(build("measure|attack", name, {}) for name in measures)
+    taken, left = take(panel, pair, seed=0, mechanism=words.mechanism)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MeasureError, SfumatoError, UnknownName
-from ..protocols import Context, Finding, Measure, Measurement
+from ..protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ..registry import entries
 from ..rng import stream
 from .step import build
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from ..data.pair import Pair
     from ..data.partition import Partition
     from ..data.table import Table
+
+
+JUDGES = ("measure", "attack")
+"""The kinds of things that are measured; plans name them alike."""
+
+Mechanism = tuple[Method | Partitioner, ...]
+"""The steps of a release, which are published with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,7 @@ class Evidence:
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """name, what it is about, the figure and its baseline, as text for a table."""
-        about = {entry.name: entry for entry in entries("measure")}
+        about = {entry.name: entry for entry in entries() if entry.kind in JUDGES}
         for name, measurement in self.measurements.items():
             summary = about[name].summary if name in about else ""
             # What is left of a difference when nothing changed is rounding, not news.
@@ -122,6 +129,7 @@ def take(
     seed: int,
     partition: Partition | None = None,
     reference: Table | None = None,
+    mechanism: Mechanism = (),
 ) -> tuple[dict[str, Measurement], dict[str, str]]:
     """Take each measure; those that do not apply say why.
 
@@ -136,7 +144,12 @@ def take(
             continue
         try:
             taken[measure.name] = take_one(
-                measure, pair, seed=seed, partition=partition, reference=reference
+                measure,
+                pair,
+                seed=seed,
+                partition=partition,
+                reference=reference,
+                mechanism=mechanism,
             )
         except SfumatoError as error:
             left[measure.name] = error.message
@@ -150,7 +163,8 @@ def take_one(
     seed: int,
     partition: Partition | None = None,
     reference: Table | None = None,
+    mechanism: Mechanism = (),
 ) -> Measurement:
     """One measurement, with the stream of its name."""
     rng = stream(seed, 0, f"measure/{measure.name}")
-    return measure.measure(Context(pair=pair, rng=rng, partition=partition, reference=reference))
+    return measure.measure(Context(pair, rng, partition, reference, mechanism))

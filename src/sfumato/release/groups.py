@@ -27,6 +27,10 @@ class PerturbedGroups:
 
     def follow(self, step: Step, chosen: set[str], outcome: Outcome) -> None:
         """Note what a step did to its columns."""
+        if not outcome.linked:
+            # New records: nothing is left of what was known about the old ones.
+            self._labels = dict.fromkeys(outcome.table.names, None)
+            return
         if outcome.rows is not None:
             self._labels = {
                 name: None if labels is None else labels[outcome.rows]

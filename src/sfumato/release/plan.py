@@ -21,7 +21,7 @@ from ..errors import (
     SchemaError,
 )
 from ..nested import Gauge, named
-from ..protocols import Declaration, Measure, PosetSource
+from ..protocols import Declaration, Measure, Method, Partitioner, PosetSource
 from . import toml
 from .requirement import Requirement
 from .step import Step
@@ -161,6 +161,11 @@ class Plan:
     input: Input = field(default_factory=Input)
     output: Output = field(default_factory=Output)
     tune: Tune | None = None
+
+    @property
+    def mechanism(self) -> tuple[Method | Partitioner, ...]:
+        """How the release is made, as everybody may know."""
+        return tuple(step.use for step in self.steps)
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:

@@ -210,7 +210,7 @@ class Reader:
             if parameters is None:
                 continue
             try:
-                cls = find(name, "measure").load()
+                cls = find(name, "measure", "attack").load()
             except UnknownName as error:
                 self.complain(["measures"], Complaint(name, error.message, error.remedy))
                 continue
@@ -218,5 +218,5 @@ class Reader:
             for complaint in bad:
                 self.complain(["measures", name], complaint)
             if not bad:
-                found.append(build("measure", name, parameters))
+                found.append(build("measure|attack", name, parameters))
         return tuple(found)

@@ -14,6 +14,7 @@ import fcntl
 import glob
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -82,7 +83,8 @@ def _is_ours(folder: Path, mark: str) -> bool:
         found = json.loads((folder / mark).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return names <= _OUR_NAMES[mark] and isinstance(found, dict) and "sfumato" in found
+    plain = {re.sub(r"^data-\d+\.", "data.", name) for name in names}
+    return plain <= _OUR_NAMES[mark] and isinstance(found, dict) and "sfumato" in found
 
 
 def publish(

@@ -16,6 +16,7 @@ from ..data.pair import Pair
 from ..errors import OutputError, ReleaseRefused
 from ..protocols import Criterion, Finding
 from .evidence import Evidence, take_one
+from .judging import worst
 from .publish import check_free, private_path, publish
 from .recount import recount
 from .report import render
@@ -60,6 +61,8 @@ class Release:
     groups: Partition | None = field(default=None, repr=False)
     """Of perturbed records; None where what is published tells which records look alike."""
     reference: Table | None = field(default=None, repr=False)
+    copies: tuple[Table, ...] = field(default=(), repr=False)
+    """Further releases of the same records, by multiple imputation."""
 
     def with_note(self, note: str) -> Release:
         """The same with one more sentence in its evidence."""
@@ -72,8 +75,16 @@ class Release:
 
     @property
     def data(self) -> Any:
-        """The masked data as the kind of object that came in."""
+        """The masked data as the kind of object that came in; a tuple of them where there are
+        several releases (multiple imputation)."""
+        if self.copies:
+            return tuple(table.to_frame() for table in self.tables)
         return self.pair.masked.to_frame()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table that is published."""
+        return (self.pair.masked, *self.copies)
 
     def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
         """Write the public folder and its private twin, whole or not at all.
@@ -97,17 +108,23 @@ class Release:
                 "many readers skip empty lines, and so the missing values of a lone column",
                 remedy='[output] format = "parquet"',
             )
-        data = folder / DATA_NAMES[output.format]
-        write_file(
-            self.table,
-            data,
-            output.format,
-            suppressed=output.suppressed,
-            escape_formulas=output.escape_formulas,
-        )
-        findings = self._recount(data)
-        if not all(finding.met for finding in findings):
-            raise ReleaseRefused(findings)
+        name = Path(DATA_NAMES[output.format])
+        numbers = [f"-{i + 1}" for i in range(len(self.tables))] if self.copies else [""]
+        files = [folder / f"{name.stem}{number}{name.suffix}" for number in numbers]
+        for table, data in zip(self.tables, files, strict=True):
+            write_file(
+                table,
+                data,
+                output.format,
+                suppressed=output.suppressed,
+                escape_formulas=output.escape_formulas,
+            )
+        counted = []
+        for data in files:
+            counted.append(self._recount(data))
+            if not all(finding.met for finding in counted[-1]):
+                raise ReleaseRefused(counted[-1])
+        findings = [worst(list(found)) for found in zip(*counted, strict=True)]
         public = replace(self, evidence=self.evidence.public())
         _write_json(folder / "evidence.json", {"sfumato": _version(), **public.evidence.to_dict()})
         shown = [finding.public() for finding in findings]
@@ -140,6 +157,7 @@ class Release:
                     seed=self.private.seed,
                     partition=self.groups,
                     reference=self.reference,
+                    mechanism=self.plan.mechanism,
                 )
                 findings.append(requirement.judge(measurement))
         return findings
@@ -149,12 +167,7 @@ class Release:
         _write_text(folder / "plan.toml", self.private.plan.to_toml())
         if self.private.secrets:
             _write_json(folder / "keys.json", dict(self.private.secrets))
-        rows = self.pair.rows
-        assert rows is not None
-        kept = self.private.input_rows
-        original = rows if kept is None else kept[rows]
-        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": original})
-        alignment.write_parquet(folder / "alignment.parquet")
+        self._write_alignment(folder / "alignment.parquet")
         if self.private.lineage:
             pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
         for side, name in (("masked", "published"), ("original", "original")):
@@ -168,6 +181,15 @@ class Release:
         told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
         owners = replace(self, evidence=told)
         _write_text(folder / "report.html", render(owners, owner=True))
+
+    def _write_alignment(self, path: Path) -> None:
+        """Which input row became which record, where records stem from rows at all."""
+        rows, kept = self.pair.rows, self.private.input_rows
+        if rows is None:
+            return
+        original = rows if kept is None else kept[rows]
+        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": original})
+        alignment.write_parquet(path)
 
     def __repr__(self) -> str:
         met = len(self.evidence.findings)

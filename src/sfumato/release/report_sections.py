@@ -130,7 +130,7 @@ def requirements(evidence: Evidence, recounted: Sequence[Finding] | None) -> Mar
 
 def _value(finding: Finding, value: float) -> str:
     try:
-        find(finding.requirement, "measure")
+        find(finding.requirement, "measure", "attack")
     except UnknownName:
         return number(value)  # a criterion: k, l and t are plain numbers
     return figure(finding.requirement, value)

@@ -120,7 +120,7 @@ def words(name: str) -> Words:
     if name in _KNOWN:
         return _KNOWN[name]
     try:
-        entry = find(name, "measure")
+        entry = find(name, "measure", "attack")
     except UnknownName:
         return Words(name, "risk", False, "A measure that is not registered here.")
     declared = entry.load()

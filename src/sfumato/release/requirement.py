@@ -63,7 +63,7 @@ def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Co
             return [], [Complaint("", "requires nothing", f"remove it, or {name} = {{ ... }}")]
         parsed = [parse_requirement(name, one) for one in given]
         return [r for good, _ in parsed for r in good], [c for _, bad in parsed for c in bad]
-    cls = find(name, "criterion", "measure").load()
+    cls = find(name, "criterion", "measure", "attack").load()
     if issubclass(cls, Measure):
         return _limit_on_measure(name, cls, given)
     if not isinstance(given, Mapping):

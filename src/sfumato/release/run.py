@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,18 @@ import numpy as np
 
 from ..data.io import read_with_notes
 from ..data.kinds import Misfit, complaint, fit, order_of
-from ..data.pair import Pair
-from ..data.partition import Partition
-from ..data.schema import Role, Schema, missing_column
-from ..data.table import Table, as_published
+from ..data.schema import Schema, missing_column
+from ..data.table import Table
 from ..data.table import table as make_table
 from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
-from ..progress import Listener, listening
-from ..protocols import Criterion, Engine, Finding, Measure, Method, Partitioner
+from ..progress import Listener
+from ..protocols import Criterion, Engine, Finding, Measure, Partitioner
 from ..rng import draw_seed, stream
-from .evidence import Evidence, take, take_one, usual_panel
-from .groups import REGROUPS, PerturbedGroups
+from .evidence import Evidence, take, usual_panel
+from .groups import REGROUPS
+from .judging import judge
+from .masking import Draft, run_steps
 from .plan import Plan
 from .release import Private, Release
 from .remedies import remedies_for
@@ -32,22 +31,6 @@ from .requirement import Requirement, parse_requirement
 from .step import as_steps
 
 _GUESSABLE = 2**64
-
-
-@dataclass(frozen=True, eq=False)
-class Draft:
-    """A masked table before anything was promised about it."""
-
-    pair: Pair
-    partition: Partition | None
-    """The groups of the last step that made any."""
-    groups: Partition | None
-    """Of perturbed records; None where what is published tells which records look alike."""
-    steps: tuple[Mapping[str, Any], ...]
-    secrets: Mapping[str, Any]
-    lineage: Mapping[str, np.ndarray]
-    """For each step that grouped records: the group of every original row, -1 where it has none."""
-    notes: tuple[str, ...]
 
 
 def protect(
@@ -84,7 +67,7 @@ def protect(
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local())
     tell("counting requirements", len(plan.steps), stages)
-    findings = judge(plan.requirements, draft.pair, seed, draft.groups, reference)
+    findings = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
         tell("looking for remedies", len(plan.steps), stages)
         raise ReleaseRefused(
@@ -92,7 +75,14 @@ def protect(
         )
     tell("measuring", len(plan.steps) + 1, stages)
     chosen = usual_panel() if plan.measures is None else plan.measures
-    taken, left = take(chosen, draft.pair, seed=seed, partition=draft.groups, reference=reference)
+    taken, left = take(
+        chosen,
+        draft.pair,
+        seed=seed,
+        partition=draft.groups,
+        reference=reference,
+        mechanism=plan.mechanism,
+    )
     records = {"original": original.height, "published": draft.pair.masked.height}
     if kept is not None and reference is not None:
         records["held out"] = reference.height
@@ -108,7 +98,16 @@ def protect(
     )
     tell("done", stages, stages)
     private = Private(seed, draft.secrets, draft.lineage, plan, kept)
-    return Release(draft.pair, evidence, private, plan, draft.partition, draft.groups, reference)
+    return Release(
+        draft.pair,
+        evidence,
+        private,
+        plan,
+        draft.partition,
+        draft.groups,
+        reference,
+        draft.copies,
+    )
 
 
 def attempt(
@@ -116,85 +115,18 @@ def attempt(
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
     draft = run_steps(original, plan, seed, lambda what, done, of: None, Local())
-    return judge(plan.requirements, draft.pair, seed, draft.groups, reference), draft
+    return _judged(plan, draft, seed, reference), draft
 
 
-def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: Engine) -> Draft:
-    """Every step in order, then the columns that name people dropped, and the records shuffled."""
-    table = original
-    rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
-    partition: Partition | None = None
-    groups = PerturbedGroups()
-    told, secrets, lineage, notes = [], {}, {}, []
-    nameless: set[str] = set()
-    for index, step in enumerate(plan.steps):
-        tell(str(step.use.name), index, len(plan.steps) + 2)
-        rng = stream(seed, index + 1, step.use.name)
-        touched = step.touches(table)
-        if isinstance(step.use, Method) and step.use.handles_identifiers:
-            nameless |= set(step.use.targets(table)[0])
-        with listening(tell):
-            outcome = engine.run(step.run, table, rng)
-        label = f"{index + 1}-{step.use.name}"
-        if outcome.secrets:
-            secrets[label] = dict(outcome.secrets)
-        groups.follow(step, touched, outcome)
-        if isinstance(outcome.partition, Partition):
-            partition = outcome.partition
-            lineage[label] = _groups_of_originals(outcome.partition, rows, original.height)
-        elif outcome.rows is not None:
-            partition = None
-        if outcome.rows is not None:
-            rows = outcome.rows if rows is None else rows[outcome.rows]
-        table = outcome.table
-        told.append({**step.public(), "did": dict(outcome.facts)})
-        notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
-        del outcome  # it would keep the table of this step in memory to the end
-    table, dropped = _drop_names(table, nameless)
-    table = as_published(table)
-    if dropped:
-        notes.append(
-            f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
-        )
-    perturbed = groups.partition(table)
-    if plan.output.shuffle and table.height:
-        order = stream(seed, 0, "shuffle").permutation(table.height)
-        table, rows = table.take(order), order if rows is None else rows[order]
-        partition, perturbed = (
-            None if found is None else Partition(found.labels[order])
-            for found in (partition, perturbed)
-        )
-    pair = Pair(original, table, np.arange(original.height) if rows is None else rows)
-    return Draft(pair, partition, perturbed, tuple(told), secrets, lineage, tuple(notes))
-
-
-def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:
-    """The group of each original record, -1 where it has none."""
-    if rows is None:
-        return partition.labels
-    groups = np.full(height, -1, dtype=np.int64)
-    groups[rows] = partition.labels
-    return groups
-
-
-def judge(
-    requirements: Iterable[Requirement],
-    pair: Pair,
-    seed: int,
-    partition: Partition | None,
-    reference: Table | None,
-) -> list[Finding]:
-    """Each requirement, counted on the masked table."""
-    findings = []
-    for requirement in requirements:
-        if isinstance(requirement.thing, Criterion):
-            findings.append(requirement.thing.check(pair.masked))
-        else:
-            measurement = take_one(
-                requirement.thing, pair, seed=seed, partition=partition, reference=reference
-            )
-            findings.append(requirement.judge(measurement))
-    return findings
+def _judged(plan: Plan, draft: Draft, seed: int, reference: Table | None) -> list[Finding]:
+    return judge(
+        plan.requirements,
+        draft.pairs,
+        seed=seed,
+        partition=draft.groups,
+        reference=reference,
+        mechanism=plan.mechanism,
+    )
 
 
 def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:
@@ -320,16 +252,6 @@ def hold_out(
     order = stream(seed, 0, "reference").permutation(table.height)
     kept = np.sort(order[out:])
     return table.take(kept), table.take(np.sort(order[:out])), kept
-
-
-def _drop_names(table: Table, nameless: set[str]) -> tuple[Table, list[str]]:
-    """Identifiers of people and households reach a release only through a method made for them."""
-    named = [
-        name
-        for name in table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
-        if name not in nameless
-    ]
-    return table.without(named), named
 
 
 def _check_promises(plan: Plan, table: Table) -> None:
