@@ -44,6 +44,7 @@ _WHERE = {
     "Evidence": "release.evidence",
     "protect": "release.run",
     "tune": "explore.tune",
+    "recover": "release.recover",
     "method": "release.api",
     "step": "release.api",
     "partition": "release.api",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from .release.draft import draft_plan
     from .release.evidence import Evidence
     from .release.plan import Plan
+    from .release.recover import recover
     from .release.release import Release
     from .release.run import protect
     from .release.step import Step
@@ -127,6 +129,7 @@ __all__ = [
     "partition",
     "protect",
     "read",
+    "recover",
     "register",
     "registry",
     "step",

@@ -129,6 +129,13 @@ LINES: tuple[Line, ...] = (
      "Average absolute bias in standard deviation, in percent (ABISD)."),
     ("measure", "abico", "utility.biases:Abico",
      "Average absolute bias in correlation, in percent (ABICO)."),
+    ("measure", "information-loss", "utility.information_loss:InformationLoss",
+     "Information loss in five parts: values, means, covariances, variances, correlations.", "il"),
+    ("measure", "probabilistic-loss", "utility.probabilistic:ProbabilisticLoss",
+     "Probabilistic information loss of means, variances, covariances, correlations, quantiles.",
+     "pil"),
+    ("measure", "matrix-divergence", "utility.matrices:MatrixDivergence",
+     "Mean error of the values, covariances, correlations or factors of a table."),
     # Posets
     ("poset", "interval", "poset.interval:Interval",
      "Numbers and dates, widened to intervals."),

@@ -240,6 +240,43 @@ def assess(
 
 
 @app.command()
+def attack(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The masked file.")],
+    plan: Annotated[
+        Path, typer.Option(help="Plan of the release: its roles, and the steps an intruder knows.")
+    ],
+    align: Annotated[str, typer.Option(help="Which record became which, as in assess.")] = "",
+    attacks: Annotated[
+        str, typer.Option(help="Attacks to try, separated by commas (all of them).")
+    ] = "",
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Try every attack that knows how the release was made; says what each gains."""
+    from ..registry import entries
+    from ..release.api import assess_files
+
+    show.load_plugins(plugin)
+    chosen = _names(attacks) or [entry.name for entry in entries("attack")]
+    evidence = assess_files(original, masked, align=align, plan=plan, measures=chosen)
+    show.attacked(evidence, json=json)
+
+
+@app.command()
+def recover(
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="The public folder of a release.")
+    ],
+    json: Json = False,
+) -> None:
+    """Estimate the original's statistics from what is published, where the method allows."""
+    from ..release.recover import recover as get_back
+
+    show.recovered(get_back(release), json=json)
+
+
+@app.command()
 def methods(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="Only one kind: method, measure, criterion ...")

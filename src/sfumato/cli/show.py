@@ -15,6 +15,7 @@ from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
 if TYPE_CHECKING:
     from ..explore.tune import Tuned
     from ..release.evidence import Evidence
+    from ..release.recover import Recovered
     from ..release.release import Release
 
 _KIND_TITLES = {
@@ -254,3 +255,60 @@ def usage_or_fault(error: Exception, *, json: bool) -> int:
     if json:
         print_json({"error": "fault", "message": f"{type(error).__name__}: {error}"})
     return 1
+
+
+def attacked(evidence: Evidence, *, json: bool) -> None:
+    """What each attack achieved, beside chance and beside the match anybody would try."""
+    if json:
+        print_json(evidence.to_dict())
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name, side in (
+        ("attack", "left"),
+        ("succeeds", "right"),
+        ("naive match", "right"),
+        ("chance", "right"),
+        ("non-participants", "right"),
+    ):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for name, found in evidence.measurements.items():
+        detail = found.detail
+        shares = (found.value, detail.get("naive"), found.baseline, detail.get("control"))
+        table.add_row(name, *("" if v is None else f"{100 * float(v):.1f} %" for v in shares))
+    console().print(table)
+    for name, why in evidence.not_taken.items():
+        print(f"{name}: not tried: {why}")
+    for note in evidence.notes:
+        print(f"note: {note}")
+
+
+def recovered(found: Recovered, *, json: bool) -> None:
+    """Statistics of the original, by the step that is undone."""
+    if json:
+        print_json(found.to_dict())
+        return
+    for label, statistics in found.by_step.items():
+        print(f"step {label}")
+        for what, values in statistics.items():
+            print(f"  {what}")
+            for name, value in dict(values).items():
+                shown = f"{value:.6g}" if isinstance(value, float) else _brief(value)
+                print(f"    {name:<24} {shown}")
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+def _brief(value: Any) -> str:
+    """A row of numbers on a line; a long one is cut, and `--json` has it in full."""
+    if isinstance(value, dict):
+        inner = [
+            f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {_brief(v)}" for k, v in value.items()
+        ]
+        return ", ".join(inner[:8]) + (f", ... ({len(inner)})" if len(inner) > 8 else "")
+    if isinstance(value, list | tuple):
+        return " ".join(f"{v:.4g}" if isinstance(v, float) else str(v) for v in value[:8]) + (
+            f" ... ({len(value)})" if len(value) > 8 else ""
+        )
+    return str(value)
