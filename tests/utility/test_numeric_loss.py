@@ -40,7 +40,7 @@ def test_five_parts_are_the_formulas(n: int, p: int, seed: int, way: int) -> Non
 @given(st.integers(5, 40), st.integers(2, 4), st.integers(0, 10**6))
 def test_probabilistic_loss_is_the_formulas(n: int, p: int, seed: int) -> None:
     x, y = _frames(n, p, seed)
-    found = sf.measure("pil", x, y)
+    found = sf.measure("probabilistic-loss", x, y)
     for kind, value in probabilistic_parts(x.to_numpy(), y.to_numpy()).items():
         assert found.detail["parts"][kind] == pytest.approx(100 * value, rel=1e-6, abs=1e-6)
     assert found.value == pytest.approx(np.mean(list(found.detail["parts"].values())))

@@ -38,7 +38,8 @@ class Numbers:
     def values(self) -> tuple[np.ndarray, np.ndarray]:
         """Original and masked values that belong together, record by record."""
         original, masked = self.pair.aligned_rows()
-        return self.x[original], self.y[masked]
+        order = np.argsort(original, kind="stable")  # whatever order the release was shuffled to
+        return self.x[original[order]], self.y[masked[order]]
 
     def facts(self) -> dict[str, Any]:
         """What the detail of a measurement says: columns, those left out, incomplete records."""

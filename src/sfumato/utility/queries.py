@@ -1,0 +1,159 @@
+"""Aggregate queries: what an analyst would count and sum, answered from both tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ..data.linking import drawn
+from ..data.schema import NUMERIC, Kind
+from ..errors import MeasureError
+from ..protocols import Context, Measure, Measurement
+from .columns import SET_ASIDE, require_records
+from .readable import ReadableColumn
+
+if TYPE_CHECKING:
+    from ..data.pair import Pair
+
+
+class QueryError(Measure):
+    """Mean relative error of random COUNT or SUM queries answered from the masked table.
+
+    Each query draws some columns and a condition on each: a run of neighbouring values of an
+    ordered column, or some categories, so that the conditions together hold for about `selectivity`
+    of the records if the columns were independent. The error is |answer - truth| / max(|truth|,
+    floor), where the floor is 0.1 % of what the query over everybody gives: an empty answer has no
+    relative error. A label counts by the share of its values that satisfy a condition; a missing
+    value satisfies none.
+    """
+
+    name: ClassVar[str] = "query-error"
+    paper: ClassVar[str] = (
+        "Zhang, Koudas, Srivastava & Yu (2007), Aggregate query answering on anonymized tables; "
+        "LeFevre, DeWitt & Ramakrishnan (2006), Workload-aware anonymization"
+    )
+    about: ClassVar[Literal["risk", "utility"]] = "utility"
+    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = 3
+
+    aggregate: Annotated[Literal["count", "sum"], Field(description="what the queries ask")] = (
+        "count"
+    )
+    of: Annotated[str, Field(description="column to sum; the first numeric one unless given")] = ""
+    queries: Annotated[int, Field(ge=1, le=100_000, description="queries to draw")] = 1000
+    conditions: Annotated[int, Field(ge=1, le=10, description="columns in each query")] = 2
+    selectivity: Annotated[
+        float, Field(gt=0, le=1, description="share of the records that a query is about")
+    ] = 0.1
+    sample: Annotated[
+        int, Field(ge=0, description="records to query, drawn where there are more; 0: all")
+    ] = 20_000
+    columns: Annotated[
+        tuple[str, ...], Field(description="columns of the conditions; all shared unless given")
+    ] = ()
+
+    def measure(self, context: Context) -> Measurement:
+        pair, rng = context.pair, context.rng
+        require_records(pair, self.name)
+        names = self._names(pair)
+        read = {name: ReadableColumn(pair, name) for name in names}
+        rows, others = _records(pair, self.sample, rng)
+        scale = pair.masked.height / others.size * rows.size / pair.original.height
+        weight, weight_masked, of = self._weights(pair, read)
+        weight, weight_masked = weight[rows], weight_masked[others] * scale
+        floor = max(0.001 * abs(float(weight.sum())), 1e-12)
+        errors = np.empty(self.queries)
+        width = min(self.conditions, len(names))
+        share = self.selectivity ** (1 / width)
+        for q in range(self.queries):
+            here, there = np.ones(rows.size), np.ones(others.size)
+            for j in rng.choice(len(names), width, replace=False):
+                column = read[names[j]]
+                wanted, low, high = _condition(column, share, rng)
+                codes = column.codes[rows]
+                here *= np.where(codes >= 0, wanted[np.maximum(codes, 0)], False)
+                there *= column.satisfies(wanted, low, high)[others]
+            truth, answer = float(here @ weight), float(there @ weight_masked)
+            errors[q] = abs(answer - truth) / max(abs(truth), floor)
+        detail: dict[str, Any] = {
+            "columns": names,
+            "aggregate": self.aggregate + (f" of {of}" if of else ""),
+            "median": float(np.median(errors)),
+            "quantile_95": float(np.quantile(errors, 0.95)),
+            "records": int(rows.size),
+        }
+        return self.result(float(errors.mean()), detail=detail)
+
+    def _names(self, pair: Pair) -> list[str]:
+        for name in self.columns:
+            if name not in pair.original.schema or name not in pair.masked.schema:
+                raise MeasureError(
+                    f"column {name!r} is not in both tables", remedy="leave it out of `columns`"
+                )
+        wanted = self.columns or tuple(
+            c.name
+            for c in pair.original.schema
+            if c.name in pair.masked.schema
+            and c.role not in SET_ASIDE
+            and c.kind not in (Kind.TEXT, Kind.SET)
+        )
+        names = [name for name in wanted if pair.original[name].n_unique() > 1]
+        if not names:
+            raise MeasureError(
+                "query-error found no column with two values in both tables to ask about",
+                remedy="name some in `columns`",
+            )
+        return names
+
+    def _weights(
+        self, pair: Pair, read: dict[str, ReadableColumn]
+    ) -> tuple[np.ndarray, np.ndarray, str]:
+        """What each record adds to an answer, in both tables."""
+        if self.aggregate == "count":
+            return np.ones(pair.original.height), np.ones(pair.masked.height), ""
+        schema = pair.original.schema
+        numeric = [c.name for c in schema if c.kind in NUMERIC and c.role not in SET_ASIDE]
+        of = self.of or next((name for name in numeric if name in pair.masked.schema), "")
+        if of not in numeric or of not in pair.masked.schema:
+            raise MeasureError(
+                f"there is no numeric column {of!r} in both tables to sum"
+                if of
+                else "there is no numeric column in both tables to sum",
+                remedy='of = "COLUMN"',
+            )
+        column = read[of] if of in read else ReadableColumn(pair, of)
+        before, after = column.features()
+        return np.nan_to_num(before[:, 0]), np.nan_to_num(after[:, 0]), of
+
+
+def _condition(
+    column: ReadableColumn, share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, float, float]:
+    """Values of the domain that satisfy a random condition, and the ends of their run."""
+    size = column.size
+    wanted = np.zeros(size, dtype=bool)
+    if column.ordered:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=size)
+        ends = np.concatenate(([0], np.cumsum(counts))) / max(counts.sum(), 1)
+        start = rng.random() * max(1.0 - share, 0.0)
+        first = int(np.searchsorted(ends, start, "right")) - 1
+        last = int(np.searchsorted(ends, start + share, "left")) - 1
+        first, last = max(first, 0), min(max(last, first), size - 1)
+        wanted[first : last + 1] = True
+        return wanted, float(column.positions[first]), float(column.positions[last])
+    chosen = rng.permutation(size)[: max(1, round(share * size))]
+    wanted[chosen] = True
+    return wanted, 0.0, 0.0
+
+
+def _records(pair: Pair, sample: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Records of both tables to ask about: the same people where it is known who is who."""
+    if pair.rows is None or not sample or pair.original.height <= sample:
+        return drawn(pair.original.height, sample, rng), drawn(pair.masked.height, sample, rng)
+    rows = drawn(pair.original.height, sample, rng)
+    chosen = np.zeros(pair.original.height, dtype=bool)
+    chosen[rows] = True
+    others = np.flatnonzero(chosen[np.maximum(pair.rows, 0)] & (pair.rows >= 0))
+    return rows, others if others.size else drawn(pair.masked.height, sample, rng)
