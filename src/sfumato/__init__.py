@@ -44,6 +44,7 @@ _WHERE = {
     "Evidence": "release.evidence",
     "protect": "release.run",
     "tune": "explore.tune",
+    "risk_utility_map": "explore.risk_utility",
     "recover": "release.recover",
     "method": "release.api",
     "step": "release.api",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from .data.schema import Column, Kind, Role, Schema
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
+    from .explore.risk_utility import risk_utility_map
     from .explore.tune import tune
     from .protocols import (
         Attack,
@@ -132,6 +134,7 @@ __all__ = [
     "recover",
     "register",
     "registry",
+    "risk_utility_map",
     "step",
     "table",
     "tune",

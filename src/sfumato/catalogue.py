@@ -106,6 +106,10 @@ LINES: tuple[Line, ...] = (
      "Share of records that are alone in their class within their group."),
     ("measure", "class-divergence", "risk.class_disclosure:ClassDivergence",
      "Divergence of the groups' classes from everybody's, in bits."),
+    ("measure", "disclosure-risk", "risk.score:DisclosureRisk",
+     "Disclosure risk in percent: record linkage and interval disclosure, averaged.", "dr"),
+    ("measure", "score", "risk.score:Score",
+     "Information loss and disclosure risk, averaged: the lower, the better the release."),
     # Information loss
     ("measure", "sse", "utility.sse:Sse",
      "Within-group squares, 100 * SSE/SST."),

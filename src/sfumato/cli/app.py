@@ -14,23 +14,7 @@ import typer
 
 from ..errors import SfumatoError
 from . import show
-
-app = typer.Typer(
-    name="sfumato",
-    help="Make data about people publishable: nobody can be found, and the statistics still stand.",
-    epilog="Exit codes: 0 done, 1 fault, 2 wrong input, 3 refused, 4 cannot write.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Plugin = Annotated[
-    list[Path] | None,
-    typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
-]
+from .base import Json, Plugin, app, names
 
 
 def _version(asked: bool) -> None:
@@ -131,72 +115,6 @@ def protect(
 
 
 @app.command()
-def tune(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")],
-    at_most: Annotated[
-        float | None, typer.Option(help="The measure's limit, if the plan's [tune] has none.")
-    ] = None,
-    measure: Annotated[str, typer.Option(help="The measure to bring down.")] = "",
-    parameter: Annotated[str, typer.Option(help="The parameter to raise (k).")] = "",
-    step: Annotated[int | None, typer.Option(help="Its step, counted from 1.", min=1)] = None,
-    start: Annotated[int | None, typer.Option(help="The first value to try.", min=1)] = None,
-    stop: Annotated[int | None, typer.Option(help="The last value to try.", min=1)] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="Releases to average over, where steps are random.", min=1)
-    ] = None,
-    judge_by: Annotated[
-        str, typer.Option(help="What must keep the limit: worst (every draw) or mean.")
-    ] = "",
-    also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
-    input: Annotated[
-        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
-    ] = "",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the tuned plan here.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a search.", min=0)] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
-    plugin: Plugin = None,
-    json: Json = False,
-) -> None:
-    """Raise a parameter (the group size) until a risk is low enough; writes no release."""
-    from ..errors import OutputError
-    from ..explore.tune import tune as raise_parameter
-    from ..release.plan import Plan, lines_of
-    from ..release.run import read_input
-
-    show.load_plugins(plugin)
-    if output is not None and output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
-    if output is not None and not output.parent.is_dir():
-        raise OutputError(f"there is no folder {output.parent}", remedy="make it first")
-    chosen = Plan.read(plan)
-    with show.progress(quiet=json) as tell, lines_of(plan):
-        original, _ = read_input(chosen, plan.parent, input or None)
-        tuned = raise_parameter(
-            original,
-            chosen,
-            at_most=at_most,
-            measure=measure or None,
-            parameter=parameter or None,
-            step=step,
-            start=start,
-            stop=stop,
-            draws=draws,
-            judge_by=judge_by or None,
-            also=_names(also) or (),
-            seed=seed,
-            progress=tell,
-        )
-    show.tuned(tuned, json=json)
-    if not tuned.met and json:
-        raise typer.Exit(2)  # the one document that was printed says so
-    text = tuned.plan.to_toml()
-    if output is not None:
-        show.write_plan(output, text)
-
-
-@app.command()
 def assess(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
     masked: Annotated[
@@ -232,48 +150,11 @@ def assess(
         masked,
         align=align,
         plan=plan,
-        quasi=_names(quasi),
-        confidential=_names(confidential),
-        measures=_names(measures),
+        quasi=names(quasi),
+        confidential=names(confidential),
+        measures=names(measures),
     )
     show.assessed(evidence, json=json)
-
-
-@app.command()
-def attack(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The masked file.")],
-    plan: Annotated[
-        Path, typer.Option(help="Plan of the release: its roles, and the steps an intruder knows.")
-    ],
-    align: Annotated[str, typer.Option(help="Which record became which, as in assess.")] = "",
-    attacks: Annotated[
-        str, typer.Option(help="Attacks to try, separated by commas (all of them).")
-    ] = "",
-    plugin: Plugin = None,
-    json: Json = False,
-) -> None:
-    """Try every attack that knows how the release was made; says what each gains."""
-    from ..registry import entries
-    from ..release.api import assess_files
-
-    show.load_plugins(plugin)
-    chosen = _names(attacks) or [entry.name for entry in entries("attack")]
-    evidence = assess_files(original, masked, align=align, plan=plan, measures=chosen)
-    show.attacked(evidence, json=json)
-
-
-@app.command()
-def recover(
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="The public folder of a release.")
-    ],
-    json: Json = False,
-) -> None:
-    """Estimate the original's statistics from what is published, where the method allows."""
-    from ..release.recover import recover as get_back
-
-    show.recovered(get_back(release), json=json)
 
 
 @app.command()
@@ -318,10 +199,6 @@ def demo(
     run_demo(output, records, seed, replace=replace, json=json)
 
 
-def _names(given: str) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()]
-
-
 def _plan_name(source: str) -> str:
     if "://" in source:
         return "plan.toml"
@@ -355,3 +232,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:
         sys.exit(show.usage_or_fault(error, json=json))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+# The other commands join the application; after the first ones, in the order of `--help`.
+from . import exploring  # noqa: E402, F401

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
 
 if TYPE_CHECKING:
+    from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
     from ..release.evidence import Evidence
     from ..release.recover import Recovered
@@ -282,6 +283,22 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         print(f"{name}: not tried: {why}")
     for note in evidence.notes:
         print(f"note: {note}")
+
+
+def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
+    """The front of a map, and what could not be made."""
+    if json:
+        print_json({"releases": found.data.to_dicts(), "failed": dict(found.failed)})
+        return
+    print(f"{found.data.height} releases; these no other one beats:")
+    width = max(len(label) for label in found.front["label"])
+    print(f"  {'':<{width}}  {found.loss.name:>18}  {found.risk.name:>18}")
+    for row in found.front.iter_rows(named=True):
+        print(f"  {row['label']:<{width}}  {row['loss']:>18.4g}  {row['risk']:>18.4g}")
+    for label, why in found.failed.items():
+        print(f"not made: {label}: {why}")
+    if output is not None:
+        print(f"wrote {output}")
 
 
 def recovered(found: Recovered, *, json: bool) -> None:

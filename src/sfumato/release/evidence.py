@@ -118,8 +118,8 @@ class Evidence:
 
 def usual_panel() -> tuple[Measure, ...]:
     """Every registered measure that is not for special requests, with its defaults."""
-    built = (build("measure", entry.name, {}) for entry in entries("measure"))
-    return tuple(measure for measure in built if measure.usual)
+    usual = (entry.name for entry in entries("measure") if entry.load().usual)
+    return tuple(build("measure", name, {}) for name in usual)
 
 
 def take(

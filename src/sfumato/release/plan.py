@@ -26,7 +26,7 @@ from . import toml
 from .requirement import Requirement
 from .step import Step
 
-SECTIONS = ("input", "columns", "steps", "tune", "require", "measures", "output")
+SECTIONS = ("input", "columns", "steps", "tune", "map", "require", "measures", "output")
 
 
 class Input(Declaration):
@@ -111,6 +111,22 @@ class Tune(Declaration):
     ] = ()
 
 
+class Map(Declaration):
+    """Which releases to compare by risk and loss."""
+
+    name: ClassVar[str] = "map"
+
+    risk: Gauge = named("record-linkage", "what a release risks, the lower the better")
+    loss: Gauge = named("information-loss", "what a release loses, the lower the better")
+    draws: Annotated[
+        int, Field(ge=1, description="releases to average over, where a method is random")
+    ] = 1
+    methods: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(description="methods with their parameters; a list of values is one release each"),
+    ] = ()
+
+
 @dataclass(frozen=True)
 class ColumnPlan:
     """What a plan says about one column."""
@@ -161,6 +177,7 @@ class Plan:
     input: Input = field(default_factory=Input)
     output: Output = field(default_factory=Output)
     tune: Tune | None = None
+    map: Map | None = None
 
     @property
     def mechanism(self) -> tuple[Method | Partitioner, ...]:
@@ -214,6 +231,9 @@ class Plan:
         if self.tune is not None:
             content = {k.replace("_", "-"): v for k, v in self.tune.parameters().items()}
             body.append(toml.table("tune", content))
+        if self.map is not None:
+            content = {k.replace("_", "-"): v for k, v in self.map.parameters().items()}
+            body.append(toml.table("map", content))
         if self.requirements:
             body.append(toml.table("require", _by_name(self.requirements)))
         if self.measures is not None:

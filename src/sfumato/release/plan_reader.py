@@ -11,7 +11,7 @@ from ..errors import Complaint, ParameterError, PlanError, UnknownName, suggest
 from ..protocols import Declaration, Measure, PosetSource
 from ..registry import find
 from . import toml
-from .plan import SECTIONS, ColumnPlan, Input, Output, Plan, Tune
+from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
 from .requirement import Requirement, parse_requirement
 from .step import Step, build
 
@@ -41,6 +41,7 @@ class Reader:
             measures=self.measures(),
             output=self.section("output", Output) or Output(),
             tune=self.section("tune", Tune) if "tune" in self.document else None,
+            map=self.section("map", Map) if "map" in self.document else None,
         )
         if self.complaints:
             ordered = sorted(self.complaints, key=lambda c: c.line or 0)

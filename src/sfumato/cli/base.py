@@ -1,0 +1,30 @@
+"""The command line's application, and the options that commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="sfumato",
+    help="Make data about people publishable: nobody can be found, and the statistics still stand.",
+    epilog="Exit codes: 0 done, 1 fault, 2 wrong input, 3 refused, 4 cannot write.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
+]
+
+
+def names(given: str) -> list[str]:
+    """A list of names separated by commas."""
+    return [name.strip() for name in given.split(",") if name.strip()]

@@ -1,0 +1,123 @@
+"""The figure of a risk-utility map: readable on paper, in grey too."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OutputError
+
+if TYPE_CHECKING:
+    from .risk_utility import RiskUtilityMap
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left",
+           "triangle-right")  # fmt: skip
+# Okabe & Ito's colours, which stay apart for colour-blind readers; shapes tell methods apart too.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
+_INK, _FAINT = "#33383f", "#e4e7eb"
+_WIDTH, _HEIGHT = 620, 420
+_NEAR = 0.035
+"""Two labels closer than this share of the figure's height would run into one another."""
+
+
+def chart(found: RiskUtilityMap, title: str) -> Any:
+    """Loss to the right, risk upwards: the lower left corner is where everybody wants to be."""
+    import altair as alt
+
+    rows = found.data.to_dicts()
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    data = alt.InlineData(values=rows)
+    front = found.front.to_dicts()
+    x = alt.X("loss:Q", title=_axis(found.loss), scale=alt.Scale(zero=False, nice=True))
+    y = alt.Y("risk:Q", title=_axis(found.risk), scale=alt.Scale(zero=True, nice=True))
+    repeat = -(-len(methods) // len(_COLOURS))
+    points = (
+        alt.Chart(data)
+        .mark_point(size=55, filled=True, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "method:N",
+                title=None,
+                scale=alt.Scale(domain=methods, range=list(_COLOURS * repeat)[: len(methods)]),
+                legend=alt.Legend(columns=1, symbolLimit=60, labelLimit=260),
+            ),
+            shape=alt.Shape(
+                "method:N",
+                scale=alt.Scale(domain=methods, range=_shapes(len(methods))),
+            ),
+            tooltip=["label:N", alt.Tooltip("loss:Q", format=".4g"),
+                     alt.Tooltip("risk:Q", format=".4g")],
+        )
+    )  # fmt: skip
+    line = (
+        alt.Chart(alt.InlineData(values=front))
+        .mark_line(color=_INK, strokeDash=[4, 3], strokeWidth=1.2, interpolate="step-after")
+        .encode(x="loss:Q", y="risk:Q")
+    )
+    placed = alt.Chart(alt.InlineData(values=_placed(found, front))).encode(
+        x="loss:Q", y="at:Q", text="label:N"
+    )
+    # White behind the letters, so that neither grid nor front runs through them.
+    behind, names = (
+        placed.mark_text(align="left", dx=5, dy=-8, fontSize=10, **look)
+        for look in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": _INK})
+    )
+    layers = alt.layer(line, points, behind, names).properties(width=_WIDTH, height=_HEIGHT)
+    if title:
+        layers = layers.properties(title=title)
+    made: Any = layers.configure_view(stroke=None).configure_axis(
+        gridColor=_FAINT, domainColor=_INK, labelColor=_INK, titleColor=_INK,
+        labelFontSize=11, titleFontSize=12,
+    ).configure_legend(labelFontSize=11)  # fmt: skip
+    return made
+
+
+def save(found: RiskUtilityMap, path: Path, title: str) -> Path:
+    """Write the figure or the data, by the ending of the path; whole or not at all."""
+    endings = {".svg", ".png", ".pdf", ".html", ".json", ".csv", ".parquet"}
+    if path.suffix not in endings:
+        raise OutputError(
+            f"a map cannot be written as {path.name}",
+            remedy=f"one of the endings {', '.join(sorted(endings))}",
+        )
+    if not path.parent.is_dir():
+        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+    aside = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        if path.suffix == ".csv":
+            found.data.write_csv(aside)
+        elif path.suffix == ".parquet":
+            found.data.write_parquet(aside)
+        else:
+            more = {"scale_factor": 2} if path.suffix == ".png" else {}
+            chart(found, title).save(str(aside), **more)
+        aside.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
+    return path
+
+
+def _axis(measure: Any) -> str:
+    return f"{measure.name}{' (share)' if measure.unit == '%' else ''}"
+
+
+def _shapes(count: int) -> list[str]:
+    """One shape a method; shifted at each repetition, so that no colour meets its shape again."""
+    return [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(count)]
+
+
+def _placed(found: RiskUtilityMap, front: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Labels of the front, moved apart where they would overlap: each at least a line above the
+    next, from the right (low risk) to the left."""
+    top = max(float(found.data["risk"].max() or 0.0), 1e-12)  # type: ignore[arg-type]
+    placed, floor = [], -math.inf
+    for row in reversed(front):
+        at = max(row["risk"], floor)
+        placed.append({**row, "at": at})
+        floor = at + _NEAR * top
+    return placed

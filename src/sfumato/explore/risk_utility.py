@@ -1,0 +1,232 @@
+"""Risk-utility maps: many releases of one table, each a point by what it loses and what it risks.
+
+Duncan, Keller-McNulty & Stokes (2001), "Disclosure risk vs. data utility: the R-U confidentiality
+map". A release is on the front if no other one is better in one respect and as good in the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..data.table import Table
+from ..engines.local import Local
+from ..errors import ParameterError, SfumatoError
+from ..progress import Listener
+from ..protocols import Measure
+from ..registry import find
+from ..release.evidence import take_one
+from ..release.masking import run_steps
+from ..release.plan import Map, Plan
+from ..release.run import as_plan, hold_out, with_columns_of
+from ..release.step import Step, as_steps, build
+from ..rng import draw_seed, stream
+
+
+@dataclass(frozen=True, eq=False)
+class RiskUtilityMap:
+    """The releases of a map, and those that no other one beats."""
+
+    data: pl.DataFrame
+    """One row a release: label, method, parameters, risk, loss, their spread over the draws, and
+    whether it is on the front."""
+    risk: Measure
+    loss: Measure
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Releases that could not be made or measured, with the reason."""
+
+    @property
+    def front(self) -> pl.DataFrame:
+        """The releases on the front, from the least loss to the least risk."""
+        return self.data.filter(pl.col("front")).sort("loss")
+
+    def figure(self, title: str = "") -> Any:
+        """An Altair chart: loss to the right, risk upwards, the front as a line with names."""
+        from .map_figure import chart
+
+        return chart(self, title)
+
+    def save(self, path: str | Path, title: str = "") -> Path:
+        """The figure as .svg, .png, .pdf, .html or .json, or the data as .csv or .parquet."""
+        from .map_figure import save
+
+        return save(self, Path(path), title)
+
+
+def risk_utility_map(
+    table: Any,
+    methods: Iterable[Any] = (),
+    plan: Any = (),
+    *,
+    risk: Any = None,
+    loss: Any = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    progress: Listener | None = None,
+) -> RiskUtilityMap:
+    """Release a table by every method of a grid, and measure risk and loss of each.
+
+    A method of the grid is a step, a method, a list of them that are taken one after the other, or
+    words such as `{"use": "rank-swap", "p": [2, 4, 8]}`, where a list of values that the parameter
+    cannot hold as it is stands for one release with each. The steps of `plan` come first in every
+    release. Random methods are drawn `draws` times and averaged.
+
+    >>> import sfumato as sf
+    >>> people = sf.table({"a": range(60), "b": [i * i % 61 for i in range(60)]}, quasi=["a", "b"])
+    >>> found = risk_utility_map(people, [{"use": "rank-swap", "p": [5, 40]}], seed=1,
+    ...                          risk="record-linkage", loss="information-loss")
+    >>> found.data["label"].to_list()
+    ['rank-swap p=5', 'rank-swap p=40']
+    """
+    chosen = as_plan(plan) if plan != () else Plan()
+    wish = chosen.map or Map()
+    given = {"risk": risk, "loss": loss, "draws": draws}
+    words = wish.model_dump(exclude_unset=True) | {k: v for k, v in given.items() if v is not None}
+    wish = Map.build(words)
+    grid = expand([*methods, *wish.methods])
+    if not grid:
+        raise ParameterError(
+            "the map has no methods", remedy='[[map.methods]] use = "rank-swap", p = [2, 4, 8]'
+        )
+    seed = draw_seed() if seed is None else seed
+    original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
+    tell = progress or (lambda what, done, of: None)
+    rows, failed = [], {}
+    for index, (label, steps) in enumerate(grid.items()):
+        tell(label, index, len(grid))
+        trial = chosen.with_(steps=(*chosen.steps, *steps), map=None)
+        try:
+            rows.append(_row(label, steps, trial, original, reference, seed, wish))
+        except SfumatoError as error:
+            failed[label] = error.message
+    tell("done", len(grid), len(grid))
+    if not rows:
+        raise ParameterError(
+            "no release of the map could be made: "
+            + "; ".join(f"{label}: {why}" for label, why in failed.items()),
+            remedy="mend the methods, or the table's roles",
+        )
+    data = pl.DataFrame(rows)
+    on_front = pareto(data["loss"].to_numpy(), data["risk"].to_numpy())
+    return RiskUtilityMap(data.with_columns(front=on_front), wish.risk, wish.loss, failed)
+
+
+def pareto(loss: np.ndarray, risk: np.ndarray) -> np.ndarray:
+    """Which points no other point beats: none has less of one without having more of the other.
+
+    >>> pareto(np.array([1.0, 2.0, 2.0, 3.0]), np.array([5.0, 3.0, 4.0, 3.0])).tolist()
+    [True, True, False, False]
+    """
+    order = np.lexsort((risk, loss))
+    on_front = np.zeros(loss.size, dtype=bool)
+    best, least = np.inf, np.inf
+    for i in order:
+        if risk[i] < best:
+            on_front[i], best, least = True, risk[i], loss[i]
+        elif risk[i] == best and loss[i] == least:  # an equal twin is as good
+            on_front[i] = True
+    return on_front
+
+
+def _row(
+    label: str,
+    steps: Sequence[Step],
+    plan: Plan,
+    original: Table,
+    reference: Table | None,
+    seed: int,
+    wish: Map,
+) -> dict[str, Any]:
+    draws = wish.draws if any(step.random for step in plan.steps) else 1
+    found: dict[str, list[float]] = {"risk": [], "loss": []}
+    for draw in range(draws):
+        own = int(stream(seed, draw, f"map/{label}").integers(2**62))
+        draft = run_steps(original, plan, own, lambda what, done, of: None, Local())
+        for side, gauge in (("risk", wish.risk), ("loss", wish.loss)):
+            taken = take_one(
+                gauge,
+                draft.pair,
+                seed=own,
+                partition=draft.groups,
+                reference=reference,
+                mechanism=plan.mechanism,
+            )
+            found[side].append(float(taken))
+    row: dict[str, Any] = {"label": label, "method": " + ".join(s.use.name for s in steps)}
+    for side, values in found.items():
+        row[side] = float(np.mean(values))
+        row[f"{side}_low"], row[f"{side}_high"] = min(values), max(values)
+    return row | {"draws": draws}
+
+
+def expand(methods: Iterable[Any]) -> dict[str, tuple[Step, ...]]:
+    """Every release of a grid by its label.
+
+    >>> list(expand([{"use": "mdav", "k": [3, 5]}, {"use": "correlated-noise"}]))
+    ['mdav k=3', 'mdav k=5', 'correlated-noise']
+    """
+    grid: dict[str, tuple[Step, ...]] = {}
+    for given in methods:
+        for name, steps in _expanded(given):
+            label, number = name, 1
+            while label in grid:
+                number += 1
+                label = f"{name} ({number})"
+            grid[label] = steps
+    return grid
+
+
+def _expanded(given: Any) -> Iterable[tuple[str, tuple[Step, ...]]]:
+    if isinstance(given, Mapping):
+        words = {str(k).replace("-", "_"): v for k, v in given.items()}
+        if "use" not in words:
+            raise ParameterError("a method of the map needs `use`", remedy='use = "rank-swap"')
+        name, then = words.pop("use"), words.pop("then", None)
+        cls = find(name, "method", "partitioner").load()
+        several = {
+            key: value
+            for key, value in words.items()
+            if isinstance(value, list | tuple) and cls.complaints({**cls.example, key: value})
+        }
+        for chosen in itertools.product(*several.values()):
+            own = words | dict(zip(several, chosen, strict=True))
+            shown = {k: own[k] for k in words}
+            verb = None if then is None else _verb(then)
+            step = Step(build("method|partitioner", name, own), verb)
+            yield _label(name, shown, None if verb is None else verb.name), (step,)
+        return
+    steps = as_steps(given)
+    yield " + ".join(_label(s.use.name, s.use.parameters(), None) for s in steps), steps
+
+
+def _verb(then: Any) -> Any:
+    words = {"use": then} if isinstance(then, str) else dict(then)
+    return build("verb", words.pop("use"), words)
+
+
+def _label(name: str, parameters: Mapping[str, Any], then: str | None) -> str:
+    told = [
+        f"{key.replace('_', '-')}={_short(value)}"
+        for key, value in parameters.items()
+        if key != "columns"
+    ]
+    return " ".join([name, *told, *([f"then {then}"] if then else [])])
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = [f"{_short(v)}" if k == "use" else f"{k}={_short(v)}" for k, v in value.items()]
+        return " ".join(inner)
+    if isinstance(value, list | tuple):
+        return (
+            f"{len(value)} blocks"
+            if value and isinstance(value[0], list | tuple)
+            else (",".join(map(_short, value)))
+        )
+    return f"{value:g}" if isinstance(value, float) else str(value)
