@@ -29,6 +29,8 @@ PARAMETERS: dict[str, Parameters] = {
     "hash": lambda t: {"columns": t.schema.of_role("identifier") or [t.names[0]]},
     "drop": lambda t: {"columns": t.schema.of_role("identifier") or [t.names[0]]},
     "pseudonymize": lambda t: {"columns": t.schema.of_role("identifier") or [t.names[0]]},
+    "core-swap": lambda t: {"core": ["sex" if "sex" in t.names else t.schema.quasi[-1]]},
+    "household-swap": lambda t: {"columns": ["zip" if "zip" in t.names else t.schema.quasi[-1]]},
     "l-diversity": lambda t: {"column": t.schema.confidential[0], "at_least": 2},
     "t-closeness": lambda t: {"column": t.schema.confidential[0], "at_most": 0.5},
     "k-anonymity": lambda t: {"k": 2},
@@ -36,6 +38,8 @@ PARAMETERS: dict[str, Parameters] = {
     "refine": lambda t: {"start": "fuzzy", "steps": 2},
     "optimal-univariate": lambda t: {"columns": _ordered(t)[:1]},
     "delaunay": lambda t: {"columns": _ordered(t)[:2]},
+    # What an intruder knows of how the release was made; releases of the suite come from searches.
+    "likelihood-linkage": lambda t: {"mechanism": {"use": "correlated-noise", "amount": 0.5}},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},

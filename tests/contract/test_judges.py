@@ -35,13 +35,14 @@ def masked(table: Table, search: str) -> Table | None:
 
 def measure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement | None:
     try:
-        return take_one(build("measure", entry.name, {}), pair, seed=seed)
+        built = build(entry.kind, entry.name, parameters(entry, pair.original))
+        return take_one(built, pair, seed=seed)
     except SfumatoError as error:
         assert str(error).strip()
         return None
 
 
-@each("measure")
+@each("measure", "attack")
 @each_table
 @pytest.mark.parametrize("search", ["mondrian", "mdav"])
 def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search: str) -> None:
@@ -67,14 +68,14 @@ def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search
     assert "per_record" not in found.to_dict()
 
 
-@each("measure")
+@each("measure", "attack")
 def test_measures_work_on_an_ordinary_pair(entry: Entry) -> None:
     table = ordinary()
     pairs = [Pair.of(table, other) for s in ("mondrian", "mdav") if (other := masked(table, s))]
     assert any(measure(entry, pair) is not None for pair in pairs)
 
 
-@each("measure")
+@each("measure", "attack")
 def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> None:
     cls = entry.load()
     if cls.about != "utility" or entry.name in ("discernibility", "average-class-size"):
@@ -85,18 +86,18 @@ def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> 
     assert found.value == pytest.approx(0.0, abs=1e-12)
 
 
-@each("measure")
+@each("measure", "attack")
 def test_measures_that_need_alignment_refuse_without_it(entry: Entry) -> None:
     table = ordinary()
     pair = Pair(table, table, None)
     if entry.load().needs_alignment:
         with pytest.raises(SfumatoError, match="align"):
-            take_one(build("measure", entry.name, {}), pair, seed=0)
+            take_one(build(entry.kind, entry.name, parameters(entry, table)), pair, seed=0)
     else:
         assert measure(entry, pair) is not None
 
 
-@each("measure")
+@each("measure", "attack")
 def test_row_order_does_not_matter(entry: Entry) -> None:
     """The same release, shuffled, with its alignment: the same figure."""
     table = ordinary()

@@ -78,7 +78,7 @@ def test_it_has_an_oracle_or_a_golden_number(entry: Entry) -> None:
     assert found, f"no test compares {entry.name} with an oracle or a golden number"
 
 
-@each("measure")
+@each("measure", "attack")
 def test_measures_declare_direction_and_bounds(entry: Entry) -> None:
     cls = entry.load()
     assert issubclass(cls, Measure)

@@ -24,56 +24,31 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from .fenwick import all_free, find, take, top_step
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@njit(cache=True, nogil=True)
-def _take(tree: Ints, position: int) -> None:
-    """Mark a position as no longer free."""
-    node = position + 1
-    while node < tree.size:
-        tree[node] -= 1
-        node += node & -node
-
-
-@njit(cache=True, nogil=True)
-def _find(tree: Ints, top: int, rank: int) -> int:
-    """The free position that has `rank` free positions below it."""
-    node, step = 0, top
-    while step > 0:
-        ahead = node + step
-        if ahead < tree.size and tree[ahead] <= rank:
-            node = ahead
-            rank -= tree[ahead]
-        step >>= 1
-    return node
 
 
 @njit(cache=True, nogil=True)
 def _rank_swap(n: int, reach: int, uniforms: Floats) -> Ints:
     result = np.arange(n)
     free = np.ones(n, np.bool_)
-    tree = np.empty(n + 1, np.int64)
-    for node in range(n + 1):
-        tree[node] = node & -node  # every position is free at first
-    top = 1
-    while 2 * top <= n:
-        top *= 2
+    tree, top = all_free(n), top_step(n)
     ahead = min(reach, n)  # free positions among 0 .. i + reach - 1, before position i is visited
     for i in range(n):
         if i + reach < n:
             ahead += 1
         if not free[i]:
             continue
-        _take(tree, i)
+        take(tree, i)
         free[i] = False
         ahead -= 1
         if ahead == 0:
             continue
         # The product may round up to `ahead` itself.
-        other = _find(tree, top, min(int(uniforms[i] * ahead), ahead - 1))
-        _take(tree, other)
+        other = find(tree, top, min(int(uniforms[i] * ahead), ahead - 1))
+        take(tree, other)
         free[other] = False
         ahead -= 1
         result[i], result[other] = other, i
@@ -91,11 +66,16 @@ def rank_swap(n: int, p_count: int, uniforms: ArrayLike) -> Ints:
     [2, 3, 0, 1, 4]
     """
     n, p_count = operator.index(n), operator.index(p_count)
-    draws = np.array(uniforms, dtype=np.float64)
     if n < 0 or p_count < 0:
         raise ValueError(f"n = {n} and p_count = {p_count} must not be negative")
+    return _rank_swap(n, min(p_count, n), checked_uniforms(uniforms, n))
+
+
+def checked_uniforms(uniforms: ArrayLike, n: int) -> Floats:
+    """The uniforms as n floats from [0, 1), or an error that says what is wrong with them."""
+    draws = np.array(uniforms, dtype=np.float64)
     if draws.shape != (n,):
         raise ValueError(f"{n} uniforms are needed, one for each position, not {draws.shape}")
     if draws.size and not (draws.min() >= 0.0 and draws.max() < 1.0):
         raise ValueError("uniforms must lie in [0, 1)")
-    return _rank_swap(n, min(p_count, n), draws)
+    return draws

@@ -1,0 +1,186 @@
+"""Noise in proportion to the value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ...data.codec import Matrix
+from ...errors import MethodError
+from ...kernels.covariance import moments
+from ...kernels.deconvolution import (
+    BINS_PER_DEVIATION,
+    Distribution,
+    bins,
+    centres,
+    deconvolve,
+)
+from ...protocols import Outcome
+from ..numbers import Masked
+from .base import SMALL_BESIDE_ROUNDING, NoiseMethod
+from .factors import Family, draw, log_distribution, most_variance
+from .marginal import normal
+from .recovery import Published, published
+from .shape import shape_of
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+class MultiplicativeNoise(NoiseMethod):
+    """Multiply each value by a random factor with mean 1.
+
+    x' = x e with E e = 1 and var e = s2 (`amount`), independently for each value. Means and the
+    covariances of different columns are kept in expectation; since E x'^2 = (1 + s2) E x^2 the
+    variances are recovered by var(x) = (var(x') + m^2) / (1 + s2) - m^2, and the distribution of a
+    column by deconvolution of its logarithms. Zeros stay zero and signs are kept: who has none, or
+    owes, can be told.
+
+    With `correlated` (Kim & Winkler's second scheme) noise N(0, b C), C the covariance of the
+    logarithms and b the `amount`, is added to the logarithms of values that must all be positive.
+    Half its variance is subtracted there, so that factors have mean 1 (the scheme as published has
+    exp(b c_jj / 2), which biases the means); second moments are divided by exp(b c_ij) to recover
+    them.
+    """
+
+    name: ClassVar[str] = "multiplicative-noise"
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "distribution")
+    paper: ClassVar[str] = (
+        "Kim & Winkler (2003), Multiplicative noise for masking continuous data; "
+        "Hwang (1986), Multiplicative errors-in-variables models with applications to recent data "
+        "released by the U.S. Department of Energy"
+    )
+
+    amount: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=10,
+            description="variance of the factor; if correlated, of the noise relative to the logs'",
+        ),
+    ] = 0.04
+    factor: Annotated[
+        Family,
+        Field(description="the factor's distribution; truncated is normal up to 2 deviations"),
+    ] = "lognormal"
+    correlated: Annotated[
+        bool, Field(description="factors whose logarithms have the covariance of the data's")
+    ] = False
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        if self.correlated and self.factor != "lognormal":
+            raise ValueError("correlated factors are lognormal")
+        if not self.correlated and self.amount >= most_variance(self.factor):
+            raise ValueError(
+                f"{self.factor} factors with mean 1 are positive only for an amount below "
+                f"{most_variance(self.factor):.3g}"
+            )
+        return self
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, _ = self.targets(table)
+        x = Matrix(table, chosen).numeric
+        if self.correlated and (x <= 0).any():
+            row, j = map(int, np.argwhere(x <= 0)[0])
+            raise MethodError(
+                f"{self.name} takes logarithms, and column {chosen[j]!r} is {x[row, j]:g} in row "
+                f"{row + 1}",
+                remedy="leave the column out, or set correlated = false",
+            )
+        made = super().mask(table, rng)
+        zeros = [name for name, any_ in zip(chosen, (x == 0).any(axis=0), strict=True) if any_]
+        told = [f"{name}: its zeros stay zero" for name in zeros]
+        return Outcome(made.table, facts=made.facts, warnings=(*made.warnings, *told))
+
+    def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
+        if not self.correlated:
+            with np.errstate(over="ignore"):
+                return Masked(x * draw(self.factor, self.amount, x.shape, rng))
+        shape = shape_of(np.log(x))
+        deviation = np.sqrt(self.amount) * shape.deviation * shape.unit
+        noise = rng.standard_normal((x.shape[0], shape.root.shape[1])) @ shape.root.T
+        with np.errstate(over="ignore"):
+            return Masked(x * np.exp(deviation * noise - deviation**2 / 2))
+
+    def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Means, covariances and the columns' distributions, from the masked table."""
+        found = published(table, facts)
+        notes: dict[str, str] = {}
+        logs = self._log_covariance(found, notes)
+        growth = (
+            np.exp(self.amount * logs) if self.correlated else 1 + self.amount * np.eye(len(logs))
+        )
+        present = (~np.isnan(found.x)).astype(np.float64)
+        pairs = np.maximum(present.T @ present, 1)
+        # Sheppard's 1/12 for values whose noise is not small beside whole numbers.
+        spread = np.sqrt(np.diag(growth) - 1)
+        moved = np.nanmean(np.abs(found.x) * spread >= SMALL_BESIDE_ROUNDING, axis=0)
+        rounding = np.diag(np.where(found.rounded, moved / 12, 0.0))
+        grown = found.covariance - rounding
+        products = grown * (pairs - 1) / pairs + np.outer(found.mean, found.mean)
+        recovered = found.recovered(grown - (1 - 1 / growth) * products, notes)
+        recovered["distribution"] = {
+            name: self._distribution(found, j, float(logs[j, j]))
+            for j, name in enumerate(found.names)
+        }
+        return recovered
+
+    def _log_covariance(self, found: Published, notes: dict[str, str]) -> np.ndarray:
+        """Of the original's logarithms, where they carried the noise."""
+        p = len(found.names)
+        if not self.correlated:
+            return np.zeros((p, p))
+        positive = found.x > 0
+        rounded_away = (~positive & ~np.isnan(found.x)).any(axis=0)
+        said = "values that were rounded to zero have no logarithm, and were left out"
+        notes |= dict.fromkeys(found.named(rounded_away), said)
+        _, covariance = moments(np.log(np.where(positive, found.x, np.nan)))
+        return covariance / (1 + self.amount)
+
+    def _distribution(
+        self, found: Published, j: int, log_variance: float
+    ) -> dict[str, list[float]]:
+        """Each sign by itself, since a factor keeps it; zero is known."""
+        values = found.x[:, j]
+        values = values[~np.isnan(values)]
+        if self.correlated:
+            s2 = self.amount * log_variance
+            noise = normal(s2, -s2 / 2)
+        else:
+            s2 = float(np.log1p(self.amount))
+            noise = log_distribution(self.factor, self.amount)
+        at, probability = [np.zeros(0)], [np.zeros(0)]
+        for sign in (-1.0, 1.0):
+            size = sign * values[sign * values > 0]
+            if size.size:
+                where, share = _of_sizes(size, noise, float(np.sqrt(s2)), bool(found.rounded[j]))
+                at.append(sign * where[:: int(sign)])
+                probability.append(share[:: int(sign)] * size.size / values.size)
+            if sign < 0 and (values == 0).any():
+                at.append(np.zeros(1))
+                probability.append(np.array([(values == 0).mean()]))
+        return {
+            "at": np.concatenate(at).tolist(),
+            "probability": np.concatenate(probability).tolist(),
+        }
+
+
+def _of_sizes(
+    size: np.ndarray, noise: Distribution, deviation: float, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where positive values were before they were multiplied, and with what probability."""
+    logs = np.log(size)
+    counts, edges = bins(logs, deviation / BINS_PER_DEVIATION)
+    if whole:
+        # Edges half-way between whole numbers, so that rounding moves nothing across them.
+        halves = np.floor(np.exp(edges)) + 0.5
+        edges = np.log(np.unique(np.concatenate([[size.min() - 0.5], halves, [size.max() + 0.5]])))
+        counts = np.histogram(logs, edges)[0]
+    if counts.size == 1 or deviation <= 0:
+        return np.exp(centres(edges)), counts / counts.sum()
+    found = deconvolve(counts, edges, centres(edges), noise)
+    return np.exp(found.at), found.probability

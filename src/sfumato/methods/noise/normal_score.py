@@ -1,0 +1,161 @@
+"""Noise between normal scores, for columns of every kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ...data.codec import decode, encode, floats, from_floats
+from ...data.schema import Column, Kind
+from ...errors import MethodError
+from ...kernels.covariance import moments
+from ...kernels.scores import from_uniform, normal_distribution, order_of
+from ...protocols import Method, Outcome
+from .base import unchanged
+from .shape import correlation_root, units
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
+
+
+class NormalScoreNoise(Method):
+    """Add correlated noise to the normal scores of columns of any kind.
+
+    Each column is turned into a standard normal one (Lasko 2.5): its values, in order, share the
+    interval from 0 to 1 in proportion to how often they occur; a record takes a random point of its
+    value's part, u, and the score Phi^-1(u), which is thereby exactly standard normal. Noise
+    N(0, b C), C the correlations of the scores, is added (2.6), the sum divided by sqrt(1 + b), and
+    the way is gone back (2.7). The thesis leaves the division out, without which the marginals
+    would change. Categories go the same way as numbers, nominal ones in alphabetical order.
+
+    Every marginal distribution is kept in expectation: the masked score of a column is exactly
+    standard normal again, whatever the others are. The correlations of the scores are kept as well;
+    the covariances of the values are kept where the data are jointly normal, and nearly so where
+    they are not far from it. (The thesis' formula cov / (1 + b) belongs to the version without the
+    division.) Statistics are taken from the release as it is.
+
+    With `between`, numbers and dates lie on straight lines between the original values, which keeps
+    their means exactly in expectation and their distributions to within one record; else they are
+    original values themselves, as in swapping, and the distributions are kept exactly.
+    """
+
+    name: ClassVar[str] = "normal-score-noise"
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    kinds: ClassVar[tuple[str, ...]] = (
+        Kind.CONTINUOUS,
+        Kind.INTEGER,
+        Kind.DATE,
+        Kind.ORDINAL,
+        Kind.NOMINAL,
+        Kind.BOOLEAN,
+    )
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    paper: ClassVar[str] = (
+        "Sullivan & Fuller (1989), The use of measurement error to avoid disclosure; Sullivan & "
+        "Fuller (1990), Construction of masking error for categorical variables"
+    )
+
+    amount: Annotated[
+        float, Field(gt=0, le=10, description="b: variance of the noise relative to the scores'")
+    ] = 0.1
+    between: Annotated[
+        bool, Field(description="numbers may lie between original values, not only on them")
+    ] = True
+    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, left = self.targets(table)
+        if table.height < 2:
+            raise MethodError(
+                f"{self.name} needs 2 records or more, not {table.height}",
+                remedy="use another method for a table this small",
+            )
+        ranks = [_Ranked(table[name], table.schema[name], self.between) for name in chosen]
+        scores = np.column_stack([one.scores(rng) for one in ranks])
+        root, repaired = correlation_root(_correlations(scores))
+        noise = rng.standard_normal((table.height, root.shape[1])) @ root.T
+        masked = (scores + np.sqrt(self.amount) * noise) / np.sqrt(1 + self.amount)
+        series, columns = [], []
+        for j, one in enumerate(ranks):
+            made = one.back(normal_distribution(masked[:, j]), self.whole)
+            series.append(made)
+            if one.column.kind == Kind.INTEGER and made.dtype.is_float():
+                columns.append(one.column.with_(kind=Kind.CONTINUOUS))
+        warnings = [f"{name} was left alone: it has no values to score" for name in left]
+        if repaired:
+            warnings.append(
+                "the correlations of the scores that are present fit no data, because of the "
+                "missing ones: the noise has the nearest that do"
+            )
+        facts = {"columns": chosen, "relative_variance": self.amount}
+        out = table.with_columns(series, columns)
+        warnings += unchanged(table, out, chosen)
+        return Outcome(out, facts=facts, warnings=tuple(warnings))
+
+
+class _Ranked:
+    """One column and the way to its scores and back."""
+
+    def __init__(self, series: pl.Series, column: Column, between: bool) -> None:
+        self.series, self.column = series, column
+        self.as_number = between and not column.generalized and column.kind in _NUMBERS
+        if self.as_number:
+            self.values = floats(series, column)
+            if np.isinf(self.values).any():
+                row = int(np.flatnonzero(np.isinf(self.values))[0])
+                raise MethodError(
+                    f"column {column.name!r} is infinite in row {row + 1}",
+                    remedy="make it missing, or leave the row out",
+                )
+        else:
+            self.codes = encode(series)
+            numbers = self.codes.codes.astype(np.float64)
+            self.values = np.where(numbers > 0, numbers, np.nan)
+
+    def scores(self, rng: np.random.Generator) -> np.ndarray:
+        """Standard normal: a random point in the part of 0..1 that belongs to the value."""
+        from scipy.special import ndtri
+
+        order = order_of(self.values, rng)
+        u = np.full(self.values.size, np.nan)
+        # Points from the open interval: 0 would have no finite score.
+        u[order] = (np.arange(order.size) + 1 - rng.random(order.size)) / max(order.size, 1)
+        u = np.clip(u, 1e-16, 1 - 1e-16)
+        found: np.ndarray = ndtri(u)
+        return found
+
+    def back(self, u: np.ndarray, whole: bool) -> pl.Series:
+        """The values at these points of 0..1."""
+        if self.as_number:
+            return from_floats(self._between(u), self.column, self.series, whole=whole)
+        present = np.sort(self.values[~np.isnan(self.values)])
+        place = np.ceil(np.nan_to_num(u, nan=1.0) * present.size).astype(np.int64) - 1
+        if not present.size:
+            return self.series
+        found = present[np.clip(place, 0, present.size - 1)]
+        codes = np.where(np.isnan(u), 0, found).astype(np.int64)
+        return decode(codes, self.codes.domain, self.column.name)
+
+    def _between(self, u: np.ndarray) -> np.ndarray:
+        """The i-th of m values at (i - 1/2) / m, and straight lines between: the one choice that
+        keeps the mean exactly in expectation."""
+        present = np.count_nonzero(~np.isnan(self.values))
+        unit = units(self.values[:, None])[0]  # so that no slope overflows
+        found = from_uniform((u * present + 0.5) / (present + 1), self.values / unit)
+        return np.asarray(found * unit)
+
+
+def _correlations(scores: np.ndarray) -> np.ndarray:
+    """Of the scores that are present in both columns; the variances are 1 by construction."""
+    _, covariance = moments(scores)
+    deviation = np.sqrt(np.diag(covariance))
+    scale = np.where(deviation > 0, deviation, 1.0)
+    found: np.ndarray = covariance / np.outer(scale, scale)
+    np.fill_diagonal(found, 1.0)
+    return found

@@ -1,0 +1,209 @@
+"""Matrices bound to the categories of a column in a stratum, and the draws from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import encode
+from ...errors import MethodError
+from ...kernels.pram import Floats, Ints, cumulative, draw, share_changed, staying
+from .units import Text, Unit
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+_MOST_ENTRIES = 250_000
+"""Probabilities that are published for one column: more would be a file of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The categories that occur in one stratum, and how often."""
+
+    stratum: int
+    ids: Ints
+    counts: Ints
+
+    @property
+    def shares(self) -> Floats:
+        """The counts, divided by their sum."""
+        found: Floats = self.counts / self.counts.sum()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A matrix from some categories of a unit to some: `sources` first, then others."""
+
+    sources: Ints
+    targets: Ints
+    probabilities: Floats
+    unseen: int = 0
+    """Categories of which no transition was observed, and which therefore stay."""
+
+    def rows(self, part: Part) -> Floats:
+        """The rows of the categories that occur; a given matrix may have more."""
+        at = np.searchsorted(self.sources, part.ids)
+        return self.probabilities[at]
+
+    def share_changed(self, part: Part) -> float:
+        """The share of the stratum's values that it is expected to change."""
+        at = np.searchsorted(self.sources, part.ids)
+        return share_changed(self.probabilities[np.ix_(at, at)], part.shares)
+
+    def published(self, unit: Unit, stratum: dict[str, Text]) -> dict[str, Any]:
+        """The matrix as facts name it. `to` is there where it differs from `categories`."""
+        words: dict[str, Any] = {
+            "columns": unit.names,
+            "stratum": stratum,
+            "categories": unit.categories(self.sources),
+        }
+        if self.targets.size > self.sources.size:
+            words["to"] = unit.categories(self.targets)
+        return {**words, "probabilities": self.probabilities.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """How often a category met each category of another column, in each stratum."""
+
+    keys: Ints
+    """Sorted: (stratum * categories + from) * categories + to."""
+    counts: Ints
+    categories: int
+
+    @classmethod
+    def between(cls, table: Table, unit: Unit, other: str, stratum: Ints) -> Transitions:
+        """Over the records that have a value in both columns."""
+        found = encode(table[other])
+        place = {text: i for i, text in enumerate(unit.categories(np.arange(len(unit.levels))))}
+        lookup = np.array([-1, *(place[text] for text in found.domain.cast(pl.String))])
+        to = lookup[found.codes]
+        rows = np.flatnonzero((unit.ids >= 0) & (to >= 0))
+        width = len(unit.levels)
+        keys = (stratum[rows] * width + unit.ids[rows]) * width + to[rows]
+        return cls(*np.unique(keys, return_counts=True), width)
+
+    def matrix(self, part: Part) -> Made:
+        """The observed transitions of one stratum as probabilities."""
+        first = part.stratum * self.categories
+        ends = np.array([first, first + self.categories]) * self.categories
+        low, high = np.searchsorted(self.keys, ends)
+        source, target = np.divmod(self.keys[low:high] - ends[0], self.categories)
+        targets = _after(part.ids, target)
+        seen = np.zeros((part.ids.size, targets.size))
+        place = {int(one): j for j, one in enumerate(targets)}
+        seen[np.searchsorted(part.ids, source), [place[int(one)] for one in target]] = self.counts[
+            low:high
+        ]
+        total = seen.sum(axis=1, keepdims=True)
+        stay = staying(*seen.shape)
+        made = np.divide(seen, total, out=stay, where=total > 0)
+        return Made(part.ids, targets, made, int((total == 0).sum()))
+
+
+def given(
+    rows: Mapping[str, Mapping[str, float]], unit: Unit, part: Part, *, only_used: bool
+) -> Made:
+    """The matrix that a plan spells out; with `only_used` its rows for categories that occur."""
+    texts = unit.categories(np.arange(len(unit.levels)))
+    place = {text: i for i, text in enumerate(texts)}
+    for one in part.ids:
+        if texts[one] not in rows:
+            known = texts[one] is not None
+            what = f"the category {texts[one]!r}" if known else "missing values"
+            raise MethodError(
+                f"the matrix of column {unit.label!r} does not say what becomes of {what}",
+                remedy="give it a row" if known else 'missing = "stay"',
+            )
+    sources = part.ids if only_used else np.array(sorted(place[text] for text in rows))
+    reached = [place[to] for i in sources for to in rows[str(texts[i])]]
+    targets = _after(sources, np.array(reached, dtype=np.int64))
+    column = {int(one): j for j, one in enumerate(targets)}
+    made = np.zeros((sources.size, targets.size))
+    for i, source in enumerate(sources):
+        for to, probability in rows[str(texts[source])].items():
+            made[i, column[place[to]]] = probability
+    return Made(sources, targets, made / made.sum(axis=1, keepdims=True))
+
+
+def _after(sources: Ints, reached: Ints) -> Ints:
+    """The sources, then what else is reached."""
+    return np.concatenate((sources, np.setdiff1d(reached, sources)))
+
+
+def parts_of(ids: Ints, stratum: Ints, categories: int) -> tuple[list[Part], Ints]:
+    """The strata of these records, and for each record the place of its category among those of
+    all parts, one after the other."""
+    key = stratum * categories + ids
+    size = int(key.max(initial=-1)) + 1
+    if size <= 4 * ids.size:
+        seen = np.bincount(key, minlength=size)
+        states = np.flatnonzero(seen)
+        counts = seen[states]
+        place = np.cumsum(seen > 0)[key] - 1
+    else:
+        states, place, counts = np.unique(key, return_inverse=True, return_counts=True)
+    owner = states // categories
+    cuts = np.flatnonzero(np.diff(owner)) + 1
+    found = [
+        Part(int(owner[block[0]]), states[block] % categories, counts[block])
+        for block in np.split(np.arange(states.size), cuts)
+    ]
+    return found, place.reshape(-1)
+
+
+def drawn(parts: list[Part], matrices: list[Made], place: Ints, uniforms: Floats) -> Ints:
+    """A new category for each record."""
+    sums, targets, widths = [], [], []
+    for part, made in zip(parts, matrices, strict=True):
+        rows = cumulative(made.rows(part))
+        sums.append(rows.ravel())
+        targets.append(np.tile(made.targets, rows.shape[0]))
+        widths.append(np.full(rows.shape[0], rows.shape[1], dtype=np.int64))
+    starts = np.concatenate(([0], np.cumsum(np.concatenate(widths)))).astype(np.int64)
+    found = draw(place.astype(np.int64), starts, np.concatenate(sums), uniforms)
+    new: Ints = np.concatenate(targets)[starts[place] + found]
+    return new
+
+
+def check_size(unit: Unit, parts: list[Part]) -> None:
+    """Refuse a matrix that is too large to be published."""
+    entries = sum(part.ids.size**2 for part in parts)
+    if entries > _MOST_ENTRIES:
+        most = max(part.ids.size for part in parts)
+        raise MethodError(
+            f"pram publishes its matrix, and that of {unit.label} ({most:,} categories, "
+            f"{len(parts):,} strata) would have {entries:,} entries; {_MOST_ENTRIES:,} is the most",
+            remedy="recode it to fewer categories first, use fewer strata, or leave it out",
+        )
+
+
+def unchanged(unit: Unit, parts: list[Part], matrices: list[Made]) -> list[str]:
+    """What the matrices leave as it is, which somebody may not expect."""
+    told = []
+    unseen = sum(made.unseen for made in matrices)
+    if unseen:
+        told.append(
+            f"{unseen:,} categories of {unit.label} stay: no transition of theirs was observed"
+        )
+    alone = [part for part in parts if part.ids.size == 1]
+    fixed = [
+        part for part, made in zip(parts, matrices, strict=True) if not made.share_changed(part)
+    ]
+    if not fixed:
+        return told
+    records = int(sum(part.counts.sum() for part in fixed))
+    if len(parts) == 1:
+        why = "it has a single category" if alone else "its matrix changes nothing"
+        return [*told, f"{unit.label} is published as it is: {why}"]
+    told.append(
+        f"{unit.label} is published as it is in {len(fixed):,} of {len(parts):,} strata "
+        f"({records:,} records); {len(alone):,} strata have a single category"
+    )
+    return told

@@ -1,0 +1,319 @@
+"""Post-randomization (PRAM): categories change by chance, with probabilities that are published."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import polars as pl
+from pydantic import Field, model_validator
+
+from ...data.schema import Kind
+from ...errors import MethodError
+from ...kernels.pram import Floats, destinations, diluted, share_changed, two_stage
+from ...protocols import Method, Outcome
+from .matrices import Made, Part, Transitions, check_size, drawn, given, parts_of, unchanged
+from .recovery import frequencies
+from .units import Unit, compound, single, strata_of
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+_SLACK = 1e-6
+"""How far the probabilities of a given row may be from 1 in all; they are divided by their sum."""
+_STAY = 0.8
+_ROUNDING = 1 + 1e-9
+
+
+class Pram(Method):
+    """Change categories at random by a published Markov matrix (PRAM).
+
+    A value i becomes j with probability P[i, j], each record on its own. The matrix is given, or
+    estimated from the transitions between two columns, or made: (1 - w) I + w D, where D says what
+    becomes of a value that is not left alone (`form`) and w follows from the lowest probability to
+    stay (`stay`) or from the share of values to change (`change`). The default form is invariant:
+    frequencies P = frequencies, so that the released frequencies are unbiased as they stand. Any
+    other matrix R is made so by `two_stage`: R, then its Bayesian reverse, R*[j, i] = f_i R[i, j] /
+    sum_l f_l R[l, j]; (1 - alpha) I + alpha R R* is the matrix that sdcMicro applies, whose pd is
+    `stay` (it draws the diagonal of R at random above pd; here R has pd as its lowest entry).
+
+    With `strata` each stratum has a matrix of its own over the categories that occur in it, so that
+    no combination with the strata appears that the data do not have, and an invariant form keeps
+    the frequencies within strata. With `together` the columns are one compound column, whose
+    combinations are those that occur. A missing value stays missing unless it is made a category; a
+    suppressed cell always stays.
+
+    `recover` frees frequencies from any invertible matrix: (P^T)^-1 times the released counts, with
+    covariance. Analysts need the matrix, so it is published, with the categories. An invariant
+    matrix is made from the frequencies and gives them away; that is a table of counts like any
+    other for one column, but not for small strata or rare combinations, so a matrix that rests on
+    fewer than `least` records of a stratum, or has a combination with fewer, stays private, and the
+    frequencies behind it cannot be recovered.
+    """
+
+    name: ClassVar[str] = "pram"
+    aliases: ClassVar[tuple[str, ...]] = ("post-randomization",)
+    paper: ClassVar[str] = (
+        "Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, Post randomisation for statistical "
+        "disclosure control: theory and implementation, Journal of Official Statistics 14(4)"
+    )
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    kinds: ClassVar[tuple[str, ...]] = (Kind.NOMINAL, Kind.ORDINAL, Kind.BOOLEAN)
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    recovers: ClassVar[tuple[str, ...]] = ("frequencies",)
+
+    form: Annotated[
+        Literal["invariant", "uniform", "proportional", "nearest"],
+        Field(
+            description="what a changed value becomes: drawn anew by the frequencies (invariant), "
+            "any other alike, another by its frequency, or a neighbour in an ordinal column"
+        ),
+    ] = "invariant"
+    stay: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="lowest probability to stay, that of the first matrix with two_stage; 0.8 "
+            "for a form unless change is given",
+        ),
+    ] = None
+    change: Annotated[
+        float | None,
+        Field(gt=0, le=1, description="share of values expected to change; replaces stay"),
+    ] = None
+    two_stage: Annotated[
+        bool, Field(description="follow the matrix by its Bayesian reverse: keeps frequencies")
+    ] = False
+    alpha: Annotated[
+        float | None,
+        Field(gt=0, le=1, description="weight of the two-stage matrix beside staying; all if none"),
+    ] = None
+    matrix: Annotated[
+        dict[str, dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]],
+        Field(
+            default_factory=dict,
+            description="given probabilities: column, then from, then to; replaces form",
+        ),
+    ]
+    estimated: Annotated[
+        dict[str, str],
+        Field(
+            default_factory=dict,
+            description="column, and the one whose values it turns into: the matrix is their "
+            "observed transitions; replaces form",
+        ),
+    ]
+    strata: Annotated[
+        tuple[str, ...], Field(description="columns whose combinations have matrices of their own")
+    ] = ()
+    together: Annotated[bool, Field(description="change the columns as one compound column")] = (
+        False
+    )
+    missing: Annotated[
+        Literal["stay", "category"], Field(description="whether missing is a category like others")
+    ] = "stay"
+    least: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="records of a stratum, or of each combination with together, from which "
+            "its matrix is published",
+        ),
+    ] = 10
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.matrix and self.estimated:
+            raise ValueError("give matrix or estimated, not both")
+        if self.together and (self.matrix or self.estimated or self.form == "nearest"):
+            raise ValueError("together makes its own matrix: form invariant, uniform, proportional")
+        if self.matrix and (self.stay or (self.change and not self.two_stage)):
+            raise ValueError("a given matrix says itself how much changes: drop stay and change")
+        if self.matrix and self.strata and not self.two_stage:
+            raise ValueError("a given matrix is the same in all strata: drop strata")
+        if self.alpha and not self.two_stage:
+            raise ValueError("alpha belongs to two_stage")
+        if self.change and self.stay and not self.two_stage:
+            raise ValueError("give stay or change, not both")
+        if self.alpha and self.change:
+            raise ValueError("give alpha or change, not both")
+        for column, rows in self.matrix.items():
+            for category, row in rows.items():
+                total = math.fsum(row.values())
+                if abs(total - 1.0) > _SLACK:
+                    raise ValueError(
+                        f"the probabilities of {column}, {category!r} add up to {total:.6g}, not 1"
+                    )
+        return self
+
+    def targets(self, table: Table) -> tuple[list[str], list[str]]:
+        own = list(self.matrix) or list(self.estimated)
+        if not own:
+            return super().targets(table)
+        if self.columns and set(self.columns) != set(own):
+            raise MethodError(
+                "pram has matrices for other columns than those it is to act on",
+                remedy=f"drop columns, or name {', '.join(own)}",
+            )
+        return super(Pram, self.model_copy(update={"columns": tuple(own)})).targets(table)
+
+    def suits(self, table: Table, name: str) -> bool:
+        if self.form == "nearest" and not (self.matrix or self.estimated):
+            column = table.schema[name]
+            return column.kind == Kind.ORDINAL and not column.generalized
+        return super().suits(table, name)
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, left = self.targets(table)
+        self._check(table, chosen)
+        stratum, labels = strata_of(table, self.strata)
+        series: list[pl.Series] = []
+        published: list[dict[str, Any]] = []
+        private: list[dict[str, Any]] = []
+        warnings = [f"{name} was left alone: it has no suitable categories" for name in left]
+        expected, moved = {}, {}
+        for unit in self._units(table, chosen):
+            rows = np.flatnonzero(unit.ids >= 0)
+            if not rows.size:
+                warnings.append(f"{unit.label} has no values to change")
+                continue
+            before = unit.ids[rows]
+            parts, place = parts_of(before, stratum[rows], len(unit.levels))
+            check_size(unit, parts)
+            other = self.estimated.get(unit.label)
+            seen = Transitions.between(table, unit, other, stratum) if other else None
+            matrices = [self._made(unit, part, seen) for part in parts]
+            after = unit.ids.copy()
+            after[rows] = drawn(parts, matrices, place, rng.random(rows.size))
+            series += unit.columns(table, after)
+            pairs = list(zip(matrices, parts, strict=True))
+            changing = sum(made.share_changed(part) * part.counts.sum() for made, part in pairs)
+            expected[unit.label] = float(changing / rows.size)
+            moved[unit.label] = float(np.mean(after[rows] != before))
+            for made, part in pairs:
+                words = made.published(unit, labels[part.stratum])
+                (published if self._is_open(part) else private).append(words)
+            warnings += unchanged(unit, parts, matrices)
+        facts = {
+            "columns": chosen,
+            "expected share changed": expected,
+            "share changed": moved,
+            "matrices": published,
+            "matrices kept private": dict(Counter(" & ".join(one["columns"]) for one in private)),
+        }
+        secrets = {"matrices": private} if private else {}
+        if private:
+            warnings.append(
+                f"{len(private):,} of {len(private) + len(published):,} matrices stay private: "
+                f"they would tell frequencies below {self.least:,}"
+            )
+        made_table = table.with_columns(series)
+        return Outcome(made_table, facts=facts, secrets=secrets, warnings=tuple(warnings))
+
+    def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Unbiased frequencies of the original, their standard errors and covariances.
+
+        `released` has the counts as they were released. After an invariant matrix these are
+        unbiased too, and less spread than what comes out of the inverse.
+        """
+        kept = facts.get("matrices kept private", {})
+        open_ones = [one for one in facts["matrices"] if " & ".join(one["columns"]) not in kept]
+        if not open_ones:
+            raise MethodError(
+                "pram has no frequencies to recover: no matrix was published",
+                remedy="fewer strata; the released frequencies of an invariant form are unbiased",
+            )
+        found = frequencies(table, open_ones)
+        return {**found, "not recovered": list(kept)} if kept else found
+
+    def _is_open(self, part: Part) -> bool:
+        """Whether a matrix can be published without giving small frequencies away."""
+        if self.matrix and not self.two_stage:
+            return True  # it was there before the data
+        if self.together and int(part.counts.min()) < self.least:
+            return False
+        return not self.strata or int(part.counts.sum()) >= self.least
+
+    def _check(self, table: Table, chosen: list[str]) -> None:
+        if not table.height:
+            raise MethodError("pram found no records", remedy="give a table with records")
+        both = [name for name in self.strata if name in chosen]
+        if both:
+            raise MethodError(
+                f"{both[0]!r} is a stratum and is to change itself",
+                remedy="drop it from strata, or name the columns to change in `columns`",
+            )
+        if self.together and len(chosen) < 2:
+            raise MethodError(
+                f"together needs two columns or more, not {len(chosen)}", remedy="together = false"
+            )
+
+    def _units(self, table: Table, chosen: list[str]) -> Iterator[Unit]:
+        category = self.missing == "category"
+        if self.together:
+            yield compound(table, chosen, missing_is_category=category)
+            return
+        for name in chosen:
+            more: list[str] = []
+            if self.matrix:
+                rows = self.matrix[name]
+                more = [*rows, *(to for row in rows.values() for to in row)]
+            elif self.estimated:
+                other = table[table.schema[self.estimated[name]].name]
+                more = other.drop_nulls().unique().cast(pl.String).sort().to_list()
+            yield single(table, name, more, missing_is_category=category)
+
+    def _made(self, unit: Unit, part: Part, seen: Transitions | None) -> Made:
+        """The matrix of one stratum."""
+        if self.matrix:
+            first = given(self.matrix[unit.names[0]], unit, part, only_used=self.two_stage)
+        elif seen is not None:
+            first = seen.matrix(part)
+        else:
+            first = Made(part.ids, part.ids, destinations(self.form, part.shares))
+        if part.ids.size == 1 and not (self.matrix or self.estimated):
+            return first
+        matrix, shares = first.probabilities, part.shares
+        as_it_is = self.matrix or (self.estimated and self.stay is None)
+        if not as_it_is and (self.two_stage or self.change is None):
+            matrix = self._lowered(matrix, unit)
+        if not self.two_stage:
+            if self.change is not None:
+                matrix = self._to_change(matrix, shares, unit)
+            return replace(first, probabilities=matrix)
+        matrix = two_stage(matrix, shares)
+        if self.change is not None:
+            matrix = self._to_change(matrix, shares, unit)
+        elif self.alpha is not None:
+            matrix = diluted(matrix, self.alpha)
+        return replace(first, targets=part.ids, probabilities=matrix)
+
+    def _lowered(self, matrix: Floats, unit: Unit) -> Floats:
+        """The matrix with `stay` as its lowest diagonal entry."""
+        stay = _STAY if self.stay is None else self.stay
+        lowest = float(np.diagonal(matrix).min())
+        if 1.0 - stay > (1.0 - lowest) * _ROUNDING:
+            raise MethodError(
+                f"stay = {stay:g} cannot be reached for {unit.label}: even if no value were left "
+                f"alone, each would stay with probability {lowest:.3g} or more",
+                remedy="a higher `stay`, or form = 'uniform' or 'proportional'",
+            )
+        return diluted(matrix, min((1.0 - stay) / (1.0 - lowest), 1.0))
+
+    def _to_change(self, matrix: Floats, shares: Floats, unit: Unit) -> Floats:
+        """The matrix that is expected to change a share `change` of the values."""
+        assert self.change is not None
+        most = share_changed(matrix, shares)
+        if self.change > most * _ROUNDING:
+            raise MethodError(
+                f"change = {self.change:g} cannot be reached for {unit.label}: {most:.3g} is the "
+                "most that this form can change",
+                remedy="a lower `change`, `stay` instead, or form = 'uniform' or 'proportional'",
+            )
+        return diluted(matrix, min(self.change / most, 1.0))

@@ -1,0 +1,105 @@
+"""What swapping by rank shares: a column sorted, positions exchanged, values put back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import encode
+from ...data.schema import Kind, Role
+from ...protocols import Method, Outcome
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
+SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
+
+
+class RankedMethod(Method):
+    """A method that exchanges the positions of each sorted column on its own."""
+
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
+
+    @abstractmethod
+    def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """For each of n positions the one whose value it receives."""
+
+    def told(self, present: dict[str, int]) -> dict[str, Any]:
+        """What else the evidence says, by the number of values that each column has."""
+        return {}
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, left = self.targets(table)
+        series, moved, present = [], {}, {}
+        for name in chosen:
+            order = sorted_rows(table[name], rng)
+            places = self.places(order.size, rng)
+            series.append(rearranged(table[name], order, places))
+            moved[name] = share_moved(places)
+            present[name] = int(order.size)
+        facts = {"share of values moved": moved, **self.told(present)}
+        return Outcome(table.with_columns(series), facts=facts, warnings=without_order(left))
+
+
+def sorted_rows(series: pl.Series, rng: np.random.Generator) -> np.ndarray:
+    """The rows that have a value, from the lowest to the highest.
+
+    Ties are put in random order: else equal values would always go to the same neighbours.
+    """
+    rows = np.flatnonzero(series.is_not_null().to_numpy())
+    stored = series.drop_nulls().to_physical()
+    plain = stored.dtype.is_float() or stored.dtype.is_integer()
+    values = stored.to_numpy() if plain else encode(series).codes[rows]
+    mixed = rng.permutation(rows.size)
+    ordered: np.ndarray = rows[mixed[np.argsort(values[mixed], kind="stable")]]
+    return ordered
+
+
+def mean_ranks(series: pl.Series) -> np.ndarray:
+    """Ranks, ties sharing their mean; NaN where missing."""
+    ranks = series.to_physical().rank("average").cast(pl.Float64)
+    return ranks.fill_null(np.nan).to_numpy()
+
+
+def rearranged(series: pl.Series, order: np.ndarray, places: np.ndarray) -> pl.Series:
+    """The column after the position i of its sorted values has received that of places[i]."""
+    source = np.arange(len(series))
+    source[order] = order[places]
+    return gathered(series, source)
+
+
+def gathered(series: pl.Series, source: np.ndarray) -> pl.Series:
+    """The column whose row i holds what was in row source[i]."""
+    return series.gather(pl.Series(source)).alias(series.name)
+
+
+def share_moved(places: np.ndarray) -> float:
+    """The share of positions that received another's value."""
+    return float(np.mean(places != np.arange(places.size))) if places.size else 0.0
+
+
+def without_order(left: list[str]) -> tuple[str, ...]:
+    """What is said of columns that cannot be ranked."""
+    return tuple(f"{name} was left alone: it has no order" for name in left)
+
+
+def others_with_order(table: Table, chosen: list[str]) -> list[str]:
+    """The columns beside the chosen ones that have an order.
+
+    Identifiers, households and weights carry no statistics of their own.
+    """
+    return [
+        column.name
+        for column in table.schema
+        if column.name not in chosen
+        and column.kind in ORDERED_KINDS
+        and not column.generalized
+        and column.role not in SET_ASIDE
+    ]

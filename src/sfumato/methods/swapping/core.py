@@ -1,0 +1,130 @@
+"""Swapping only between records that agree on core variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ...data.schema import Role
+from ...errors import MethodError
+from ...kernels.within_groups import pair_within
+from ...protocols import Method, Outcome
+from .base import gathered, share_moved
+from .blocks import absent, agreeing, alike_in_gaps
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+class CoreSwap(Method):
+    """Swap columns only between records that agree on the core columns.
+
+    Pairs of records with the same values of `core` exchange their values of `columns`. The core and
+    all other columns stay. What is kept exactly, whatever the rate:
+
+    - as a block (the default): the joint table of the core and all swapped columns, hence every
+      statistic that uses these and no others. Lost are relations of the swapped columns with those
+      that are neither core nor swapped.
+    - with block = false, each column on its own: the joint table of the core and any one swapped
+      column (all interactions of one non-core variable with the core, Lasko 2.3.3), and the
+      relations among columns that are not swapped. Those between two swapped columns are lost.
+
+    Missing is a value of its own in the core. A missing or suppressed value of a swapped column
+    stays where it is: as a block only records that miss the same columns are exchanged, else
+    only records that have the value. Each group of s records gets rate * s / 2 pairs, rounded up or
+    down at random, as far as it has them; a record alone in its group keeps its values.
+    """
+
+    name: ClassVar[str] = "core-swap"
+    roles: ClassVar[tuple[str, ...]] = ("confidential",)
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    example: ClassVar[dict[str, Any]] = {"core": ["sex", "age_group"], "rate": 0.5}
+    paper: ClassVar[str] = (
+        "Dalenius & Reiss 1982, Data-swapping: a technique for disclosure control; "
+        "Fienberg & McIntyre 2004, Data swapping: variations on a theme by Dalenius and Reiss"
+    )
+
+    core: Annotated[
+        tuple[str, ...],
+        Field(min_length=1, description="columns that two records must agree on to be swapped"),
+    ]
+    rate: Annotated[float, Field(gt=0, le=1, description="share of the records to swap")] = 1.0
+    block: Annotated[
+        bool, Field(description="move all columns of a record together; false: each on its own")
+    ] = True
+
+    def targets(self, table: Table) -> tuple[list[str], list[str]]:
+        for name in self.core:
+            if name in self.columns:
+                raise MethodError(
+                    f"column {name!r} is core and cannot be swapped",
+                    remedy="name it in `core` or in `columns`, not in both",
+                )
+            table.schema[name]  # raises, if there is no such column
+        chosen, left = super().targets(table)
+        chosen = [name for name in chosen if name not in self.core]
+        if not chosen:
+            raise MethodError(
+                f"core-swap has no column to swap: {', '.join(self.core)} are core",
+                remedy="name others in `columns`",
+            )
+        return chosen, left
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, _ = self.targets(table)
+        core = agreeing(table, self.core)
+        if self.block:
+            labels = alike_in_gaps(core, table, chosen)
+            source = self._pairs(labels, rng)
+            sources = dict.fromkeys(chosen, source)
+            swapped: Any = share_moved(source)
+            alone = _alone(labels)
+        else:
+            sources, swapped, alone = {}, {}, 0
+            for name in chosen:
+                labels = np.where(absent(table, name), -1, core)
+                sources[name] = self._pairs(labels, rng)
+                swapped[name] = share_moved(sources[name])
+                alone = max(alone, _alone(labels))
+        if not any((found != np.arange(table.height)).any() for found in sources.values()):
+            raise MethodError(
+                "core-swap exchanged nothing: no two records agree on the core, or too few do",
+                remedy="name fewer columns in `core`, recode them more coarsely, or raise `rate`",
+            )
+        series = [gathered(table[name], sources[name]) for name in chosen]
+        facts = {
+            "columns": chosen,
+            "share of records swapped": swapped,
+            "records without a partner": alone,
+        }
+        return Outcome(
+            table.with_columns(series), facts=facts, warnings=self._warnings(table, chosen, alone)
+        )
+
+    def _pairs(self, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        groups = int(labels.max(initial=-1)) + 1
+        return pair_within(labels, self.rate, rng.random(labels.size), rng.random(groups))
+
+    def _warnings(self, table: Table, chosen: list[str], alone: int) -> tuple[str, ...]:
+        warnings = []
+        moving = {*chosen, *self.core}
+        rest = [c for c in table.schema if c.name not in moving and c.role != Role.IDENTIFIER]
+        if self.block and not rest:
+            warnings.append(
+                "every column that is not core moved together: the records only changed their "
+                "order; name fewer in `columns`, or set block = false"
+            )
+        if alone:
+            warnings.append(
+                f"{alone:,} of {table.height:,} records have no partner that agrees on the core "
+                "and keep their values; name fewer core columns, or recode them more coarsely"
+            )
+        return tuple(warnings)
+
+
+def _alone(labels: np.ndarray) -> int:
+    """Records that are the only ones of their group."""
+    return int((np.bincount(labels[labels >= 0]) == 1).sum())

@@ -1,0 +1,239 @@
+"""Households that change areas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from ...data.schema import Role
+from ...errors import MethodError
+from ...kernels.groups import group_order
+from ...kernels.household_swap import multiset_labels, swap_outside
+from ...protocols import Method, Outcome
+from .base import gathered
+from .blocks import absent, agreeing, joined
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+class HouseholdSwap(Method):
+    """Swap the areas of matched households, likelier for small areas and unique ones.
+
+    Two households match if they have as many members and these have, in any order, the same values
+    of the `match` columns. A share `rate` of all households is swapped: a household is drawn, a
+    partner is drawn from those that match it and live in another area, each equally likely, and
+    the two exchange their geography (`columns`, all of them together). A household of an
+    area with N households is drawn with a weight in proportion to N^-small, times `unique` if
+    no other household of its area has the same members by the `key` columns (successive
+    sampling without replacement; partners are drawn without weights).
+
+    Exactly kept: the number of households and of persons in each area, and with them the joint
+    table of the geography and the match columns, of persons and of whole households. All other
+    columns stay with their household. Relations of the geography with these are lost for
+    those swapped.
+
+    The household of a record is its value in the column of role "household"; without such a column,
+    or where it is missing, each record is a household of its own. Areas are told apart by all
+    geography columns together. A household with a missing or suppressed area, or with members in
+    several areas, stays. This keeps nobody from matching records on the other columns; it takes
+    away the certainty that a record is of the area it says.
+    """
+
+    name: ClassVar[str] = "household-swap"
+    roles: ClassVar[tuple[str, ...]] = ("quasi",)
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    example: ClassVar[dict[str, Any]] = {"columns": ["county"], "match": ["age_group"], "rate": 0.1}
+    paper: ClassVar[str] = (
+        "Fienberg, Steele & Makov 1996; Zayatz 2003, Disclosure limitation for Census 2000 tabular "
+        "data; Lasko 2.3.3"
+    )
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(min_length=1, description="geography columns, swapped together"),
+    ]
+    match: Annotated[
+        tuple[str, ...],
+        Field(description="columns that the members of two households must agree on"),
+    ] = ()
+    key: Annotated[
+        tuple[str, ...],
+        Field(description="columns that make a household unique in its area; match unless given"),
+    ] = ()
+    rate: Annotated[float, Field(gt=0, le=1, description="share of the households to swap")] = 0.1
+    small: Annotated[
+        float,
+        Field(ge=0, le=4, description="how much likelier in small areas: N^-small; 0: not at all"),
+    ] = 1.0
+    unique: Annotated[
+        float, Field(ge=1, le=1e6, description="times that a unique household is likelier")
+    ] = 10.0
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        self._check(table)
+        homes = _homes(table, self.columns)
+        wanted = round(self.rate * homes.total / 2)
+        if not wanted:
+            raise MethodError(
+                f"{self.rate:g} of {homes.total:,} households is less than one pair",
+                remedy="raise `rate`" if homes.total > 1 else "use another method",
+            )
+        stay = np.flatnonzero(homes.eligible)
+        match = multiset_labels(agreeing(table, self.match), homes.order, homes.starts)[stay]
+        key = multiset_labels(agreeing(table, self.key), homes.order, homes.starts)[stay]
+        area = homes.area[stay]
+        unique = _alone(joined([area, key if self.key else match], stay.size))
+        size = np.bincount(area)[area].astype(np.float64) if stay.size else np.empty(0)
+        weight = size**-self.small * np.where(unique, self.unique, 1.0)
+        partner, vain = _paired(match, area, weight, wanted, rng)
+        swapped = partner != np.arange(stay.size)
+        if not swapped.any():
+            raise MethodError(
+                "household-swap found no two matching households in different areas",
+                remedy="name fewer columns in `match`, recode them more coarsely, or name a "
+                "geography column with more than one area",
+            )
+        received = np.arange(homes.total)
+        received[stay] = stay[partner]
+        source = np.arange(table.height)
+        moving = received != np.arange(homes.total)
+        rows = moving[homes.of]
+        source[rows] = homes.first[received[homes.of[rows]]]
+        series = [gathered(table[name], source) for name in self.columns]
+        hopeless = _alone_in_area(match, area)
+        facts: dict[str, Any] = {
+            "households": homes.total,
+            "share of households swapped": float(swapped.sum() / homes.total),
+            "share of records swapped": float(rows.mean()),
+            "unique households": int(unique.sum()),
+            "share of unique households swapped": (
+                float(swapped[unique].mean()) if unique.any() else 0.0
+            ),
+            "households without a partner": int(hopeless.sum()),
+            "unique households without a partner": int((hopeless & unique).sum()),
+            "households drawn in vain": vain,
+        }
+        warnings = _warnings(homes, 2 * wanted, int(swapped.sum()))
+        return Outcome(table.with_columns(series), facts=facts, warnings=warnings)
+
+    def _check(self, table: Table) -> None:
+        self.targets(table)
+        for name in (*self.match, *self.key):
+            table.schema[name]  # raises, if there is no such column
+            if name in self.columns:
+                raise MethodError(
+                    f"column {name!r} is geography: households that match on it live in one area",
+                    remedy="name it in `columns` or in `match` and `key`, not in both",
+                )
+
+
+class _Homes(NamedTuple):
+    """The households of a table."""
+
+    of: np.ndarray
+    """The household of each record."""
+    order: np.ndarray
+    """Records, household by household; order[starts[h] : starts[h + 1]] are those of h."""
+    starts: np.ndarray
+    first: np.ndarray
+    """A record of each household."""
+    area: np.ndarray
+    """The area of each household, that of its first record."""
+    eligible: np.ndarray
+    missing: int
+    """Households with a missing or suppressed area."""
+    scattered: int
+    """Households with members in several areas."""
+    lone: int
+    """Records that miss their household."""
+
+    @property
+    def total(self) -> int:
+        return int(self.first.size)
+
+
+def _homes(table: Table, geography: Sequence[str]) -> _Homes:
+    n = table.height
+    of, lone = _household_of(table)
+    order, starts = group_order(of)
+    first = order[starts[:-1]]
+    area = agreeing(table, geography)
+    gone = np.zeros(n, dtype=bool)
+    for name in geography:
+        gone |= absent(table, name)
+    households = first.size
+    missing = np.bincount(of, weights=gone, minlength=households) > 0
+    elsewhere = area != area[first][of] if n else gone
+    scattered = ~missing & (np.bincount(of, weights=elsewhere, minlength=households) > 0)
+    return _Homes(
+        of, order, starts, first, area[first], ~missing & ~scattered,
+        int(missing.sum()), int(scattered.sum()), lone,
+    )  # fmt: skip
+
+
+def _household_of(table: Table) -> tuple[np.ndarray, int]:
+    """The household of each record, 0.., and how many records miss theirs."""
+    names = table.schema.of_role(Role.HOUSEHOLD)
+    if not names:
+        return np.arange(table.height), 0
+    lone = np.zeros(table.height, dtype=bool)
+    for name in names:
+        lone |= absent(table, name)
+    labels = agreeing(table, names)
+    # A label of its own for each record whose household is not known.
+    own = np.where(lone, np.arange(table.height) + 1, 0)
+    return joined([np.where(lone, 0, labels), own], table.height), int(lone.sum())
+
+
+def _paired(
+    match: np.ndarray, area: np.ndarray, weight: np.ndarray, pairs: int, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """For each household the one that it changes places with."""
+    sorted_by = np.lexsort((area, match))
+    group = match[sorted_by]
+    block = np.zeros(group.size, dtype=np.int64)
+    fresh = (np.diff(group) != 0) | (np.diff(area[sorted_by]) != 0)
+    block[1:] = np.cumsum(fresh)
+    # Exponential times with the weights as rates: who comes first is drawn in proportion to its
+    # weight, then the next among those left, and so on (Efraimidis & Spirakis 2006).
+    visits = np.argsort(rng.exponential(size=group.size) / weight[sorted_by], kind="stable")
+    places, vain = swap_outside(group, block, visits, rng.random(group.size), pairs)
+    partner = np.empty(group.size, dtype=np.int64)
+    partner[sorted_by] = sorted_by[places]
+    return partner, vain
+
+
+def _alone(labels: np.ndarray) -> np.ndarray:
+    """Which labels occur once."""
+    found: np.ndarray = np.bincount(labels)[labels] == 1 if labels.size else labels == 1
+    return found
+
+
+def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """Households all of whose matches live in their own area, or that have none."""
+    if not match.size:
+        return np.zeros(0, dtype=bool)
+    areas = np.unique(np.column_stack([match, area]), axis=0)[:, 0]
+    found: np.ndarray = np.bincount(areas)[match] == 1
+    return found
+
+
+def _warnings(homes: _Homes, wanted: int, swapped: int) -> tuple[str, ...]:
+    said = []
+    if homes.missing:
+        said.append(f"{homes.missing:,} households with a missing area were left alone")
+    if homes.scattered:
+        said.append(f"{homes.scattered:,} households with members in several areas were left alone")
+    if homes.lone:
+        said.append(f"{homes.lone:,} records without a household were taken as one each")
+    if swapped < wanted:
+        said.append(
+            f"{swapped:,} households were swapped, not {wanted:,}: the others have no partner "
+            "left; name fewer columns in `match`, or lower `rate`"
+        )
+    return tuple(said)

@@ -1,0 +1,101 @@
+"""Swapping within the groups of any search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ...data.partition import Partition
+from ...errors import MethodError
+from ...kernels.within_groups import permute_within
+from ...protocols import Outcome, Verb
+from ..suppression import suppress
+from .base import gathered
+from .blocks import absent, alike_in_gaps
+
+if TYPE_CHECKING:
+    from ...data.partition import Cover
+    from ...data.table import Table
+
+
+class Swap(Verb):
+    """Permute each column at random among the records of each group.
+
+    Every group keeps its own values of each column, so that marginals, group means and group
+    variances are exact, in the group and in the whole table. Within a group the columns become
+    independent of one another and of the columns that are not swapped; between groups all relations
+    stay. With `block` the columns of a record move together: relations among them are exact, those
+    with other columns are lost within the group.
+
+    All permutations of a group are equally likely, those that leave a record its value included:
+    given the group, each of its k values is equally likely to be the record's own.
+
+    A missing or suppressed value stays where it is; as a block, only records that miss the same
+    columns are permuted. Records without a group are suppressed.
+    """
+
+    name: ClassVar[str] = "swap"
+    paper: ClassVar[str] = (
+        "Takemura 2002, Local recoding and record swapping by maximum weight matching for "
+        "disclosure control of microdata sets, Journal of Official Statistics 18(2)"
+    )
+    perturbs: ClassVar[bool] = True
+
+    block: Annotated[
+        bool, Field(description="move a record's columns together; false: each on its own")
+    ] = False
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        if not isinstance(partition, Partition):
+            raise MethodError(
+                "swap exchanges values within disjoint groups, and these overlap",
+                remedy='then = "generalize"',
+            )
+        labels = partition.labels
+        hidden = labels < 0
+        series, marks, moved = [], {}, {}
+        if self.block:
+            together = alike_in_gaps(labels, table, columns)
+            source = permute_within(together, rng.random(labels.size))
+        for name in columns:
+            if not self.block:
+                own = np.where(absent(table, name), -1, labels)
+                source = permute_within(own, rng.random(labels.size))
+            made = gathered(table[name], source)
+            if hidden.any():
+                made = suppress(made, hidden, table.schema[name].generalized)
+                marks[name] = hidden | table.suppressed(name)
+            series.append(made)
+            moved[name] = float(np.mean(source != np.arange(source.size))) if source.size else 0.0
+        facts: dict[str, Any] = {
+            "groups": partition.groups,
+            "smallest group": partition.smallest,
+            "share of values moved": moved,
+        }
+        if hidden.any():
+            facts["suppressed cells"] = {name: int(hidden.sum()) for name in columns}
+        return Outcome(
+            table.with_columns(series, suppressed=marks),
+            partition=partition,
+            facts=facts,
+            warnings=_alone(partition, columns),
+        )
+
+
+def _alone(partition: Partition, columns: Sequence[str]) -> tuple[str, ...]:
+    alone = int((partition.sizes == 1).sum())
+    if not alone:
+        return ()
+    return (
+        f"{alone:,} records are alone in their group: their values of {', '.join(columns)} are "
+        "published as they are; use larger groups",
+    )
