@@ -51,6 +51,8 @@ EXEMPTIONS: dict[tuple[str, str], str] = {}
 
 def parameters(entry: Entry, table: Table) -> dict[str, Any]:
     """Parameters that suit the table."""
+    if entry.kind in ("measure", "attack") and entry.name not in PARAMETERS:
+        return dict(entry.load().example)
     return PARAMETERS.get(entry.name, lambda t: {})(table)
 
 

@@ -101,9 +101,9 @@ def test_every_declaration_in_the_rooms_is_registered() -> None:
     import pkgutil
 
     registered = {entry.load() for entry in entries()}
-    for room in ("methods", "anonymity", "risk", "utility", "criteria"):
+    for room in ("methods", "anonymity", "risk", "utility", "attacks", "criteria"):
         package = importlib.import_module(f"sfumato.{room}")
-        for info in pkgutil.iter_modules(package.__path__, f"sfumato.{room}."):
+        for info in pkgutil.walk_packages(package.__path__, f"sfumato.{room}."):
             for value in vars(importlib.import_module(info.name)).values():
                 if not isinstance(value, type) or value.__module__ != info.name:
                     continue

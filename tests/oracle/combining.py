@@ -15,9 +15,9 @@ def rubin(q: Sequence[float], u: Sequence[float], kind: str) -> tuple[float, flo
     if kind == "partial":
         extra, variance = between / m, within + between / m
         ratio = math.inf if extra == 0 else within / extra
-        return mean, variance, (m - 1) * (1 + ratio) ** 2
+        return mean, variance, (m - 1) * (1 + ratio) * (1 + ratio)
     extra = (1 + 1 / m) * between
     ratio = math.inf if extra == 0 else within / extra
     if kind == "missing":
-        return mean, within + extra, (m - 1) * (1 + ratio) ** 2
-    return mean, extra - within, (m - 1) * (1 - ratio) ** 2
+        return mean, within + extra, (m - 1) * (1 + ratio) * (1 + ratio)
+    return mean, extra - within, (m - 1) * (1 - ratio) * (1 - ratio)

@@ -84,7 +84,8 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
         if linked and outcome.rows is not None:
             rows = outcome.rows if rows is None else rows[outcome.rows]
         table = outcome.table
-        told.append({**step.public(), "did": dict(outcome.facts)})
+        acted = {"columns": [name for name in table.names if name in touched]}
+        told.append({**step.public(), "did": {**acted, **outcome.facts}})
         notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
         del outcome  # it would keep the table of this step in memory to the end
     table, dropped = _drop_names(table, nameless)

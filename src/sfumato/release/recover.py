@@ -17,6 +17,7 @@ from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import InputError, MethodError
 from ..protocols import Method
+from ..registry import find
 from .release import DATA_NAMES, Release
 from .step import build
 
@@ -83,7 +84,15 @@ def recover(release: Release | str | Path) -> Recovered:
 
 
 def _method_of(step: Mapping[str, Any]) -> Method | None:
-    thing = build("method|partitioner", step["use"], step["parameters"])
+    words = step["parameters"]
+    usual = find(step["use"], "method", "partitioner").load().model_fields
+    # Only what was chosen: some parameters exclude others, even at their defaults.
+    chosen = {
+        name: value
+        for name, value in words.items()
+        if usual[name].is_required() or value != usual[name].get_default(call_default_factory=True)
+    }
+    thing = build("method|partitioner", step["use"], chosen)
     return thing if isinstance(thing, Method) else None
 
 

@@ -1,0 +1,251 @@
+"""What a minimal suppression gives away: the suppressed must be the rare ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..data.codec import encode
+from ..data.linking import columns_to_link_by, require_records
+from ..data.pair import Pair
+from ..data.table import Table
+from ..errors import MeasureError
+from ..kernels.unsuppress import Candidates, candidates_by_class, candidates_by_match, people_like
+from ..protocols import Attack, Context, Measurement
+
+_STEP = "suppression"
+"""What the names of the methods have in common whose k and reading the intruder uses."""
+
+
+class MinimalSuppression(Attack):
+    """Share of suppressed cells whose value follows from the suppression being minimal.
+
+    The intruder knows k, the reading of a suppressed cell, the codes that a column may hold, and
+    that no cell was suppressed in vain. If a suppressed cell held a value with which it could be
+    published and every record would still have the company of k, its suppression would have been in
+    vain: that value is ruled out. What remains are the rare values. One that remains alone is
+    certain; among several the intruder takes the one that is published most often. Where nothing
+    remains the suppression was not minimal, and the intruder falls back on the naive guess.
+
+    Lasko's example: of 100 people 90 are published as male and 10 are suppressed; all 10 are
+    female. With the reading "category" a cell can be given back only if its class has more than k
+    records and the class that it would join is published, so that less follows.
+
+    The naive guess is the value that the column publishes most often, the baseline any code at
+    random. The control asks how often the intruder's guess is right for people of the reference
+    table who agree with the record on everything that is published of it. Ties share the credit.
+    """
+
+    name: ClassVar[str] = "minimal-suppression"
+    paper: ClassVar[str] = (
+        "Lasko 2007, Spectral anonymization of data, section 2.3.2; Øhrn & Ohno-Machado 1999, "
+        "Using Boolean reasoning to anonymize databases; Wong, Fu, Wang & Pei 2007, Minimality "
+        "attack in privacy preserving data publishing, VLDB"
+    )
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(description="columns that k-anonymity was sought in; the quasi-identifiers"),
+    ] = ()
+    k: Annotated[
+        int, Field(ge=0, description="the k that was sought; 0: as published, else as counted")
+    ] = 0
+    reading: Annotated[
+        Literal["published", "category", "wildcard"],
+        Field(description="what a suppressed cell matches; as published, else anything"),
+    ] = "published"
+    values: Annotated[
+        int, Field(ge=2, description="columns with more values than this are not attacked")
+    ] = 1000
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        require_records(pair, self.name)
+        names, absent = columns_to_link_by(pair, self.columns)
+        files = _Files.of(pair, names, context.reference)
+        k, reading = self._known(context)
+        counts, seek = files.company(reading)
+        k = k or int(counts.min())
+        hit, naive, blind, cell_rows = [], [], [], []
+        certain = right = nothing = 0
+        control: list[np.ndarray] = []
+        left_out: dict[str, str] = dict(absent)
+        nulls = 0
+        for j, name in enumerate(names):
+            gone = np.flatnonzero(files.gone[:, j] & (files.own >= 0))
+            if not gone.size:
+                continue
+            why = files.unfit(j, self.values)
+            if why:
+                left_out[name] = why
+                continue
+            truth = files.original[files.own[gone], j]
+            nulls += int((truth == 0).sum())
+            gone, truth = gone[truth > 0], truth[truth > 0]
+            if not gone.size:
+                continue
+            asked = seek(k, j, gone)
+            guess, alone, empty = _guesses(asked, files.published(j))
+            at = np.searchsorted(files.domain[j], truth)
+            picked = guess[asked.which]
+            hit.append(picked[np.arange(at.size), at])
+            naive.append(_most(files.published(j))[at])
+            blind.append(np.full(at.size, 1.0 / files.domain[j].size))
+            cell_rows.append(gone)
+            sure = alone[asked.which]
+            certain += int(sure.sum())
+            right += int((hit[-1][sure] == 1.0).sum())
+            nothing += int(empty[asked.which].sum())
+            if files.reference is not None:
+                like = people_like(files.reference, files.shown, gone, asked, j, files.domain[j])
+                met = like.sum(axis=1) > 0
+                share = (like * guess).sum(axis=1) / np.maximum(like.sum(axis=1), 1)
+                control.append(share[asked.which][met[asked.which]])
+        if not hit:
+            why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
+            raise MeasureError(
+                "there is no suppressed cell to infer" + (f" ({why})" if why else ""),
+                remedy="attack a release of local-suppression",
+            )
+        found = np.concatenate(hit)
+        cells = found.size
+        detail: dict[str, Any] = {
+            "k": k,
+            "reading": reading,
+            "cells": cells,
+            "certain": certain / cells,
+            "certain_and_right": right / cells,
+            "not_minimal": nothing / cells,
+            "baseline": "any code of the column at random",
+        }
+        if nulls:
+            detail["cells_missing_in_the_original"] = nulls
+        if left_out:
+            detail["left_out"] = left_out
+        against = None
+        if files.reference is not None:
+            shares = np.concatenate(control) if control else np.empty(0)
+            detail["control_cells"] = int(shares.size)
+            against = float(shares.mean()) if shares.size else None
+        return self.outcome(
+            float(found.mean()),
+            naive=float(np.concatenate(naive).mean()),
+            baseline=float(np.concatenate(blind).mean()),
+            control=against,
+            detail=detail,
+            per_record=_by_record(found, np.concatenate(cell_rows), pair.masked.height),
+        )
+
+    def _known(self, context: Context) -> tuple[int, str]:
+        """k (0 if it is not known) and the reading, given or as the mechanism publishes them."""
+        steps = [step for step in context.mechanism if _STEP in step.name]
+        step = steps[-1] if steps else None
+        reading = (
+            getattr(step, "reading", "wildcard") if self.reading == "published" else self.reading
+        )
+        return self.k or int(getattr(step, "k", 0)), reading
+
+
+@dataclass(frozen=True, eq=False)
+class _Files:
+    """The files in one numbering of the values: 0 is missing."""
+
+    original: np.ndarray
+    shown: np.ndarray
+    """codes of the release; 0 where nothing is published"""
+    gone: np.ndarray
+    """suppressed cells"""
+    reference: np.ndarray | None
+    own: np.ndarray
+    """the original row of each masked one, -1 for none"""
+    domain: list[np.ndarray]
+    """the codes that each column may hold: those of the original, and those published"""
+
+    @classmethod
+    def of(cls, pair: Pair, names: Sequence[str], reference: Table | None) -> _Files:
+        for name in names:
+            if reference is not None and name not in reference.schema:
+                raise MeasureError(
+                    f"the reference table has no column {name!r}",
+                    remedy="give it the quasi-identifiers of the original",
+                )
+        rows, masked = pair.aligned_rows()
+        own = np.full(pair.masked.height, -1, dtype=np.int64)
+        own[masked] = rows
+        gone = np.column_stack([pair.masked.suppressed(name) for name in names])
+        n, m = pair.original.height, pair.masked.height
+        parts, domain = [], []
+        for j, name in enumerate(names):
+            listed = [pair.original[name], pair.masked[name]]
+            listed += [reference[name]] if reference is not None else []
+            codes = encode(_stacked(listed)).codes.astype(np.int64)
+            codes[n : n + m][gone[:, j]] = 0
+            parts.append(codes)
+            known = np.unique(codes[: n + m])
+            domain.append(known[known > 0])
+        table = np.column_stack(parts)
+        others = table[n + m :] if reference is not None else None
+        return cls(table[:n], table[n : n + m], gone, others, own, domain)
+
+    def unfit(self, j: int, most: int) -> str:
+        """Why a column cannot be attacked; empty if it can."""
+        if self.domain[j].size > most:
+            return f"has {self.domain[j].size:,} values, more than {most:,}"
+        published = np.setdiff1d(self.shown[:, j], [0])
+        if np.setdiff1d(published, self.original[:, j]).size:
+            return "publishes values or labels that the original does not have"
+        return ""
+
+    def published(self, j: int) -> np.ndarray:
+        """How often each code of the domain is published."""
+        counts = np.bincount(self.shown[:, j], minlength=int(self.domain[j].max()) + 1)
+        found: np.ndarray = counts[self.domain[j]]
+        return found
+
+    def company(self, reading: str) -> tuple[np.ndarray, Any]:
+        """How many records each is like, and the search for what a cell may hold."""
+        if reading == "wildcard":
+            everyone = candidates_by_match(self.shown)
+        else:
+            largest = max(int(codes.max(initial=0)) for codes in self.domain)
+            everyone = candidates_by_class(self.shown, self.gone, largest)
+        return everyone.counts, lambda k, j, rows: everyone.ask(k, j, rows, self.domain[j])
+
+
+def _stacked(listed: list[pl.Series]) -> pl.Series:
+    """The columns one after the other, as numbers where all are, else as text."""
+    kinds = {series.dtype for series in listed}
+    if len(kinds) > 1:
+        numeric = all(kind.is_numeric() for kind in kinds)
+        listed = [series.cast(pl.Float64 if numeric else pl.String) for series in listed]
+    return pl.concat([series.alias("") for series in listed])
+
+
+def _most(weights: np.ndarray) -> np.ndarray:
+    """The largest, ties sharing: weights that sum to one along the last axis."""
+    best = weights == weights.max(axis=-1, keepdims=True)
+    found: np.ndarray = best / best.sum(axis=-1, keepdims=True)
+    return found
+
+
+def _guesses(asked: Candidates, published: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each kind of record its guess over the codes, whether it is certain, and whether nothing
+    was left to guess."""
+    left: np.ndarray = ~asked.safe
+    guess = _most(np.where(left, published, -1))
+    remain = left.sum(axis=1)
+    empty = remain == 0
+    guess[empty] = _most(published)
+    return guess, remain == 1, empty
+
+
+def _by_record(found: np.ndarray, rows: np.ndarray, records: int) -> np.ndarray:
+    """The mean over each record's cells; not a number where it has none."""
+    cells = np.bincount(rows, minlength=records)
+    total = np.bincount(rows, found, records)
+    return np.where(cells > 0, total / np.maximum(cells, 1), np.nan)

@@ -1,0 +1,186 @@
+"""The minimal-suppression attack, beside an oracle that recounts the table for every value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import sfumato as sf
+from sfumato.attacks.minimal_suppression import MinimalSuppression
+from sfumato.data.pair import Pair
+from sfumato.errors import MeasureError
+from sfumato.kernels.unsuppress import candidates_by_class, candidates_by_match
+from sfumato.methods.random_suppression import RandomSuppression
+from sfumato.methods.suppression import LocalSuppression
+from sfumato.protocols import Context, Measurement, Method
+from tests.oracle import minimal_suppression as oracle
+
+
+def attack(
+    original: sf.Table,
+    masked: sf.Table,
+    method: Method | None = None,
+    reference: sf.Table | None = None,
+    **parameters: Any,
+) -> Measurement:
+    pair = Pair.of(original, masked)
+    mechanism = () if method is None else (method,)
+    context = Context(pair, np.random.default_rng(0), reference=reference, mechanism=mechanism)
+    return MinimalSuppression(**parameters).measure(context)
+
+
+def released(original: sf.Table, method: Method, seed: int = 0) -> sf.Table:
+    return method.mask(original, np.random.default_rng(seed)).table
+
+
+@pytest.mark.parametrize("search", ["best", "greedy", "optimal-per-record"])
+def test_ninety_men_and_ten_suppressed(search: Any) -> None:
+    """Lasko 2.3.2: all ten are women."""
+    sex = ["male"] * 90 + ["female"] * 10
+    table = sf.table({"sex": sex}, quasi=["sex"])
+    method = LocalSuppression(k=11, reading="wildcard", search=search)
+    masked = released(table, method)
+    assert masked["sex"].to_list() == ["male"] * 90 + [None] * 10
+    others = sf.table({"sex": ["male"] * 45 + ["female"] * 5}, quasi=["sex"])
+    found = attack(table, masked, method, others)
+    assert found.value == 1.0
+    assert found.detail["certain"] == found.detail["certain_and_right"] == 1.0
+    assert found.detail["naive"] == 0.0
+    assert found.detail["gain"] == 1.0
+    assert found.baseline == 0.5
+    # Of people who are not in the data one in ten is a woman.
+    assert found.detail["control"] == pytest.approx(0.1)
+    assert found.per_record is not None
+    assert found.per_record[90:].tolist() == [1.0] * 10
+    assert np.isnan(found.per_record[:90]).all()
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    codes = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(1, 3)))
+    gone = draw(hnp.arrays(bool, (n, d)))
+    missing = draw(st.just(np.zeros((n, d), bool)) | hnp.arrays(bool, (n, d)))
+    return codes, gone, missing & ~gone
+
+
+@given(releases(), st.sampled_from(["category", "wildcard"]))
+def test_what_remains_beside_the_oracle(
+    release: tuple[np.ndarray, np.ndarray, np.ndarray], reading: str
+) -> None:
+    codes, gone, missing = release
+    assume(gone.any())
+    table: list[list[object]] = [
+        [
+            oracle.GONE if gone[i, j] else oracle.MISSING if missing[i, j] else int(codes[i, j])
+            for j in range(codes.shape[1])
+        ]
+        for i in range(len(codes))
+    ]
+    k = oracle.k_of(table, reading)
+    shown = np.where(gone | missing, 0, codes)
+    everyone = (
+        candidates_by_match(shown) if reading == "wildcard" else candidates_by_class(shown, gone, 3)
+    )
+    assert everyone.counts.min() == k
+    for j in range(codes.shape[1]):
+        rows = np.flatnonzero(gone[:, j])
+        if not rows.size:
+            continue
+        found = everyone.ask(k, j, rows, np.array([1, 2, 3]))
+        for t, row in enumerate(rows):
+            left = oracle.remaining(table, int(row), j, [1, 2, 3], k, reading)
+            assert [v for v in (1, 2, 3) if not found.safe[found.which[t], v - 1]] == left
+
+
+def survey(n: int, seed: int) -> sf.Table:
+    rng = np.random.default_rng(seed)
+    return sf.table(
+        {
+            "sex": rng.choice(["f", "m"], n, p=[0.3, 0.7]),
+            "place": rng.choice(["a", "b", "c", "d"], n, p=[0.55, 0.25, 0.15, 0.05]),
+            "job": rng.choice(["p", "q", "r"], n, p=[0.6, 0.3, 0.1]),
+        },
+        quasi=["sex", "place", "job"],
+    )
+
+
+def test_a_minimal_suppression_is_undone_and_a_random_one_is_not() -> None:
+    table = survey(400, 1)
+    minimal = LocalSuppression(k=8, reading="wildcard")
+    undone = attack(table, released(table, minimal), minimal)
+    assert undone.detail["gain"] > 0.25
+    assert undone.detail["not_minimal"] < 0.05
+    # The certain inferences of a minimal suppression are never wrong.
+    assert undone.detail["certain_and_right"] == undone.detail["certain"] > 0.2
+    gains = []
+    for seed in range(5):
+        blind = RandomSuppression(k=8)
+        found = attack(table, released(table, blind, seed), blind)
+        gains.append(found.detail["gain"])
+    assert max(gains) < 0.02
+
+
+def test_the_class_reading_gives_less_away() -> None:
+    table = survey(400, 2)
+    method = LocalSuppression(k=5)
+    found = attack(table, released(table, method), method)
+    assert found.detail["reading"] == "category"
+    assert 0 <= found.value <= 1
+    assert found.detail["k"] == 5
+    assert found.detail["certain"] < 0.5
+
+
+def test_k_and_reading_are_counted_where_nobody_says() -> None:
+    table = sf.table({"sex": ["m"] * 20 + ["f"] * 3, "x": ["a"] * 23}, quasi=["sex", "x"])
+    masked = released(table, LocalSuppression(k=4, reading="wildcard"))
+    found = attack(table, masked)
+    assert found.detail["k"] == 23  # the three match everybody, and so does everybody else
+    assert attack(table, masked, k=4).value == 1.0
+
+
+def test_missing_cells_and_awkward_columns_are_named() -> None:
+    frame = pl.DataFrame(
+        {
+            "sex": ["m"] * 30 + ["f", "f", None],
+            "pay": [float(i // 8) for i in range(33)],
+            "age": [20] * 33,
+        }
+    )
+    table = sf.table(frame, quasi=["sex", "pay", "age"])
+    gone = np.zeros(33, dtype=bool)
+    gone[[0, 30, 31, 32]] = True
+    hide = pl.Series(~gone)
+    masked = table.with_columns(
+        [
+            table[name].zip_with(hide, pl.Series([None], dtype=table[name].dtype))
+            for name in ("sex", "pay")
+        ],
+        suppressed={"sex": gone, "pay": gone},
+    )
+    found = attack(table, masked, k=3, values=4)
+    assert found.detail["cells_missing_in_the_original"] == 1
+    assert found.detail["left_out"] == {"pay": "has 5 values, more than 4"}
+    assert found.detail["cells"] == 3
+    with pytest.raises(MeasureError, match="no suppressed cell"):
+        attack(table, table)
+    with pytest.raises(MeasureError, match="more than 4"):
+        attack(table.without(["sex"]), masked.without(["sex"]), values=4)
+    with pytest.raises(MeasureError, match="no column"):
+        attack(table, masked, reference=table.without(["age"]))
+
+
+def test_the_order_of_the_release_does_not_matter() -> None:
+    table = survey(200, 4)
+    method = LocalSuppression(k=6, reading="wildcard")
+    masked = released(table, method)
+    order = np.random.default_rng(3).permutation(200)
+    pair = Pair(table, masked.take(order), order)
+    context = Context(pair, np.random.default_rng(0), mechanism=(method,))
+    assert MinimalSuppression().measure(context).value == attack(table, masked, method).value
