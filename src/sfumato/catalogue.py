@@ -24,6 +24,8 @@ LINES: tuple[Line, ...] = (
      "Publish values beyond a threshold as the threshold.", "top-coding", "bottom-coding"),
     ("method", "local-suppression", "methods.suppression:LocalSuppression",
      "Suppress the fewest cells that make every record k-anonymous."),
+    ("method", "random-suppression", "methods.random_suppression:RandomSuppression",
+     "Suppress cells in random order until every record is k-anonymous."),
     # Perturbative
     ("method", "uncorrelated-noise", "methods.noise.uncorrelated:UncorrelatedNoise",
      "Add independent normal noise to each column."),
@@ -78,6 +80,14 @@ LINES: tuple[Line, ...] = (
      "Replace each value by the average of its rank in t samples with replacement."),
     ("method", "lossy-compression", "methods.compression:LossyCompression",
      "Compress the table as an image, with loss, and publish what is left.", "jpeg"),
+    ("method", "distribution-distortion",
+     "methods.distribution_distortion:DistributionDistortion",
+     "Replace each column by draws from the distribution that fits it best.", "data-distortion"),
+    # Synthetic
+    ("method", "univariate-synthesis", "methods.univariate_synthesis:UnivariateSynthesis",
+     "Draw every column on its own: a family that fits, else pieces of uniform density."),
+    ("method", "table-synthesis", "methods.table_synthesis:TableSynthesis",
+     "Draw categories column by column from tables of each given others before it."),
     # Partition searches and what is done to their groups
     ("partitioner", "mdav", "methods.microaggregation.mdav:Mdav",
      "Maximum distance to average vector: groups of k similar records."),
@@ -226,6 +236,8 @@ LINES: tuple[Line, ...] = (
     ("attack", "svd-filtering", "attacks.svd_filtering:SvdFiltering",
      "Strip noise from a release by its principal components, then link records.",
      "pca-filtering"),
+    ("attack", "minimal-suppression", "attacks.minimal_suppression:MinimalSuppression",
+     "Share of suppressed cells whose value follows from the suppression being minimal."),
     # Posets
     ("poset", "interval", "poset.interval:Interval",
      "Numbers and dates, widened to intervals."),

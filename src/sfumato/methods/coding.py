@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
+from ..data.codec import bind, decode, encode
 from ..data.schema import Kind
 from ..errors import MethodError
+from ..poset.text import text
 from ..protocols import Method, Outcome
+from .weights import weights_of
 
 if TYPE_CHECKING:
     from ..data.schema import Column
@@ -23,9 +26,13 @@ Bound = int | float | dt.date | str
 class TopBottomCoding(Method):
     """Publish values beyond a threshold as the threshold.
 
-    A threshold is given as a value, as a share of the records, or as their number; `replace`
-    says whether the extreme values become the threshold itself or the mean of those beyond it
-    (which keeps the column's mean).
+    A threshold is given as a value, as a share of the records, or as their number. `replace` says
+    whether the extreme values become the threshold itself, the mean of those beyond it (which keeps
+    the column's mean), or a category of their own such as ">90" (which makes labels of the whole
+    column; a column of ordered categories takes the threshold, which is one). With `weighted`,
+    shares, numbers and means are those of the population: the weight column says how many people a
+    record stands for. Records with the same value are coded together or not at all, so that fewer
+    than asked for may be.
     """
 
     name: ClassVar[str] = "top-bottom-coding"
@@ -48,8 +55,12 @@ class TopBottomCoding(Method):
     ] = 0.0
     top_count: Annotated[int, Field(ge=0, description="records to code at the top")] = 0
     bottom_count: Annotated[int, Field(ge=0, description="records to code at the bottom")] = 0
+    weighted: Annotated[
+        bool, Field(description="share, count and mean of the population, by the weight column")
+    ] = False
     replace: Annotated[
-        str, Field(pattern="^(threshold|mean)$", description="threshold, or mean of those beyond")
+        Literal["threshold", "mean", "label"],
+        Field(description="the threshold, the mean of those beyond, or a category of their own"),
     ] = "threshold"
 
     @model_validator(mode="after")
@@ -68,46 +79,71 @@ class TopBottomCoding(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
+        weights = weights_of(table, self.name) if self.weighted else None
         facts, series, columns = {}, [], []
         for name in chosen:
             column = table.schema[name]
-            coded, fact = self._code(table[name], column)
+            coded, fact = self._code(table[name], column, weights)
             series.append(coded)
-            # The mean of whole numbers need not be whole.
-            columns.append(column.with_(kind=Kind.CONTINUOUS) if coded.dtype.is_float() else column)
             facts[name] = fact
+            if coded.dtype == pl.String:
+                # Intervals, since a hierarchy would not know ">90".
+                bound = bind(column.with_(poset=None), encode(table[name]).domain)
+                columns.append(column.with_(generalized=True, bound=bound))
+            else:  # the mean of whole numbers need not be whole
+                wider = coded.dtype.is_float()
+                columns.append(column.with_(kind=Kind.CONTINUOUS) if wider else column)
         warnings = tuple(f"{name} was left alone: it has no order" for name in left)
         return Outcome(table.with_columns(series, columns), facts=facts, warnings=warnings)
 
-    def _code(self, series: pl.Series, column: Column) -> tuple[pl.Series, dict[str, object]]:
+    def _code(
+        self, series: pl.Series, column: Column, weights: np.ndarray | None
+    ) -> tuple[pl.Series, dict[str, object]]:
         rank = series.to_physical() if column.kind == Kind.ORDINAL else series
         if series.dtype.is_integer() and series.dtype != pl.UInt64:
             rank = series.cast(pl.Int64)  # a threshold may lie beyond a narrow type
         present = rank.drop_nulls().sort()
+        weighed = None
+        if weights is not None:
+            here = rank.is_not_null().to_numpy()
+            weighed = weights[here][rank.drop_nulls().arg_sort().to_numpy()]
         fact: dict[str, object] = {}
-        coded = series
+        coded, labels = series, None
         for side, sign in (("bottom", 1), ("top", -1)):
-            limit = self._limit(side, present, column)
+            limit = self._limit(side, present, column, weighed)
             if limit is None:
                 continue
             beyond = (rank < limit if sign == 1 else rank > limit).fill_null(False)
             fact[f"{side}_coded"] = int(beyond.sum())
             if not beyond.any():
                 continue
-            other = self._replacement(series, column, limit, beyond, coded)
+            if self.replace == "label" and column.kind != Kind.ORDINAL:
+                labels = _as_text(series) if labels is None else labels
+                other = pl.Series([f"{'<' if sign == 1 else '>'}{text(limit)}"])
+                labels = labels.zip_with(~beyond, other)
+                continue
+            other = self._replacement(series, column, limit, beyond, coded, weights)
             if other.dtype != coded.dtype:
                 wider = pl.Float64 if other.dtype.is_float() else pl.Int64
                 coded, other = coded.cast(wider), other.cast(wider)
             coded = coded.zip_with(~beyond, other)
-        return coded.alias(series.name), fact
+        return (coded if labels is None else labels).alias(series.name), fact
 
-    def _limit(self, side: str, present: pl.Series, column: Column) -> object:
+    def _limit(
+        self, side: str, present: pl.Series, column: Column, weighed: np.ndarray | None
+    ) -> object:
         given = getattr(self, side)
         if given is not None:
             moment = isinstance(present.dtype, pl.Datetime)
             return _as_value(given, column, side, moment=moment)
         share, count = getattr(self, f"{side}_share"), getattr(self, f"{side}_count")
-        count = count or int(np.floor(share * len(present)))
+        if weighed is None:
+            count = count or int(np.floor(share * len(present)))
+        else:
+            # As many records from the end inwards as do not weigh more than was asked for.
+            inwards = np.cumsum(weighed if side == "bottom" else weighed[::-1])
+            wanted = count or share * float(inwards[-1] if inwards.size else 0.0)
+            count = int(np.searchsorted(inwards, wanted * (1 + 1e-12), side="right"))
         if not count:
             return None
         if count >= len(present):
@@ -119,10 +155,20 @@ class TopBottomCoding(Method):
         return found
 
     def _replacement(
-        self, series: pl.Series, column: Column, limit: object, beyond: pl.Series, coded: pl.Series
+        self,
+        series: pl.Series,
+        column: Column,
+        limit: object,
+        beyond: pl.Series,
+        coded: pl.Series,
+        weights: np.ndarray | None,
     ) -> pl.Series:
         if self.replace == "mean" and column.kind in (Kind.CONTINUOUS, Kind.INTEGER):
-            mean = float(series.filter(beyond).mean())  # type: ignore[arg-type]
+            values = series.filter(beyond)
+            if weights is None:
+                mean = float(values.mean())  # type: ignore[arg-type]
+            else:
+                mean = float(np.average(values.to_numpy(), weights=weights[beyond.to_numpy()]))
             return pl.Series([mean], dtype=pl.Float64)
         if column.kind == Kind.ORDINAL:
             return pl.Series([column.categories[int(limit)]], dtype=series.dtype)  # type: ignore[call-overload]
@@ -131,6 +177,13 @@ class TopBottomCoding(Method):
         if column.kind == Kind.INTEGER and coded.dtype.is_integer():
             return made if made.dtype.is_float() else made.cast(pl.Int64)
         return made.cast(coded.dtype)
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    """The values as labels are written."""
+    found = encode(series)
+    texts = pl.Series([text(value) for value in found.domain.to_list()], dtype=pl.String)
+    return decode(found.codes, texts, series.name)
 
 
 def _as_value(given: Bound, column: Column, side: str, *, moment: bool) -> object:

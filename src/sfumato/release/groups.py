@@ -15,7 +15,7 @@ from ..data.table import Table
 from ..protocols import Outcome, Partitioner
 from .step import Step
 
-REGROUPS = ("local-suppression", "drop")
+REGROUPS = ("local-suppression", "random-suppression", "drop")
 """Methods after which records look alike by more than chance, as after a search."""
 
 

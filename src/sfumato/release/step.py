@@ -49,7 +49,9 @@ class Step:
 
     def touches(self, table: Table) -> set[str]:
         """The columns it acts on, without asking whether it can."""
-        named = {*self.use.columns, *getattr(self.use, "levels", ())}
+        named = set(self.use.columns)
+        for recoded in ("levels", "breaks", "bins", "merge"):
+            named |= set(getattr(self.use, recoded, ()))
         named |= {name for block in getattr(self.use, "blocks", ()) for name in block}
         suited = (c.name for c in table.schema if c.role in self.use.roles)
         return named or {name for name in suited if self.use.suits(table, name)}

@@ -1,0 +1,177 @@
+"""Condensation: each group drawn anew along its principal components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ...errors import MethodError
+from ...kernels.condensation import condense
+from ...kernels.covariance import moments
+from ...kernels.frames import strata_of
+from ...protocols import Outcome, Verb
+from ..micro_perturbation import by_mode
+from ..original_domain import Domain, disjoint, numbers_of, publish
+
+if TYPE_CHECKING:
+    from ...data.partition import Cover, Partition
+    from ...data.table import Table
+
+
+_LARGEST = 1e150
+"""Beyond this the square of a number is no number."""
+
+
+class Condensation(Verb):
+    """Replace each group by uniform draws along its principal components.
+
+    Of a group only the mean vector and the covariance matrix are used. Its records are drawn along
+    the eigenvectors, independently and uniformly, with the eigenvalues as variances.
+
+    With `centre` the draws of a group are moved to its mean: group means are exact, and the
+    covariance matrix of each group and of the whole table is the original's in expectation. Without
+    it the draws are independent, as printed, with the covariance by the divisor n: a group's mean
+    is kept in expectation, and the covariance of the whole but for the n-th part of what lies
+    within the groups; a group's own sample covariance is then too small by 1/n of it.
+
+    In groups with no more records than columns, or where columns depend on one another, draws stay
+    in the plane of the original records; a record alone stays as it is. `facts` counts such groups
+    and warnings name them. Records of a group that miss the same values are a group of their own; a
+    record alone in that is suppressed. Integers, dates, ordinals, booleans and categories are
+    published as by `micro-perturbation`.
+    """
+
+    name: ClassVar[str] = "condensation"
+    paper: ClassVar[str] = (
+        "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT"
+    )
+    perturbs: ClassVar[bool] = True
+
+    centre: Annotated[
+        bool, Field(description="exact means in each group; false: independent draws, as printed")
+    ] = True
+    domain: Annotated[
+        Domain,
+        Field(
+            description="publish the drawn numbers, which keep the statistics, or values of the "
+            "original domain (a group's own values, in the order of the drawn numbers)"
+        ),
+    ] = "statistics"
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        groups = disjoint(partition, self.name)
+        numbers = numbers_of(table, columns)
+        found = condensed(numbers.x, groups, rng, centre=self.centre)
+        made = publish(table, numbers, found.y, groups, self.domain, rng, gone=found.gone)
+        facts: dict[str, Any] = {
+            "groups": groups.groups,
+            "smallest group": groups.smallest,
+            "draws": "recentred in each group" if self.centre else "independent",
+            **found.facts,
+            **made.facts,
+        }
+        result = table.with_columns(made.series, made.columns, made.marks)
+        warnings = [*found.warnings, *made.warnings]
+        if numbers.without:
+            result, told, warned = by_mode(result, groups, numbers.without, rng)
+            facts |= told
+            warnings += warned
+        return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """New numbers for all groups."""
+
+    y: np.ndarray
+    gone: np.ndarray
+    """Cells that must be suppressed."""
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def condensed(
+    x: np.ndarray, partition: Partition, rng: np.random.Generator, *, centre: bool
+) -> Drawn:
+    """New numbers drawn from each group's moments."""
+    y = np.full(x.shape, np.nan)
+    gone = np.zeros(x.shape, dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = _scale(x)
+    made = flat = alone = lost = 0
+    for stratum in strata_of(np.isnan(x)):
+        rows = stratum.rows[partition.labels[stratum.rows] >= 0]
+        if not stratum.present.size or not rows.size:
+            continue
+        for block in _by_size(rows, partition.labels[rows]):
+            if block.shape[1] == 1:
+                part = partition.sizes[partition.labels[block[:, 0]]] > 1
+                gone[np.ix_(block[part, 0], stratum.present)] = True
+                lost += int(part.sum())
+                block = block[~part]
+                alone += len(block)
+                if not len(block):
+                    continue
+            cells = np.ix_(block.reshape(-1), stratum.present)
+            shape = (*block.shape, stratum.present.size)
+            _check(x[cells])
+            found = condense(x[cells].reshape(shape), scale[stratum.present], rng, centre=centre)
+            y[cells] = found.y.reshape(-1, stratum.present.size)
+            made += len(block)
+            flat += int((found.ranks < stratum.present.size).sum())
+    facts: dict[str, Any] = {
+        "numeric columns": x.shape[1],
+        "groups with a singular covariance": flat,
+    }
+    if np.isnan(x).any():
+        facts["groups by what they miss"] = made
+    if lost:
+        facts["records suppressed where no other of a group misses the same"] = lost
+    return Drawn(y, gone, facts, _warnings(made, flat, alone))
+
+
+def _check(x: np.ndarray) -> None:
+    if x.size and float(np.abs(x).max()) > _LARGEST:
+        raise MethodError(
+            f"condensation cannot square numbers as large as {float(np.abs(x).max()):.3g}",
+            remedy="rescale the column",
+        )
+
+
+def _warnings(made: int, flat: int, alone: int) -> tuple[str, ...]:
+    found = []
+    if flat > alone:
+        found.append(
+            f"{flat:,} of {made:,} groups have a singular covariance: their draws stay in the "
+            "plane of the original records"
+        )
+    if alone:
+        found.append(
+            f"{alone:,} records are alone in their group, which leaves their numbers as they are; "
+            "use larger groups"
+        )
+    return tuple(found)
+
+
+def _scale(x: np.ndarray) -> np.ndarray:
+    """Deviations by column, so that large columns take no digits from small ones."""
+    spread = np.sqrt(np.diag(moments(x)[1])) if len(x) else np.zeros(x.shape[1])
+    return np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+
+
+def _by_size(rows: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    """Rows of all groups of one size as a matrix (groups, size), for each size that occurs."""
+    order = rows[np.argsort(labels, kind="stable")]
+    _, sizes = np.unique(labels, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]
