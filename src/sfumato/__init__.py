@@ -46,6 +46,10 @@ _WHERE = {
     "tune": "explore.tune",
     "risk_utility_map": "explore.risk_utility",
     "recover": "release.recover",
+    "combine": "data.combining",
+    "Combined": "data.combining",
+    "camouflage": "methods.camouflage",
+    "Camouflaged": "methods.camouflage",
     "method": "release.api",
     "step": "release.api",
     "partition": "release.api",
@@ -62,6 +66,7 @@ _MODULES = {"generators": "data.generators", "errors": "errors", "registry": "re
 if TYPE_CHECKING:
     from . import errors, registry
     from .data import generators
+    from .data.combining import Combined, combine
     from .data.io import read, write
     from .data.pair import Pair
     from .data.partition import Cover, Partition
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
     from .errors import ReleaseRefused, SfumatoError
     from .explore.risk_utility import risk_utility_map
     from .explore.tune import tune
+    from .methods.camouflage import Camouflaged, camouflage
     from .protocols import (
         Attack,
         Context,
@@ -96,7 +102,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attack",
+    "Camouflaged",
     "Column",
+    "Combined",
     "Context",
     "Cover",
     "Criterion",
@@ -123,6 +131,8 @@ __all__ = [
     "Verb",
     "assess",
     "attack",
+    "camouflage",
+    "combine",
     "draft_plan",
     "errors",
     "generators",

@@ -71,7 +71,9 @@ def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search
 @each("measure", "attack")
 def test_measures_work_on_an_ordinary_pair(entry: Entry) -> None:
     table = ordinary()
-    pairs = [Pair.of(table, other) for s in ("mondrian", "mdav") if (other := masked(table, s))]
+    searched = [other for s in ("mondrian", "mdav") if (other := masked(table, s)) is not None]
+    suppressed = Step(build("method", "local-suppression", {"k": 3})).run(table, stream(0, 1, "x"))
+    pairs = [Pair.of(table, other) for other in (*searched, suppressed.table, table)]
     assert any(measure(entry, pair) is not None for pair in pairs)
 
 

@@ -1,4 +1,4 @@
-"""Commands that try things out and write no release: tune, map, attack, recover."""
+"""Commands that try things out and write no release: tune, map, attack, recover, query."""
 
 from __future__ import annotations
 
@@ -161,3 +161,33 @@ def recover(
     from ..release.recover import recover as get_back
 
     show.recovered(get_back(release), json=json)
+
+
+@app.command()
+def query(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    question: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUESTION", help='Such as "sum pay where age > 40", or "count where pay > 900".'
+        ),
+    ],
+    protect: Annotated[
+        str,
+        typer.Option(help="Confidential columns and the share to hide: pay=0.1,debt=0.2."),
+    ],
+    key: Annotated[
+        Path,
+        typer.Option(help="Secret that all answers share; made, readable by you alone, if absent."),
+    ],
+    public: Annotated[
+        str, typer.Option(help="Columns that questions may name (all that are not protected).")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Answer a question by an interval that no number of other questions narrows (camouflage)."""
+    from ..data.io import read
+    from .questions import ask, limits, secret
+
+    answer = ask(read(file), question, limits(protect), secret(key), names(public) or None)
+    show.answered(question, answer, json=json)

@@ -15,6 +15,7 @@ from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
 if TYPE_CHECKING:
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
+    from ..methods.camouflage import Interval
     from ..release.evidence import Evidence
     from ..release.recover import Recovered
     from ..release.release import Release
@@ -299,6 +300,16 @@ def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
         print(f"not made: {label}: {why}")
     if output is not None:
         print(f"wrote {output}")
+
+
+def answered(question: str, answer: Interval, *, json: bool) -> None:
+    """An answer to a camouflaged table."""
+    if json:
+        print_json({"question": question, "low": answer.low, "high": answer.high})
+    elif answer.exact:
+        print(f"{answer.low:g}")
+    else:
+        print(f"between {answer.low:g} and {answer.high:g}")
 
 
 def recovered(found: Recovered, *, json: bool) -> None:

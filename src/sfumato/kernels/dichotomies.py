@@ -19,8 +19,6 @@ from .regression import Logistic, chance, fit_logistic
 
 Make = Callable[[np.ndarray], Iterator[tuple[slice, np.ndarray]]]
 """The design of some records, in blocks."""
-Times = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""The linear predictor of some records, given coefficients."""
 
 _PART = 30_000
 
@@ -78,24 +76,45 @@ def _ask(rows: np.ndarray, later: np.ndarray, make: Make, width: int) -> Logisti
 
 
 def draw_tree(
-    tree: Leaf | Question, rows: np.ndarray, times: Times, rng: np.random.Generator
+    tree: Leaf | Question,
+    blocks: Iterator[tuple[slice, np.ndarray]],
+    n: int,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """A category for each of the rows, every model's parameters drawn anew."""
-    out = np.zeros(rows.size, dtype=np.int64)
-    waiting = [(tree, np.arange(rows.size))]
-    while waiting:
-        node, here = waiting.pop()
-        if isinstance(node, Leaf):
-            if node.categories.size == 1:
-                out[here] = node.categories[0]
-                continue
-            known = node.counts > 0
-            shares = rng.dirichlet(node.counts[known].astype(np.float64))
-            out[here] = rng.choice(node.categories[known], size=here.size, p=shares)
-            continue
-        yes = rng.random(here.size) < chance(times(rows[here], node.model.draw(rng)))
-        waiting += [(node.earlier, here[~yes]), (node.later, here[yes])]
+    """A category for each of n records, given their design in blocks; the parameters of every
+    model are drawn once, for all of them."""
+    nodes = _listed(tree)
+    place = {id(node): i for i, node in enumerate(nodes)}
+    drawn = [_parameters(node, rng) for node in nodes]
+    out = np.zeros(n, dtype=np.int64)
+    for part, x in blocks:
+        at = np.zeros(len(x), dtype=np.int64)
+        made = np.zeros(len(x), dtype=np.int64)
+        for i, node in enumerate(nodes):
+            here = np.flatnonzero(at == i)
+            if isinstance(node, Leaf):
+                made[here] = rng.choice(node.categories, size=here.size, p=drawn[i])
+            else:
+                yes = rng.random(here.size) < chance(x[here] @ drawn[i])
+                at[here] = np.where(yes, place[id(node.later)], place[id(node.earlier)])
+        out[part] = made
     return out
+
+
+def _listed(tree: Leaf | Question) -> list[Leaf | Question]:
+    """Every node, questions before what follows from them."""
+    if isinstance(tree, Leaf):
+        return [tree]
+    return [tree, *_listed(tree.earlier), *_listed(tree.later)]
+
+
+def _parameters(node: Leaf | Question, rng: np.random.Generator) -> np.ndarray:
+    """Coefficients, or the shares of a leaf's categories, from their posterior."""
+    if isinstance(node, Question):
+        return node.model.draw(rng)
+    shares = np.zeros(node.categories.size)
+    shares[node.counts > 0] = rng.dirichlet(node.counts[node.counts > 0].astype(np.float64))
+    return shares
 
 
 def shared_leaves(tree: Leaf | Question) -> int:

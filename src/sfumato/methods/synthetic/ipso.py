@@ -20,7 +20,7 @@ from .drawn import refuse
 if TYPE_CHECKING:
     from ...data.table import Table
 
-Variant = Literal["A", "B", "C"]
+Variant = Literal["A", "B", "C", "fitted"]
 
 _FREE = 2
 """Degrees of freedom that residuals need: with one they can only keep or change their sign."""
@@ -46,6 +46,8 @@ class Ipso(Method):
     - B: the same less their regression on X, so that she finds exactly the original coefficients.
     - C: further turned and stretched so that the residual covariance is exactly the original's too.
       Means and all covariances within Y and between Y and X are then exact.
+    - fitted: no residual at all. Torra's slides call this IPSO-A, and their figures are its; the
+      masked columns then depend on X exactly, and correlate with it too much.
 
     Columns that depend on one another still do. Categories given are indicators, those with fewer
     than five records together, and a missing category is one more. Records that miss the same
@@ -69,7 +71,7 @@ class Ipso(Method):
         Variant,
         Field(
             description="A: drawn; B: exact regression coefficients; "
-            "C: exact coefficients and residual covariance"
+            "C: exact coefficients and residual covariance; fitted: nothing is drawn"
         ),
     ] = "C"
     given: Annotated[
@@ -172,7 +174,9 @@ class Ipso(Method):
         centred = (y[part] - mean) / scale
         residuals = off(centred, basis)
         root = factors(residuals, np.ones(masked.size))
-        if self.variant == "C":
+        if self.variant == "fitted":
+            drawn = np.zeros((rows.size, root.rank))
+        elif self.variant == "C":
             drawn = frame(rows.size, root.rank, basis, rng)
         else:
             drawn = rng.standard_normal((rows.size, root.rank)) / np.sqrt(free)
