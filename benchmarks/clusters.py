@@ -47,11 +47,9 @@ def main() -> None:
     for k in SLIDE:
         search = sf.method("microaggregation", blocks=blocks, by={"use": "mdav", "k": k})
         release = sf.protect(census, search, seed=0, measures=())
-        runs = [
-            sf.attack("cluster-loss", release, starts=10, warm=warm, seed=seed) for seed in seeds
-        ]
+        runs = [release.measure("cluster-loss", starts=10, warm=warm, seed=seed) for seed in seeds]
         means = [float(np.mean([run.detail["indices"][i] for run in runs])) for i in INDICES]
-        ours[k] = [*means, float(sf.attack("probabilistic-loss", release))]
+        ours[k] = [*means, float(release.measure("probabilistic-loss"))]
     for seed in seeds:
         here, there = (
             sf.measure("cluster-loss", census, census, starts=10, seed=10 * seed + s, index="rand")

@@ -61,16 +61,16 @@ def test_a_score_is_the_mean_of_its_measures() -> None:
     swap = sf.method("rank-swap", p=10)
     table = sf.table(x, quasi=["a", "b", "c"])
     release = sf.protect(table, swap, seed=1, measures=())
-    found = sf.attack("score", release, risk={"use": "disclosure-risk", "weights": "specific"})
+    found = release.measure("score", risk={"use": "disclosure-risk", "weights": "specific"})
     by_name = {
-        "DLD": sf.attack("dbrl", release, scenarios=7),
-        "PLD": sf.attack("prl", release, scenarios=7),
-        "RSLD": sf.attack("rs-rl", release, scenarios=7),
-        "ID": sf.attack("interval-disclosure", release),
+        "DLD": release.measure("dbrl", scenarios=7),
+        "PLD": release.measure("prl", scenarios=7),
+        "RSLD": release.measure("rs-rl", scenarios=7),
+        "ID": release.measure("interval-disclosure"),
     }
     for part, value in found.detail["risk_parts"].items():
         assert value == pytest.approx(100 * by_name[part].value)
-    loss = sf.attack("information-loss", release).value
+    loss = release.measure("information-loss").value
     expected = sum(by_name[p].value * 100 * w for p, w in WEIGHTS["specific"].items())
     assert found.detail["risk"] == pytest.approx(expected)
     assert found.value == pytest.approx((loss + expected) / 2)

@@ -79,7 +79,7 @@ def test_models_learn_from_labels_and_from_drawn_records() -> None:
     table = sf.table(people, quasi=["age", "sex"], confidential=["income"])
     coarse = sf.protect(table, sf.method("mondrian", k=10), seed=1)
     found = sf.measure("prediction-loss", table, coarse.table, align="none", model="linear")
-    near = sf.attack("prediction-loss", coarse, model="linear")
+    near = coarse.measure("prediction-loss", model="linear")
     assert near.value < 0.2 < near.baseline
     assert found.value == pytest.approx(near.value, abs=0.2)
 
@@ -117,7 +117,7 @@ def test_queries_are_exact_on_the_same_table_and_wrong_on_a_coarse_one() -> None
         assert same.value == pytest.approx(0, abs=1e-12)
     table = sf.table(people, quasi=["age", "sex"], confidential=["income"])
     errors = [
-        sf.attack("query-error", sf.protect(table, sf.method("mondrian", k=k), seed=1)).value
+        sf.protect(table, sf.method("mondrian", k=k), seed=1).measure("query-error").value
         for k in (3, 60)
     ]
     assert 0 < errors[0] < errors[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 _INK, _FAINT = "#33383f", "#e4e7eb"
 _WIDTH, _HEIGHT = 620, 420
-_NEAR = 0.035
-"""Two labels closer than this share of the figure's height would run into one another."""
+_WIDE, _HIGH = 0.022, 0.032
+"""Two numbers closer than these shares of the figure would run into one another."""
 
 
 def chart(found: RiskUtilityMap, title: str) -> Any:
@@ -42,7 +41,7 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
                 "method:N",
                 title=None,
                 scale=alt.Scale(domain=methods, range=list(_COLOURS * repeat)[: len(methods)]),
-                legend=alt.Legend(columns=1, symbolLimit=60, labelLimit=260),
+                legend=alt.Legend(orient="bottom", columns=4, symbolLimit=60, labelLimit=200),
             ),
             shape=alt.Shape(
                 "method:N",
@@ -57,15 +56,24 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
         .mark_line(color=_INK, strokeDash=[4, 3], strokeWidth=1.2, interpolate="step-after")
         .encode(x="loss:Q", y="risk:Q")
     )
+    # Numbers beside the points, names in a list beside the figure: names would hide other points.
     placed = alt.Chart(alt.InlineData(values=_placed(found, front))).encode(
-        x="loss:Q", y="at:Q", text="label:N"
+        x="at_loss:Q", y="at_risk:Q", text="number:N"
     )
-    # White behind the letters, so that neither grid nor front runs through them.
     behind, names = (
-        placed.mark_text(align="left", dx=5, dy=-8, fontSize=10, **look)
+        placed.mark_text(align="center", fontSize=11, fontWeight="bold", **look)
         for look in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": _INK})
     )
-    layers = alt.layer(line, points, behind, names).properties(width=_WIDTH, height=_HEIGHT)
+    layers: Any = alt.layer(line, points, behind, names).properties(width=_WIDTH, height=_HEIGHT)
+    listed = (
+        alt.Chart(alt.InlineData(values=_listed(front)))
+        .mark_text(align="left", fontSize=11, color=_INK)
+        .encode(
+            x=alt.value(0), y=alt.Y("line:O", axis=None), text="text:N",
+        )
+        .properties(width=210, height=15 * (len(front) + 1), title="the front")
+    )  # fmt: skip
+    layers = alt.hconcat(layers, listed, spacing=24)
     if title:
         layers = layers.properties(title=title)
     made: Any = layers.configure_view(stroke=None).configure_axis(
@@ -111,13 +119,23 @@ def _shapes(count: int) -> list[str]:
     return [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(count)]
 
 
+def _listed(front: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"line": i, "text": f"{i}  {row['label']}"} for i, row in enumerate(front, 1)]
+
+
 def _placed(found: RiskUtilityMap, front: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Labels of the front, moved apart where they would overlap: each at least a line above the
-    next, from the right (low risk) to the left."""
-    top = max(float(found.data["risk"].max() or 0.0), 1e-12)  # type: ignore[arg-type]
-    placed, floor = [], -math.inf
-    for row in reversed(front):
-        at = max(row["risk"], floor)
-        placed.append({**row, "at": at})
-        floor = at + _NEAR * top
+    """Where the numbers of the front stand: below and to the left of their points, where no release
+    can be, and moved on where one would cover another."""
+    across, up = (
+        max(float(found.data[side].max() or 0.0), 1e-12)  # type: ignore[arg-type]
+        for side in ("loss", "risk")
+    )
+    placed: list[dict[str, Any]] = []
+    for number, row in enumerate(front, 1):
+        x, y = row["loss"] / across - 0.012, row["risk"] / up - 0.028
+        while any(abs(x - p["x"]) < _WIDE and abs(y - p["y"]) < _HIGH for p in placed):
+            y -= 0.005
+        placed.append(
+            {**row, "number": str(number), "x": x, "y": y, "at_loss": x * across, "at_risk": y * up}
+        )
     return placed

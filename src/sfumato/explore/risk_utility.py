@@ -158,11 +158,18 @@ def _row(
                 mechanism=plan.mechanism,
             )
             found[side].append(float(taken))
-    row: dict[str, Any] = {"label": label, "method": " + ".join(s.use.name for s in steps)}
+    row: dict[str, Any] = {"label": label, "method": " + ".join(map(_kind, steps))}
     for side, values in found.items():
         row[side] = float(np.mean(values))
         row[f"{side}_low"], row[f"{side}_high"] = min(values), max(values)
     return row | {"draws": draws}
+
+
+def _kind(step: Step) -> str:
+    """What the figure tells apart: the method, and its verb where that is not the usual one."""
+    usual = getattr(step.use, "default_verb", None)
+    verb = None if step.then is None or step.then.name == usual else step.then.name
+    return step.use.name + (f" then {verb}" if verb else "")
 
 
 def expand(methods: Iterable[Any]) -> dict[str, tuple[Step, ...]]:
@@ -224,9 +231,6 @@ def _short(value: Any) -> str:
         inner = [f"{_short(v)}" if k == "use" else f"{k}={_short(v)}" for k, v in value.items()]
         return " ".join(inner)
     if isinstance(value, list | tuple):
-        return (
-            f"{len(value)} blocks"
-            if value and isinstance(value[0], list | tuple)
-            else (",".join(map(_short, value)))
-        )
+        long = len(value) > 2 or any(isinstance(one, list | tuple) for one in value)
+        return str(len(value)) if long else ",".join(map(_short, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

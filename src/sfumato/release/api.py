@@ -16,6 +16,7 @@ from ..data.schema import Kind, Role, Schema
 from ..data.table import Table, as_frame, conform, table
 from ..errors import MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
+from ..registry import find
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
 from .plan import Plan
@@ -106,14 +107,8 @@ def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> 
     >>> attack("rank-swap-attack", release).baseline
     0.25
     """
-    return take_one(
-        build("attack|measure", name, parameters),
-        release.pair,
-        seed=seed,
-        partition=release.groups,
-        reference=release.reference,
-        mechanism=release.plan.mechanism,
-    )
+    find(name, "attack")  # says which attacks there are
+    return release.measure(name, seed=seed, **parameters)
 
 
 def assess(

@@ -14,12 +14,13 @@ import polars as pl
 from ..data.io import write_file
 from ..data.pair import Pair
 from ..errors import OutputError, ReleaseRefused
-from ..protocols import Criterion, Finding
+from ..protocols import Criterion, Finding, Measurement
 from .evidence import Evidence, take_one
 from .judging import worst
 from .publish import check_free, private_path, publish
 from .recount import recount
 from .report import render
+from .step import build
 
 if TYPE_CHECKING:
     from ..data.partition import Partition
@@ -85,6 +86,18 @@ class Release:
     def tables(self) -> tuple[Table, ...]:
         """Every table that is published."""
         return (self.pair.masked, *self.copies)
+
+    def measure(self, name: str, *, seed: int = 0, **parameters: Any) -> Measurement:
+        """One registered measure or attack of this release, with what its publication tells
+        everybody: `release.measure("dbrl", scenarios=7)`."""
+        return take_one(
+            build("measure|attack", name, parameters),
+            self.pair,
+            seed=seed,
+            partition=self.groups,
+            reference=self.reference,
+            mechanism=self.plan.mechanism,
+        )
 
     def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
         """Write the public folder and its private twin, whole or not at all.
