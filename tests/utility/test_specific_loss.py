@@ -122,8 +122,36 @@ def test_queries_are_exact_on_the_same_table_and_wrong_on_a_coarse_one() -> None
     ]
     assert 0 < errors[0] < errors[1]
     doubled = pl.concat([people, people])
-    found = sf.measure("query-error", people, doubled, align="none")
+    found = sf.measure("query-error", people, doubled, align="none", expand=False)
     assert found.value == pytest.approx(1.0, abs=0.02)  # every answer is twice the truth
+    assert sf.measure("query-error", people, doubled, align="none").value == pytest.approx(0)
+    sampled = sf.measure("query-error", people, doubled, align="none", expand=False, sample=300)
+    assert sampled.value == pytest.approx(1.0, abs=0.4)  # as before, but for drawing 300 of each
+
+
+@pytest.mark.parametrize(
+    ("values", "reach"), [(2, 0.5), (4, 0.25), (1000, 0.316)], ids=["binary", "four", "many"]
+)
+def test_conditions_come_as_near_to_the_selectivity_as_the_values_allow(
+    values: int, reach: float
+) -> None:
+    x = pl.DataFrame({"v": np.arange(4000) % values})
+    found = sf.measure("query-error", x, x, conditions=1, selectivity=0.316, queries=200)
+    assert found.detail["selectivity"] == pytest.approx(reach, abs=0.01)
+
+
+def test_a_model_of_shuffled_records_loses_nothing() -> None:
+    people = _people()
+    table = sf.table(people, quasi=["age", "sex"], confidential=["income"])
+    shuffled = people.sample(fraction=1.0, shuffle=True, seed=3)
+    for model in ("forest", "nearest"):
+        found = sf.measure("prediction-loss", table, shuffled, align="none", model=model)
+        assert abs(found.value) < 0.03
+
+
+def test_warm_clusters_of_few_distinct_records() -> None:
+    x = pl.DataFrame({"a": [1.0, 2.0, 9.0] * 10})
+    assert sf.measure("cluster-loss", x, x, clusters=5, warm=True).value == 0
 
 
 def test_validity_is_a_checklist() -> None:
@@ -144,6 +172,21 @@ def test_validity_is_a_checklist() -> None:
         sum(c["failed"] for c in checks.values()) / sum(c["of"] for c in checks.values())
     )
     by_age = sf.measure("analytic-validity", people, broken, domains=["age"])
-    assert by_age.detail["checklist"]["marginals of age"]["of"] == 4
+    assert by_age.detail["checklist"]["marginals of age"]["of"] == 5
     with pytest.raises(sf.SfumatoError, match="not in both"):
         sf.measure("analytic-validity", people, people.drop("sex"), domains=["sex"])
+    with pytest.raises(sf.SfumatoError, match="no sub-domain"):
+        sf.measure("analytic-validity", people, people, least=10_000)
+    gone = people.with_columns(sex=pl.when(pl.int_range(600) < 60).then("sex"))
+    lost = sf.measure("analytic-validity", people, gone, domains=["sex"])
+    assert lost.detail["checklist"]["marginals of sex"]["failed"] == 3
+
+
+def test_a_variable_passes_with_its_means_and_its_variances() -> None:
+    rng = np.random.default_rng(6)
+    x = pl.DataFrame({"g": ["a", "b"] * 200, "v": rng.normal(size=400), "w": rng.normal(size=400)})
+    wider = x.with_columns(v=pl.col("v").mean().over("g") * -1 + pl.col("v") * 2)
+    assert sf.measure("analytic-validity", x, x).detail["variables_that_pass"] == 2
+    found = sf.measure("analytic-validity", x, wider)
+    assert found.detail["checklist"]["means by g"]["failed"] == 0
+    assert found.detail["variables_that_pass"] == 1

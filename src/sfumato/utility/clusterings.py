@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -81,13 +82,14 @@ class ClusterLoss(Measure):
 
     def _labels(self, z: np.ndarray, seed: int, before: np.ndarray | None = None) -> np.ndarray:
         from sklearn.cluster import AgglomerativeClustering, KMeans
+        from sklearn.exceptions import ConvergenceWarning
         from sklearn.mixture import GaussianMixture
 
         made: Any
         if self.algorithm == "k-means" and before is not None:
             # The masked records of each original cluster: their means are the first centres.
-            start = np.array([z[before == c].mean(axis=0) for c in range(self.clusters)])
-            made = KMeans(self.clusters, init=start, n_init=1)
+            start = np.array([z[before == c].mean(axis=0) for c in np.unique(before)])
+            made = KMeans(len(start), init=start, n_init=1)
         elif self.algorithm == "k-means":
             made = KMeans(self.clusters, n_init=self.starts, random_state=seed)
         elif self.algorithm == "ward":
@@ -96,7 +98,10 @@ class ClusterLoss(Measure):
             made = GaussianMixture(
                 self.clusters, covariance_type="diag", n_init=self.starts, random_state=seed
             )
-        labels: np.ndarray = made.fit_predict(z)
+        with warnings.catch_warnings():
+            # Fewer distinct records than clusters: the others stay empty, in both tables alike.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            labels: np.ndarray = made.fit_predict(z)
         return labels
 
 

@@ -29,8 +29,9 @@ class PredictionLoss(Measure):
     records and tested on the fold's originals; the same with originals in place of the masked ones.
     The figure is the second score minus the first: accuracy where the target has categories, R2
     where it is a number. `baseline` is the loss of knowing nothing: guessing the most frequent
-    class, or the mean. Where nobody knows which record became which, models are trained on all
-    masked records.
+    class, or the mean. Where nobody knows which record became which, the model of the masked table
+    is trained on all of it and tested on originals that may be among the people behind it; to be
+    fair to both, the model of the originals is then tested on records it was trained on, too.
     """
 
     name: ClassVar[str] = "prediction-loss"
@@ -78,8 +79,9 @@ class PredictionLoss(Measure):
             assert learn is not None
             learn = learn[_known(y_masked[learn])]
             truth = y[test]
+            known = train if pair.aligned else rows
             scores["original"].append(
-                self._score(before[train], y[train], before[test], truth, classes, seed)
+                self._score(before[known], y[known], before[test], truth, classes, seed)
             )
             scores["masked"].append(
                 self._score(after[learn], y_masked[learn], before[test], truth, classes, seed)
@@ -94,6 +96,8 @@ class PredictionLoss(Measure):
             "records": int(rows.size),
             "baseline": "guessing the most frequent class, or the mean",
         }
+        if not pair.aligned:
+            detail["note"] = "both models may have been trained on the people they are tested on"
         if left_out:
             detail["left_out"] = left_out
         return self.result(

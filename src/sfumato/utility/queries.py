@@ -23,9 +23,11 @@ class QueryError(Measure):
 
     Each query draws some columns and a condition on each: a run of neighbouring values of an
     ordered column, or some categories, so that the conditions together hold for about `selectivity`
-    of the records if the columns were independent. The error is |answer - truth| / max(|truth|,
-    floor), where the floor is 0.1 % of what the query over everybody gives: an empty answer has no
-    relative error. A label counts by the share of its values that satisfy a condition; a missing
+    of the records if the columns were independent (as near as their values allow; `detail` tells).
+    The error is |answer - truth| / max(|truth|, floor), where the floor is 0.1 % of what the query
+    over everybody gives: an empty answer has no relative error. Where the release has another
+    number of records, such as a sample, its answers are expanded to the original's number, unless
+    `expand` is off. A label counts by the share of its values that satisfy a condition; a missing
     value satisfies none.
     """
 
@@ -47,6 +49,9 @@ class QueryError(Measure):
     selectivity: Annotated[
         float, Field(gt=0, le=1, description="share of the records that a query is about")
     ] = 0.1
+    expand: Annotated[
+        bool, Field(description="answers of a smaller or larger release are scaled to the original")
+    ] = True
     sample: Annotated[
         int, Field(ge=0, description="records to query, drawn where there are more; 0: all")
     ] = 20_000
@@ -60,11 +65,13 @@ class QueryError(Measure):
         names = self._names(pair)
         read = {name: ReadableColumn(pair, name) for name in names}
         rows, others = _records(pair, self.sample, rng)
-        scale = pair.masked.height / others.size * rows.size / pair.original.height
+        scale = rows.size / others.size
+        if not self.expand:
+            scale *= pair.masked.height / pair.original.height
         weight, weight_masked, of = self._weights(pair, read)
         weight, weight_masked = weight[rows], weight_masked[others] * scale
         floor = max(0.001 * abs(float(weight.sum())), 1e-12)
-        errors = np.empty(self.queries)
+        errors, reached = np.empty(self.queries), np.empty(self.queries)
         width = min(self.conditions, len(names))
         share = self.selectivity ** (1 / width)
         for q in range(self.queries):
@@ -75,12 +82,14 @@ class QueryError(Measure):
                 codes = column.codes[rows]
                 here *= np.where(codes >= 0, wanted[np.maximum(codes, 0)], False)
                 there *= column.satisfies(wanted, low, high)[others]
+            reached[q] = here.mean()
             truth, answer = float(here @ weight), float(there @ weight_masked)
             errors[q] = abs(answer - truth) / max(abs(truth), floor)
         detail: dict[str, Any] = {
             "columns": names,
             "aggregate": self.aggregate + (f" of {of}" if of else ""),
             "median": float(np.median(errors)),
+            "selectivity": float(reached.mean()),
             "quantile_95": float(np.quantile(errors, 0.95)),
             "records": int(rows.size),
         }
@@ -131,21 +140,29 @@ class QueryError(Measure):
 def _condition(
     column: ReadableColumn, share: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, float, float]:
-    """Values of the domain that satisfy a random condition, and the ends of their run."""
+    """Values of the domain that satisfy a random condition, and the ends of their run.
+
+    Values are taken one after the other, in order or at random, while that brings their share of
+    the records nearer to the one wanted; at least one is.
+    """
     size = column.size
-    wanted = np.zeros(size, dtype=bool)
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=size)
+    shares = counts / max(counts.sum(), 1)
     if column.ordered:
-        counts = np.bincount(column.codes[column.codes >= 0], minlength=size)
-        ends = np.concatenate(([0], np.cumsum(counts))) / max(counts.sum(), 1)
-        start = rng.random() * max(1.0 - share, 0.0)
-        first = int(np.searchsorted(ends, start, "right")) - 1
-        last = int(np.searchsorted(ends, start + share, "left")) - 1
-        first, last = max(first, 0), min(max(last, first), size - 1)
-        wanted[first : last + 1] = True
-        return wanted, float(column.positions[first]), float(column.positions[last])
-    chosen = rng.permutation(size)[: max(1, round(share * size))]
-    wanted[chosen] = True
-    return wanted, 0.0, 0.0
+        # A start from which the share can be reached: not among the last values.
+        behind = np.cumsum(shares[::-1])[::-1]
+        starts = np.flatnonzero(behind >= min(share, 1.0) - 1e-12)
+        first = int(rng.choice(starts, p=shares[starts] / shares[starts].sum()))
+        order = np.arange(first, size)
+    else:
+        order = rng.permutation(size)
+    reached = np.cumsum(shares[order])
+    taken = 1 + int(np.argmin(np.abs(reached - share)))
+    wanted = np.zeros(size, dtype=bool)
+    wanted[order[:taken]] = True
+    if not column.ordered:
+        return wanted, 0.0, 0.0
+    return wanted, float(column.positions[order[0]]), float(column.positions[order[taken - 1]])
 
 
 def _records(pair: Pair, sample: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -58,6 +58,11 @@ class AnalyticValidity(Measure):
         for domain in domains:
             self._check_domain(found, domain, checks, passed_by)
         self._check_distribution(found, checks)
+        if not any(check["of"] for name, check in checks.items() if name.startswith("means by")):
+            raise MeasureError(
+                f"no sub-domain of {', '.join(domains)} has {self.least} records to check",
+                remedy="name another column in `domains`, or lower `least`",
+            )
         failed = sum(check["failed"] for check in checks.values())
         of = sum(check["of"] for check in checks.values())
         interesting = sum(1 for results in passed_by.values() if results and all(results))
@@ -118,12 +123,13 @@ class AnalyticValidity(Measure):
             checks[f"{what} by {domain}"] = {"failed": wrong[what], "of": of[what]}
         if small:
             checks[f"means by {domain}"]["sub_domains_too_small"] = small
+        # Missing values, and values that the original does not have, are one cell more.
         shares = [
-            np.bincount(codes[codes >= 0], minlength=len(labels)) / max((codes >= 0).sum(), 1)
+            np.bincount(codes + 1, minlength=len(labels) + 1) / codes.size
             for codes in (here, there)
         ]
         off = int((np.abs(shares[0] - shares[1]) > self.tolerance).sum())
-        checks[f"marginals of {domain}"] = {"failed": off, "of": len(labels)}
+        checks[f"marginals of {domain}"] = {"failed": off, "of": len(labels) + 1}
 
     def _check_distribution(self, found: Numbers, checks: dict[str, dict[str, Any]]) -> None:
         at = np.arange(0.1, 0.95, 0.1)
