@@ -66,3 +66,39 @@ def test_a_category_of_their_own() -> None:
     assert not untouched.schema["age"].generalized
     level = TopBottomCoding(columns=("level",), top="middle", replace="label")
     assert set(level.mask(ordinary(), RNG).table["level"]) == {"low", "middle"}
+
+
+def test_the_mean_of_few_is_not_published() -> None:
+    table = sf.table({"age": [20, 30, 40, 50, 60, 97]}, quasi=["age"])
+    outcome = TopBottomCoding(top=90, replace="mean").mask(table, RNG)
+    assert outcome.table["age"].to_list() == [20, 30, 40, 50, 60, 90]
+    assert outcome.table.schema["age"] == table.schema["age"]
+    assert any("age" in said and "above 90" in said for said in outcome.warnings)
+    both = TopBottomCoding(bottom=35, top=45, replace="mean").mask(table, RNG)
+    assert both.table["age"].to_list() == [35, 35, 40, 69, 69, 69]
+    assert len(both.warnings) == 1
+    assert "below 35" in both.warnings[0]
+    asked = TopBottomCoding(top=90, replace="mean", fewest=1).mask(table, RNG)
+    assert asked.table["age"].to_list()[-1] == 97
+    assert not asked.warnings
+    strict = TopBottomCoding(top=35, replace="mean", fewest=5).mask(table, RNG)
+    assert strict.table["age"].max() == 35
+
+
+def test_the_mean_of_one_heavy_record_is_not_published() -> None:
+    values = [10.0, 20.0, 30.0, 91.0, 92.0, 97.0, 93.0]
+    for last, coded in (([1, 1, 1, 1], 93.25), ([1, 1, 2, 1], 94.0), ([1, 1, 500, 1], 90.0)):
+        table = sf.table({"x": values, "w": [5, 5, 5, *last]}, quasi=["x"], weight="w")
+        outcome = TopBottomCoding(top=90, replace="mean", weighted=True).mask(table, RNG)
+        assert outcome.table["x"].to_list() == pytest.approx([10.0, 20.0, 30.0, *[coded] * 4])
+        assert bool(outcome.warnings) == (coded == 90.0)
+
+
+@pytest.mark.parametrize("share", [0.07, 0.14, 0.28, 0.29])
+def test_a_share_loses_no_record_to_binary_fractions(share: float) -> None:
+    table = sf.table({"x": np.arange(100.0)}, quasi=["x"])
+    outcome = TopBottomCoding(top_share=share, bottom_share=share).mask(table, RNG)
+    assert outcome.facts["x"] == {
+        "bottom_coded": round(100 * share),
+        "top_coded": round(100 * share),
+    }

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.methods.noise.normal_score import NormalScoreNoise
+from sfumato.methods.recoding import GlobalRecoding
 from sfumato.protocols import Method
 from tests.contract.tables import ordinary
 from tests.oracle import noise as oracle
@@ -98,14 +99,17 @@ def test_normal_score_noise_maps_back_by_the_distribution() -> None:
         assert made["x"][i] == oracle.value_at(values, u)
 
 
-def test_normal_score_noise_keeps_the_correlation_of_normal_data() -> None:
+@pytest.mark.parametrize("amount", [1.0, 10.0])
+def test_normal_score_noise_keeps_the_correlation_of_normal_data(amount: float) -> None:
+    """And the deviation, which the division by sqrt(1 + b) brings back."""
     rng = np.random.default_rng(0)
     x = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 20_000)
     table = sf.table({"a": x[:, 0], "b": x[:, 1]}, quasi=["a", "b"])
-    out = matrix(NormalScoreNoise(amount=1.0).mask(table, rng).table)
+    out = matrix(NormalScoreNoise(amount=amount).mask(table, rng).table)
     error = (1 - 0.7**2) / np.sqrt(20_000)
     assert abs(np.corrcoef(out.T)[0, 1] - np.corrcoef(x.T)[0, 1]) < MOST_ERRORS * np.sqrt(2) * error
-    assert np.std(out[:, 0]) == pytest.approx(np.std(x[:, 0]), rel=0.03)
+    widest = MOST_ERRORS / np.sqrt(2 * 20_000)
+    assert out.std(axis=0) == pytest.approx(x.std(axis=0), rel=widest)
 
 
 def test_normal_score_noise_takes_every_kind_and_keeps_the_types() -> None:
@@ -119,3 +123,38 @@ def test_normal_score_noise_takes_every_kind_and_keeps_the_types() -> None:
         assert set(outcome.table[name]) != {None}
     happy = NormalScoreNoise(columns=("happy",)).mask(table, stream(0)).table
     assert happy["happy"].dtype == pl.Boolean
+
+
+def recoded_and_suppressed() -> sf.Table:
+    rng = np.random.default_rng(0)
+    table = sf.table(
+        {"age": rng.integers(18, 90, 300), "zip": rng.choice(list("abcdefgh"), 300)},
+        quasi=["age", "zip"],
+    )
+    table = GlobalRecoding(breaks={"age": (30, 50, 70)}).mask(table, rng).table
+    gone = rng.random(300) < 0.2
+    star, null = pl.Series(["*"]), pl.Series([None], dtype=pl.String)
+    series = [
+        table["age"].zip_with(pl.Series(~gone), star),
+        table["zip"].zip_with(pl.Series(~gone), null),
+    ]
+    return table.with_columns(series, suppressed={"age": gone, "zip": gone})
+
+
+def test_normal_score_noise_leaves_suppressed_cells_suppressed() -> None:
+    table = recoded_and_suppressed()
+    for seed in range(3):
+        made = NormalScoreNoise(amount=1.0).mask(table, stream(seed)).table
+        for name in ("age", "zip"):
+            before = table.suppressed(name)
+            assert 0 < before.sum() < before.size
+            assert (made.suppressed(name) == before).all()
+            assert made[name].filter(before).equals(table[name].filter(before), null_equal=True)
+            assert not made[name].filter(~before).equals(table[name].filter(~before))
+
+
+def test_normal_score_noise_leaves_a_column_that_is_suppressed_throughout() -> None:
+    table = recoded_and_suppressed()
+    gone = table.take(np.flatnonzero(table.suppressed("age")))
+    made = NormalScoreNoise(columns=("age",)).mask(gone, stream(0)).table
+    assert set(made["age"]) == {"*"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import MethodError
@@ -79,6 +80,57 @@ def test_means_and_covariances_come_back(method: Method) -> None:
     x = numbers(60)
     found = np.array([as_array(recovered(method, as_table(x), seed)) for seed in range(120)])
     agree(found, np.vstack([x.mean(axis=0), covariance(x)]))
+
+
+def test_density_noise_is_taken_out_where_missing_goes_with_density() -> None:
+    """The dense half lacks most values of the first column, which gets more noise than the other;
+    a tenth more or less than is published would be seen."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 2)) * np.repeat([0.05, 2.0], 150)[:, None]
+    x[:150, 0] = np.where(rng.random(150) < 0.9, np.nan, x[:150, 0])
+    table, method = as_table(x), DensityNoise(amount=4)
+    found = np.array([as_array(recovered(method, table, seed)) for seed in range(300)])
+    wanted = [np.nanvar(x[:, 0], ddof=1), np.var(x[:, 1], ddof=1)]
+    variances = found[:, [1, 2], [0, 1]]
+    agree(variances, np.array(wanted))
+    first, second = method.mask(table, np.random.default_rng(0)).facts["relative_variance"]
+    assert first > 1.2 * second
+    allowed = MOST_ERRORS * variances.std(axis=0) / np.sqrt(300) / np.array(wanted)
+    assert (allowed < 0.1 * np.array([first, second]) / (1 + np.array([first, second]))).all()
+
+
+def test_correlated_factors_average_one() -> None:
+    """Each of them: without the half variance that is subtracted they would be 1.28."""
+    x = numbers(4000)
+    x[:, 1] = np.exp(x[:, 1] / 2000)
+    method = MultiplicativeNoise(amount=2.0, correlated=True)
+    table = as_table(x)
+    rngs = (np.random.default_rng([1, seed]) for seed in range(100))
+    factors = [(method.mask(table, rng).table.frame.to_numpy() / x).mean(axis=0) for rng in rngs]
+    agree(np.array(factors), np.ones(2))
+    assert MOST_ERRORS * np.std(factors, axis=0).max() / 10 < 0.01
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.usefixtures("no_distributions")
+def test_factors_are_undone_where_missing_goes_with_the_value(correlated: bool) -> None:
+    """A covariance is that of the records that have both, and so must its means be."""
+    rng = np.random.default_rng(2)
+    x = 100 * np.exp(rng.normal(size=(1500, 2)) @ np.array([[0.5, 0.4], [0.0, 0.3]]))
+    x[x[:, 0] > np.median(x[:, 0]), 1] = np.nan
+    method = MultiplicativeNoise(amount=0.3, correlated=correlated)
+    found = np.array([as_array(recovered(method, as_table(x), seed)) for seed in range(120)])
+    both = x[~np.isnan(x).any(axis=1)]
+    agree(found[:, 1, 1], np.array(np.cov(both.T)[0, 1]))
+    agree(found[:, 2, 1], np.array(np.var(both[:, 1], ddof=1)))
+
+
+def test_a_covariance_of_no_records_is_said() -> None:
+    x = numbers(40)
+    x[:20, 0] = x[20:, 1] = np.nan
+    found = recovered(MultiplicativeNoise(correlated=True), as_table(x), 0)
+    assert found["covariance"]["v0"]["v1"] == 0
+    assert "fewer than 2 records" in found["notes"]["v0"]
 
 
 def test_correlated_factors_are_undone_by_the_covariance_of_logarithms() -> None:
@@ -171,6 +223,31 @@ def test_distributions_come_back(method: Method, whole: bool) -> None:
         masked = outcome.table[name].to_numpy()
         before = oracle.wasserstein(np.sort(masked), np.full(4000, 1 / 4000), x[:, j])
         assert oracle.wasserstein(at, probability, x[:, j]) < 0.6 * before
+
+
+def test_a_heavy_tail_leaves_the_crowd_its_resolution() -> None:
+    """Most of a Pareto column lies in the first thousandth of its range."""
+    x = np.random.default_rng(4).pareto(2.1, 200_000)
+    table, method = sf.table({"a": x}, quasi=["a"]), CorrelatedNoise(amount=0.05)
+    outcome = method.mask(table, np.random.default_rng(0))
+    found = method.recover(outcome.table, outcome.facts)
+    at, probability = (np.array(found["distribution"]["a"][key]) for key in ("at", "probability"))
+    masked = outcome.table["a"].to_numpy()
+    median = at[np.searchsorted(np.cumsum(probability), 0.5)]
+    assert abs(median - np.median(x)) < abs(np.median(masked) - np.median(x))
+    distance = stats.wasserstein_distance
+    assert distance(at, x, probability) < 0.4 * distance(masked, x)
+    assert at @ probability == pytest.approx(masked.mean(), rel=0.01)
+    assert "notes" not in found
+
+
+@pytest.mark.parametrize(
+    "method", [UncorrelatedNoise(amount=1e-6), MultiplicativeNoise(amount=1e-8)], ids=str
+)
+def test_a_grid_wider_than_the_noise_is_said(method: Method) -> None:
+    table = as_table(numbers(2000))
+    notes = recovered(method, table, 0)["notes"]
+    assert all("wider than it" in notes[name] for name in ("v0", "v1"))
 
 
 def test_signs_and_zeros_are_recovered_as_they_are() -> None:

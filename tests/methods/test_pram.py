@@ -50,12 +50,13 @@ def test_made_matrices_are_those_of_the_oracle(counts: list[int], stay: Fraction
         "proportional": oracle.proportional(counts, stay),
     }
     for form, rows in wanted.items():
-        found = matrix(masked(Pram(form=form, stay=float(stay)), table))
+        found = matrix(masked(Pram(form=form, stay=float(stay), least=1), table))
         np.testing.assert_allclose(found, np.array(rows, dtype=float), atol=1e-12)
         alpha = Fraction(1, 2)
-        both = masked(Pram(form=form, stay=float(stay), two_stage=True, alpha=0.5), table)
+        both = Pram(form=form, stay=float(stay), two_stage=True, alpha=0.5, least=1)
         expected = oracle.two_stage(rows, counts, alpha)
-        np.testing.assert_allclose(matrix(both), np.array(expected, dtype=float), atol=1e-12)
+        found = matrix(masked(both, table))
+        np.testing.assert_allclose(found, np.array(expected, dtype=float), atol=1e-12)
     grades = sf.table(
         table.frame, kinds={"v": "ordinal"}, categories={"v": list("abcdefgh")}, quasi=["v"]
     )
@@ -66,7 +67,7 @@ def test_made_matrices_are_those_of_the_oracle(counts: list[int], stay: Fraction
 @given(counts_of, st.booleans(), st.sampled_from(["invariant", "uniform", "proportional"]))
 def test_invariant_forms_keep_the_frequencies(counts: list[int], change: bool, form: str) -> None:
     how = {"change": 0.01} if change else {"stay": 0.6}
-    made = masked(Pram(form=form, two_stage=form != "invariant", **how), column(counts))
+    made = masked(Pram(form=form, two_stage=form != "invariant", least=1, **how), column(counts))
     p, f = matrix(made), np.array(counts) / sum(counts)
     np.testing.assert_allclose(f @ p, f, atol=1e-12)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
@@ -140,7 +141,8 @@ def test_values_change_as_the_matrix_says(form: str) -> None:
             error = np.sqrt(counts[i] * p[i, j] * (1 - p[i, j]))
             assert abs(seen[other] - counts[i] * p[i, j]) < Z * error
     changed = (made.table["v"] != table["v"]).mean()
-    assert changed == pytest.approx(made.facts["share changed"]["v"])
+    assert changed == pytest.approx(made.secrets["share changed"]["v"])
+    assert "share changed" not in made.facts, "of a few records it would say who"
     wanted = made.facts["expected share changed"]["v"]
     assert abs(changed - wanted) < Z * np.sqrt(wanted / sum(counts))
 
@@ -249,17 +251,17 @@ def test_an_estimated_matrix_is_the_observed_transitions() -> None:
     before = ["a"] * 8 + ["b"] * 4 + ["c"] + [None]
     after = ["a"] * 6 + ["b", "x"] + ["b"] * 3 + ["a"] + [None] + ["a"]
     table = sf.table({"v": before, "next": after}, quasi=["v"])
-    made = masked(Pram(estimated={"v": "next"}), table)
+    made = masked(Pram(estimated={"v": "next"}, least=1), table)
     (one,) = made.facts["matrices"]
     assert one["to"] == ["a", "b", "c", "x"]
     expected = [[6 / 8, 1 / 8, 0, 1 / 8], [1 / 4, 3 / 4, 0, 0], [0, 0, 1, 0]]
     np.testing.assert_allclose(one["probabilities"], expected)
     assert any("1 categories of v stay" in warning for warning in made.warnings)
     assert made.table["v"][13] is None
-    kept = masked(Pram(estimated={"v": "next"}, two_stage=True), table)
+    kept = masked(Pram(estimated={"v": "next"}, two_stage=True, least=1), table)
     f = np.array([8, 4, 1]) / 13
     np.testing.assert_allclose(f @ matrix(kept), f, atol=1e-12)
-    mild = masked(Pram(estimated={"v": "next"}, stay=0.9), table)
+    mild = masked(Pram(estimated={"v": "next"}, stay=0.9, least=1), table)
     assert np.diagonal(matrix(mild)).min() == pytest.approx(0.9)
 
 
@@ -324,9 +326,78 @@ def test_matrices_that_would_tell_on_few_stay_private() -> None:
     assert made.facts["matrices kept private"] == {"v": 1}
     with pytest.raises(MethodError, match="no matrix was published"):
         method.recover(made.table, made.facts)
+    assert "v" not in made.facts["expected share changed"], "it follows from the counts"
     few = table.take(np.arange(20))
     assert not masked(Pram(together=True), few).facts["matrices"]
     assert masked(Pram(together=True, least=1), few).facts["matrices"]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 25), min_size=3, max_size=3), min_size=1, max_size=4),
+    st.sampled_from(["invariant", "proportional", "two-stage"]),
+)
+def test_no_count_below_the_least_is_behind_what_is_published(
+    counts: list[list[int]], form: str
+) -> None:
+    """An invariant matrix tells each count exactly: off the diagonal it is w times the shares."""
+    rows = [(f"t{i}", c) for i, part in enumerate(counts) for c, n in zip("abc", part, strict=True)
+            for _ in range(n)]  # fmt: skip
+    if not rows:
+        return
+    table = sf.table({"town": [r[0] for r in rows], "v": [r[1] for r in rows]}, quasi=["v"])
+    how: Any = {"form": "uniform", "two_stage": True} if form == "two-stage" else {"form": form}
+    made = masked(Pram(strata=("town",), columns=("v",), stay=0.9, **how), table)
+    seen = {one["stratum"]["town"]: one["categories"] for one in made.facts["matrices"]}
+    for i, part in enumerate(counts):
+        positive = [n for n in part if n]
+        if len(positive) > 1 and min(positive) >= 10:
+            assert len(seen[f"t{i}"]) == len(positive)
+        else:
+            assert f"t{i}" not in seen
+    there = {place for place, _ in rows}
+    assert len(made.secrets["matrices"]) == len(there) - len(seen)
+    if len(seen) < len(there):
+        assert made.facts["expected share changed"] == {}
+
+
+def test_a_stratum_of_one_category_is_not_told_of() -> None:
+    town = ["A"] * 10 + ["B"] * 40
+    for form in ("invariant", "uniform"):
+        table = sf.table(
+            {"town": town, "v": ["yes"] * 10 + ["no"] * 30 + ["yes"] * 10}, quasi=["v"]
+        )
+        made = masked(Pram(columns=("v",), strata=("town",), form=form), table)
+        assert [one["stratum"] for one in made.facts["matrices"]] == [{"town": "B"}]
+        assert made.secrets["strata left as they are"] == {"v": [{"town": "A"}]}
+        said = " ".join(made.warnings)
+        assert "strata with a single category" in said
+        assert "10 records" not in said
+
+
+def test_a_rare_transition_keeps_the_matrix_private() -> None:
+    frame = {"v": ["a"] * 30 + ["b"] * 20, "later": ["a"] * 29 + ["b"] + ["b"] * 20}
+    method = Pram(estimated={"v": "later"})
+    made = masked(method, sf.table(frame, confidential=["v", "later"]))
+    assert made.facts["matrices"] == []
+    assert made.secrets["matrices"][0]["probabilities"][0] == pytest.approx([29 / 30, 1 / 30])
+    frame["later"] = ["a"] * 18 + ["b"] * 32
+    assert masked(method, sf.table(frame, confidential=["v", "later"])).facts["matrices"]
+
+
+def test_a_column_with_a_rare_category_is_reported_as_not_recovered() -> None:
+    table = sf.table({"v": ["a"] * 59 + ["b"], "w": ["x"] * 30 + ["y"] * 30}, quasi=["v", "w"])
+    made = masked(Pram(), table)
+    assert [one["columns"] for one in made.facts["matrices"]] == [["w"]]
+    assert list(made.facts["expected share changed"]) == ["w"]
+    (said,) = [text for text in made.warnings if "private" in text]
+    assert said.startswith("the matrix of v stays private")
+    assert "merge rare categories, or use form = 'uniform'" in said
+    found = Pram().recover(made.table, json.loads(json.dumps(made.facts)))
+    assert list(found["frequencies"]) == ["w"]
+    assert found["not recovered"] == ["v"]
+    plain = masked(Pram(form="uniform"), table)
+    assert [one["columns"] for one in plain.facts["matrices"]] == [["v"], ["w"]]
+    assert plain.facts["expected share changed"] == pytest.approx({"v": 0.2, "w": 0.2})
 
 
 def test_parameters_that_contradict_each_other_are_refused() -> None:

@@ -13,7 +13,14 @@ from pydantic import ValidationError
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.rounding import lloyd, multiples, nearest_vector, nice_base, to_points
+from sfumato.kernels.rounding import (
+    group_means,
+    lloyd,
+    multiples,
+    nearest_vector,
+    nice_base,
+    to_points,
+)
 from sfumato.methods.multivariate_rounding import MultivariateRounding
 from sfumato.methods.numbers import NumericMethod
 from sfumato.methods.rounding import RandomRounding, Rounding
@@ -212,3 +219,86 @@ def test_points_and_nan() -> None:
         assert np.isnan(found[0])
         assert found[1] == 1.0
     assert pl.Series(multiples(x, 2.0)).is_nan().to_list() == [True, False]
+
+
+@given(st.data())
+def test_means_of_groups_rest_on_enough_values(data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, 5))
+    fewest = data.draw(st.integers(1, 5))
+    cell = st.none() | st.integers(-50, 50).map(float)
+    rows = data.draw(
+        st.lists(st.tuples(st.integers(0, k - 1), cell, cell), min_size=1, max_size=25)
+    )
+    # So spread that no two distances are equal.
+    places = [[float(4**g), float(-(3**g))] for g in data.draw(st.permutations(range(k)))]
+    x = np.array([[np.nan if v is None else v for v in row[1:]] for row in rows])
+    means, _ = group_means(x, np.array([row[0] for row in rows]), np.array(places), fewest)
+    for j in range(2):
+        own: list[list[float]] = [[] for _ in range(k)]
+        for row in rows:
+            if row[1 + j] is not None:
+                own[row[0]].append(row[1 + j])
+        expected = [np.nan] * k
+        for group in oracle.joined_groups([len(v) for v in own], places, fewest):
+            values = [v for g in group for v in own[g]]
+            assert len(values) >= fewest
+            for g in group:
+                expected[g] = sum(values) / len(values)
+        published = [bool(v) for v in own]
+        np.testing.assert_allclose(means[published, j], np.array(expected)[published], atol=1e-9)
+
+
+def test_a_lone_value_among_missing_ones_is_not_published() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=60) + np.repeat(np.arange(6) * 10.0, 10)
+    b = rng.normal(size=60)
+    b[:10] = np.nan
+    b[3] = 123.456
+    made = masked(MultivariateRounding(count=6), numbers(a=a, b=b))
+    out = made.table["b"].to_numpy()
+    assert not np.isin(out, b).any()
+    # It shares its mean with the next centre, whose own mean would tell it otherwise.
+    with_it = np.flatnonzero(out == out[3])
+    assert with_it.size >= 4
+    assert out[3] == pytest.approx(b[with_it].mean())
+    for value in np.unique(out[~np.isnan(out)]):
+        assert value == pytest.approx(b[out == value].mean())
+        assert (out == value).sum() >= 3
+    assert made.facts["blocks"][0]["means shared in a column"] == 1
+    assert len(np.unique(made.table["a"])) == 6, "the other column keeps its centres"
+
+
+def test_centres_found_in_a_sample_are_means_of_all_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sfumato.methods.multivariate_rounding._SAMPLE", 100)
+    x = np.random.default_rng(0).normal(size=(400, 2))
+    rich = [5, 77, 203, 391]
+    x[rich] = [[91234.567, 8.1], [91240.1, 8.3], [91250.9, 8.2], [91260.3, 8.4]]
+    made = masked(MultivariateRounding(), numbers(x=x[:, 0], y=x[:, 1])).table
+    out = made.frame.to_numpy()
+    assert not np.isin(out[:, 0], x[:, 0]).any()
+    np.testing.assert_allclose(out[rich], [x[rich].mean(axis=0)] * 4, rtol=1e-12)
+    points, label = np.unique(out, axis=0, return_inverse=True)
+    assert len(points) > 10
+    for i, point in enumerate(points):
+        np.testing.assert_allclose(point, x[label.reshape(-1) == i].mean(axis=0), atol=1e-9)
+
+
+def test_a_column_of_too_few_values_is_suppressed() -> None:
+    table = numbers(x=np.arange(20.0), y=[5.5, 6.5, *[None] * 18])
+    made = masked(MultivariateRounding(count=4), table)
+    assert made.table["y"].null_count() == 20
+    assert made.table.suppressed("y").tolist() == [True, True, *[False] * 18]
+    assert any(said.startswith("y was suppressed") for said in made.warnings)
+    assert len(set(made.table["x"])) == 4
+    two = masked(MultivariateRounding(), numbers(x=[1, 2]))
+    assert two.table.suppressed("x").all()
+    given_points = masked(MultivariateRounding(points=((0, 6), (10, 5))), table).table
+    assert given_points["y"].to_list()[:2] == [6.0, 6.0]
+
+
+def test_means_of_equal_and_of_huge_numbers() -> None:
+    assert set(masked(MultivariateRounding(), numbers(x=[0.1] * 7)).table["x"]) == {0.1}
+    out = masked(MultivariateRounding(count=1), numbers(x=[1e308] * 4)).table["x"]
+    assert out.to_list() == [1e308] * 4

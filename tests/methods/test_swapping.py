@@ -183,7 +183,8 @@ def test_ranked_column_swap_moves_as_order_statistics_do() -> None:
     expected = np.sqrt(2 * 0.25 / m)
     assert moved[middle].std() == pytest.approx(expected, rel=0.15)
     assert outcome.facts["subsets"] == 200
-    assert outcome.facts["share of values moved"]["x"] == 1.0
+    assert outcome.secrets["share of values moved"]["x"] == 1.0
+    assert outcome.facts["share of values moved"] == {}, "that all were moved is told of nobody"
 
 
 def test_ranked_column_swap_with_a_remainder_moves_everyone() -> None:
@@ -192,6 +193,32 @@ def test_ranked_column_swap_with_a_remainder_moves_everyone() -> None:
     assert outcome.facts["values exchanged with the next larger"]["x"] == 2
     with pytest.raises(MethodError, match="divided into 20"):
         RankedColumnSwap(subsets=20).mask(table, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        RankSwap(),
+        RankSwapPBuckets(),
+        RankSwapPDistribution(),
+        RankedColumnSwap(subsets=3),
+        SimilarValueSwap(),
+    ],
+    ids=str,
+)
+def test_that_few_values_were_moved_is_not_published(method: Method) -> None:
+    """Nor that few were not: of 19 values one of the two is always below ten."""
+    rng = np.random.default_rng(2)
+    few, many = (sf.table({"x": rng.normal(size=n)}, quasi=["x"]) for n in (19, 4000))
+    made = method.mask(few, rng)
+    moved = (made.table["x"] != few["x"]).mean()
+    assert made.facts["share of values moved"] == {}
+    assert made.secrets["share of values moved"] == pytest.approx({"x": moved})
+    made = method.mask(many, rng)
+    moved = (made.table["x"] != many["x"]).to_numpy()
+    told = {"x": round(moved.mean(), 2)} if min(moved.sum(), (~moved).sum()) >= 10 else {}
+    assert made.facts["share of values moved"] == told
+    assert made.secrets["share of values moved"] == pytest.approx({"x": moved.mean()})
 
 
 def test_the_mean_square_distance_of_a_swap() -> None:

@@ -98,7 +98,9 @@ def test_core_swap_reaches_its_rate() -> None:
     draws = 60
     shares = np.array(
         [
-            CoreSwap(core=("core",), rate=0.5).mask(table, rng).facts["share of records swapped"]
+            CoreSwap(core=("core",), rate=0.5)
+            .mask(table, rng)
+            .secrets["share of records swapped"]["pay"]
             for _ in range(draws)
         ]
     )
@@ -106,7 +108,8 @@ def test_core_swap_reaches_its_rate() -> None:
     assert abs(shares.mean() - 0.5) < stats.norm.isf(RARE / 2) * error
     changed = CoreSwap(core=("core",)).mask(table, rng)
     moved = (changed.table["pay"].to_numpy() != np.arange(3000)).mean()
-    assert moved == pytest.approx(changed.facts["share of records swapped"])
+    assert moved == pytest.approx(changed.secrets["share of records swapped"]["pay"])
+    assert changed.facts["share of records swapped"] == {"pay": round(moved, 2)}
     sizes = np.bincount(table["core"].to_numpy())
     assert moved == pytest.approx(2 * (sizes // 2).sum() / 3000)
 
@@ -119,9 +122,10 @@ def test_core_swap_says_what_it_cannot_do() -> None:
     rng = np.random.default_rng(0)
     outcome = CoreSwap(core=("sex",)).mask(table, rng)
     assert outcome.table["pay"].to_list() == [2.0, 1.0, 3.0]
-    assert outcome.facts["records without a partner"] == 1
+    assert outcome.secrets["records without a partner"] == 1
+    assert outcome.facts == {"columns": ["pay"], "share of records swapped": {}}
     assert any("only changed their order" in warning for warning in outcome.warnings)
-    assert any("1 of 3 records" in warning for warning in outcome.warnings)
+    assert any("fewer than 10 records have no partner" in warning for warning in outcome.warnings)
     with pytest.raises(MethodError, match="is core"):
         CoreSwap(core=("sex",), columns=("sex",)).mask(table, rng)
     with pytest.raises(MethodError, match="no column to swap"):
@@ -259,7 +263,7 @@ def test_household_swap_keeps_areas_by_match(
             )
     whole = [oracle.tabulated([[tuple(sorted(map(str, m)))] for m in f.values()]) for f in families]
     assert whole[0] == whole[1]
-    share = outcome.facts["share of households swapped"]
+    share = outcome.secrets["share of households swapped"]
     assert len(moved) == round(share * outcome.facts["households"])
     assert outcome.facts["households"] == len(families[0])
     assert len(moved) <= 2 * round(rate * len(families[0]) / 2)
@@ -296,9 +300,14 @@ def test_small_areas_and_unique_households_are_likelier() -> None:
     outcome = HouseholdSwap(columns=("area",), match=("sex",), key=("job",), rate=0.1).mask(
         table, rng
     )
-    facts = outcome.facts
-    assert facts["share of households swapped"] == pytest.approx(0.1, abs=1e-3)
-    assert facts["share of unique households swapped"] > 0.25
+    facts, secrets = outcome.facts, outcome.secrets
+    assert secrets["share of households swapped"] == pytest.approx(0.1, abs=1e-3)
+    assert secrets["share of unique households swapped"] > 0.25
+    assert set(facts) == {
+        "households", "share of households to swap", "share of households swapped",
+        "share of records swapped",
+    }  # fmt: skip
+    assert facts["share of households swapped"] == facts["share of households to swap"] == 0.1
     even = HouseholdSwap(
         columns=("area",), match=("sex",), key=("job",), rate=0.1, small=0, unique=1
     ).mask(table, rng)
@@ -308,12 +317,29 @@ def test_small_areas_and_unique_households_are_likelier() -> None:
     ]
     assert by_area[0] > 2 * by_area[1]
     assert (
-        facts["share of unique households swapped"]
-        > 2 * (even.facts["share of unique households swapped"])
+        secrets["share of unique households swapped"]
+        > 2 * (even.secrets["share of unique households swapped"])
     )
     # Every swap is to another area, of the same sex.
     changed = (outcome.table["area"] != table["area"]).to_numpy()
-    assert changed.mean() == pytest.approx(facts["share of records swapped"])
+    assert changed.mean() == pytest.approx(secrets["share of records swapped"])
+
+
+def test_what_became_of_few_households_is_not_published() -> None:
+    """A household unique in its area, swapped or not: no public word may tell the two apart."""
+    age = ["old", "young"] * 20
+    age[0] = age[25] = "hundred"
+    table = sf.table({"area": ["A"] * 20 + ["B"] * 20, "age": age}, quasi=["area", "age"])
+    method = HouseholdSwap(columns=("area",), match=("age",), rate=0.3, unique=1.0)
+    made = [method.mask(table, np.random.default_rng(seed)) for seed in range(30)]
+    moved = {bool(one.table["area"][0] != "A") for one in made}
+    assert moved == {True, False}
+    assert {one.secrets["share of unique households swapped"] for one in made} == {0.0, 1.0}
+    assert len({str((one.facts, one.warnings)) for one in made}) == 1
+    few = HouseholdSwap(columns=("area",), match=("age",), rate=0.2).mask(
+        table, np.random.default_rng(0)
+    )
+    assert set(few.facts) == {"households", "share of households to swap"}, "8 of 40 are few"
 
 
 def test_household_swap_says_what_it_left_alone() -> None:
@@ -329,11 +355,12 @@ def test_household_swap_says_what_it_left_alone() -> None:
     # and no other single household is an "x".
     assert outcome.table["area"].to_list() == ["B", "B", "A", "A", "B", None, "C", "A"]
     assert outcome.facts["households"] == 6
-    assert outcome.facts["households without a partner"] == 1
+    assert outcome.secrets["households without a partner"] == 1
     text = " ".join(outcome.warnings)
     assert "1 households with a missing area" in text
     assert "1 records without a household" in text
-    assert "4 households were swapped, not 6" in text
+    assert "fewer households were swapped than `rate` asks for" in text
+    assert "4 households" not in text
     with pytest.raises(MethodError, match="is geography"):
         HouseholdSwap(columns=("area",), match=("area",)).mask(table, rng)
     with pytest.raises(MethodError, match="less than one pair"):

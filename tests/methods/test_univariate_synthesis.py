@@ -36,9 +36,13 @@ def test_pieces_hold_their_share(x: list[float], count: int, least: int, whole: 
         at_most = np.mean(values <= high)
         below = np.mean(values < high)
         assert below - 1e-9 <= total <= at_most + 1e-9
+    held = found.share * values.size
+    assert held == pytest.approx(np.round(held))
+    assert values.size < least or held.min() > least - 1e-9
     values_of = dict(zip(*np.unique(values, return_counts=True), strict=True))
     for value, times in values_of.items():
-        if times >= max(values.size / count, least):
+        # A heavy value gives up to `least` - 1 records to each side, and keeps `least` itself.
+        if times >= max(values.size / count, 3 * least - 2):
             assert value in found.low[found.low == found.high]
 
 
@@ -134,3 +138,61 @@ def test_what_is_wrong_is_said() -> None:
         UnivariateSynthesis().mask(infinite, rng)
     constant = sf.table({"x": [7.0] * 9}, quasi=["x"])
     assert UnivariateSynthesis().mask(constant, rng).table["x"].to_list() == [7.0] * 9
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_lone_value_among_heavy_ones_is_not_drawn_again(whole: bool) -> None:
+    lone = [7.0, 999.0] if whole else [7.25, 999.5]
+    x = np.array([0.0] * 100 + [lone[0]] + [10.0] * 100 + [lone[1]])
+    found = fit_pieces(x, 20, 5, whole=whole)
+    assert found.low.tolist() == [0.0, 0.0, 10.0, 10.0]
+    assert found.high.tolist() == [0.0, 10.0, 10.0, lone[1]]
+    assert (found.share * x.size).round(6).tolist() == [96.0, 5.0, 96.0, 5.0]
+    kind = int if whole else float
+    table = sf.table({"v": [kind(v) for v in x]}, quasi=["v"])
+    method = UnivariateSynthesis(families=(), records=20_000)
+    drawn = method.mask(table, np.random.default_rng(0)).table["v"].to_numpy()
+    # A share of 5 / 202 goes to 11 numbers, and to 990: 45 draws of 7, and 0.5 of 999.
+    assert (drawn == lone[0]).sum() < 45 + 5 * np.sqrt(45)
+    assert (drawn == lone[1]).sum() < 8
+    heavy = 96 / 202
+    for value in (0.0, 10.0):
+        share = np.mean(drawn == value)
+        assert share > heavy - 5.4 * np.sqrt(heavy * (1 - heavy) / drawn.size)
+
+
+def test_heavy_values_with_nothing_to_spare_go_into_the_piece() -> None:
+    x = np.array([1.0, *[2.0] * 5, 3.0])
+    found = fit_pieces(x, 3, 5)
+    assert (found.low.tolist(), found.high.tolist(), found.share.tolist()) == ([1.0], [3.0], [1.0])
+
+
+def test_columns_of_few_numbers_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    for values in ([777], [31234.5, 48111.25], [1.0, 2.0, 3.0, 4.0]):
+        few = sf.table({"s": [*values, *[None] * 8], "x": range(len(values) + 8)}, quasi=["s", "x"])
+        for parameters in ({}, {"worst": 1.0, "families": ("normal",)}):
+            with pytest.raises(MethodError, match=rf"'s' has {len(values)} values, fewer than 5"):
+                UnivariateSynthesis(**parameters).mask(few, rng)
+    two = sf.table({"s": [31234.5, 48111.25, None, None]}, quasi=["s"])
+    asked = UnivariateSynthesis(worst=1.0, families=("normal",), fewest=1).mask(two, rng)
+    assert asked.facts["fitted"]["s"].keys() == {"family", "pieces"}
+    nine = sf.table({"s": np.arange(9.0) ** 1.5}, quasi=["s"])
+    assert UnivariateSynthesis(worst=1.0).mask(nine, rng).facts["fitted"]["s"]["family"] == "pieces"
+    none = sf.table({"s": pl.Series([None] * 9, dtype=pl.Float64), "x": range(9)}, quasi=["s", "x"])
+    assert UnivariateSynthesis().mask(none, rng).table["s"].null_count() == 9
+
+
+def test_parameters_are_told_in_three_digits() -> None:
+    x = np.random.default_rng(1).normal(31234.5, 777.7, 30)
+    table = sf.table({"s": x}, quasi=["s"])
+    said = UnivariateSynthesis(worst=1.0, families=("normal",)).mask(
+        table, np.random.default_rng(0)
+    )
+    fitted = said.facts["fitted"]["s"]
+    assert fitted["parameters"]["mean"] == float(f"{x.mean():.3g}") != x.mean()
+    assert fitted["parameters"]["deviation"] == float(f"{x.std():.3g}") != x.std()
+    assert fitted["ks_distance"] == float(f"{fitted['ks_distance']:.3g}")
+    far = UnivariateSynthesis(worst=0.0).mask(table, np.random.default_rng(0)).facts["fitted"]["s"]
+    (distance,) = far["nearest family"].values()
+    assert distance == float(f"{distance:.3g}")

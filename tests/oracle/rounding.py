@@ -37,3 +37,20 @@ def nearest(x: Sequence[float | None], vectors: Sequence[Sequence[float]]) -> in
         sum((a - b) ** 2 for a, b in zip(x, v, strict=True) if a is not None) for v in vectors
     ]
     return distances.index(min(distances))
+
+
+def joined_groups(
+    counts: Sequence[int], places: Sequence[Sequence[float]], fewest: int
+) -> list[set[int]]:
+    """The groups that have a value, each joined with the nearest while it has too few."""
+    groups = [({g}, n, list(map(Fraction, places[g]))) for g, n in enumerate(counts) if n]
+    while len(groups) > 1 and min(n for _, n, _ in groups) < fewest:
+        one = min(groups, key=lambda group: group[1])
+        groups.remove(one)
+        apart = [sum((a - b) ** 2 for a, b in zip(g[2], one[2], strict=True)) for g in groups]
+        at = apart.index(min(apart))
+        members, n, place = groups[at]
+        total = n + one[1]
+        middle = [(a * n + b * one[1]) / total for a, b in zip(place, one[2], strict=True)]
+        groups[at] = (members | one[0], total, middle)
+    return [members for members, n, _ in groups if n >= fewest]

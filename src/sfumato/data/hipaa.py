@@ -77,7 +77,8 @@ _NAMED: tuple[tuple[str, str], ...] = (
     ("date", r"(^|_)(date|dob|birthday|datetime|timestamp)(_|$)"),
     ("date", r"(birth|admit|admission|discharge|death|visit|service|start|end|exam|test)date$"),
     ("age", r"(^|_)age(_|$)|^agep$"),
-    ("other", r"^(id|uid|uuid|guid|pid|household_?(id|no|nr)|family_?id)$|(^|_)(uuid|guid)(_|$)"),
+    ("other", r"^(id|uid|uuid|guid|pid)$|(^|_)(uuid|guid)(_|$)"),
+    ("other", r"^(household|family)(_?(id|no|nr|number|code|key))?$"),
 )
 _NUMBER = re.compile(r"(^|_)(id|no|nr|num|number|key)$")
 BIRTH = re.compile(r"birth|born|(^|_)(dob|yob)(_|$)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from ..data.codec import Matrix
@@ -153,6 +154,11 @@ def _like(given: Any, original: Table) -> Table:
             columns.append(table(frame.select(name)).schema[name])
             continue
         column = original.schema[name]
+        labelled = column.kind in (Kind.DATE, Kind.NOMINAL, Kind.ORDINAL, Kind.TEXT)
+        if labelled and series.dtype.is_numeric() and not original[name].dtype.is_numeric():
+            # A reader takes labels such as 1973 or 343 for numbers.
+            series = series.cast(pl.String)
+            frame = frame.with_columns(series)
         text = series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum)
         was_text = original[name].dtype in (pl.String, pl.Categorical) or isinstance(
             original[name].dtype, pl.Enum
@@ -206,7 +212,8 @@ def assess_files(
     panel = usual_panel() if words.measures is None else words.measures
     if measures:
         panel = tuple(build("measure|attack", name, {}) for name in measures)
-    taken, left = take(panel, pair, seed=0, mechanism=words.mechanism)
+    pair, reference = _participants(pair, words)
+    taken, left = take(panel, pair, seed=0, reference=reference, mechanism=words.mechanism)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
 
@@ -233,6 +240,18 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
         "row i of one file was taken for row i of the other; if the release was shuffled, "
         "record-linkage is far too low (--align none, --align KEY)"
     ]
+
+
+def _participants(pair: Pair, plan: Plan) -> tuple[Pair, Table | None]:
+    """Where the plan held out a share of the input, those records are the non-participants."""
+    if pair.rows is None or not isinstance(plan.input.reference, float):
+        return pair, None
+    kept = np.unique(pair.rows[pair.rows >= 0])
+    out = np.setdiff1d(np.arange(pair.original.height), kept)
+    if not out.size:
+        return pair, None
+    rows = np.where(pair.rows >= 0, np.searchsorted(kept, pair.rows), -1)
+    return Pair(pair.original.take(kept), pair.masked, rows), pair.original.take(out)
 
 
 def _private_alignment(masked: str) -> Path:

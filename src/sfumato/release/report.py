@@ -142,9 +142,12 @@ def _legend(*entries: tuple[str, str]) -> Markup:
 
 def _risk(evidence: Evidence) -> Markup:
     lines: dict[str, figures.Risk] = {}
-    for name, short in _RISKS.items():
-        taken = evidence.measurements.get(name)
-        if taken is None or not np.isfinite(taken.value):
+    # The usual ones in their order, then whatever else is a share of people at risk.
+    asked = [n for n in evidence if words(n).about == "risk" and words(n).share]
+    shown = [*(n for n in _RISKS if n in evidence), *(n for n in asked if n not in _RISKS)]
+    for name in shown:
+        taken, short = evidence[name], _RISKS.get(name, name)
+        if not np.isfinite(taken.value):
             continue
         before = taken.baseline if is_before(taken) else None
         chance = None if is_before(taken) else taken.baseline
@@ -175,9 +178,7 @@ def _risk(evidence: Evidence) -> Markup:
         "Risk before and after masking",
         told,
     )
-    meanings = [
-        f"{words(name).title}: {words(name).meaning}" for name in _RISKS if name in evidence
-    ]
+    meanings = [f"{words(name).title}: {words(name).meaning}" for name in shown]
     return join(
         (
             _legend(*entries),

@@ -70,7 +70,8 @@ def verdict(release: Release) -> Markup:
         )
         for head in headlines(evidence.measurements)
     ]
-    figures = tag("ul", *cards, class_="cards") if cards else tag("p", "No measure was taken.")
+    unheard = "All measures are listed below." if evidence.measurements else "No measure was taken."
+    figures = tag("ul", *cards, class_="cards") if cards else tag("p", unheard)
     quasi = release.pair.masked.schema.quasi
     assumed = (
         f"All figures of risk assume an intruder who knows {listed(quasi)} of a person, and no "
