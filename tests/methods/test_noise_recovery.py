@@ -89,13 +89,13 @@ def test_density_noise_is_taken_out_where_missing_goes_with_density() -> None:
     x = rng.normal(size=(300, 2)) * np.repeat([0.05, 2.0], 150)[:, None]
     x[:150, 0] = np.where(rng.random(150) < 0.9, np.nan, x[:150, 0])
     table, method = as_table(x), DensityNoise(amount=4)
-    found = np.array([as_array(recovered(method, table, seed)) for seed in range(300)])
+    found = np.array([as_array(recovered(method, table, seed)) for seed in range(600)])
     wanted = [np.nanvar(x[:, 0], ddof=1), np.var(x[:, 1], ddof=1)]
     variances = found[:, [1, 2], [0, 1]]
     agree(variances, np.array(wanted))
     first, second = method.mask(table, np.random.default_rng(0)).facts["relative_variance"]
     assert first > 1.2 * second
-    allowed = MOST_ERRORS * variances.std(axis=0) / np.sqrt(300) / np.array(wanted)
+    allowed = MOST_ERRORS * variances.std(axis=0) / np.sqrt(600) / np.array(wanted)
     assert (allowed < 0.1 * np.array([first, second]) / (1 + np.array([first, second]))).all()
 
 

@@ -29,7 +29,7 @@ def add_sorted_sample(values: Floats, picks: Ints, total: Floats) -> None:
 def mean_order_statistics(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
     """The j-th smallest of each of `samples` samples with replacement, averaged, for every j.
 
-    `values` are sorted, and so is the result.
+    `values` are sorted, and so is the result, which lies within their range.
 
     >>> mean_order_statistics(np.array([2.0, 2.0, 2.0]), 4, np.random.default_rng(0)).tolist()
     [2.0, 2.0, 2.0]
@@ -37,4 +37,7 @@ def mean_order_statistics(values: Floats, samples: int, rng: np.random.Generator
     total = np.zeros(values.size)
     for _ in range(samples):
         add_sorted_sample(values, rng.integers(0, values.size, values.size), total)
-    return total / samples
+    means = total / samples
+    # Rounding may take an average beyond its terms. What overflowed is left for the caller to see.
+    inside: Floats = np.where(np.isfinite(means), np.clip(means, values[0], values[-1]), means)
+    return inside

@@ -110,3 +110,54 @@ def lloyd(x: np.ndarray, centres: np.ndarray, rounds: int) -> np.ndarray:
             break
         centres = moved
     return centres
+
+
+def group_means(
+    x: np.ndarray, label: np.ndarray, places: np.ndarray, fewest: int
+) -> tuple[np.ndarray, int]:
+    """The mean of each group of rows, column by column, over the values that are there; none is
+    taken of fewer than `fewest` values.
+
+    A group with fewer values of a column joins, in that column, the nearest group that has any, and
+    both get the mean of all of them: with the other's own mean beside it, the few could be worked
+    out. NaN where a group has no value, and where the whole column has too few. `places` says
+    where the groups lie. Also returned: how often groups were joined.
+
+    >>> x = np.array([[1.0], [3.0], [8.0], [20.0], [22.0]])
+    >>> means, joined = group_means(x, np.array([0, 0, 1, 2, 2]), np.array([[2.0], [8], [21]]), 2)
+    >>> means[:, 0].tolist(), joined
+    ([4.0, 4.0, 21.0], 1)
+    """
+    means = np.full(places.shape, np.nan)
+    joined = 0
+    for j in range(x.shape[1]):
+        here = np.flatnonzero(~np.isnan(x[:, j]))
+        if not here.size:
+            continue
+        values = x[here, j]
+        # In parts of a power of two, so that no sum overflows and no digit is lost.
+        unit = math.ldexp(0.5, math.frexp(float(np.abs(values).max()))[1])
+        counts = np.bincount(label[here], minlength=len(places))
+        sums = np.bincount(label[here], weights=values / unit, minlength=len(places))
+        into, place = np.arange(len(places)), places.copy()
+        while True:
+            some = np.flatnonzero(counts)
+            few = some[counts[some] < fewest]
+            if not few.size or some.size == 1:
+                break
+            one = few[counts[few].argmin()]
+            some = some[some != one]
+            near = some[((place[some] - place[one]) ** 2).sum(axis=1).argmin()]
+            both = counts[near] + counts[one]
+            place[near] = (place[near] * counts[near] + place[one] * counts[one]) / both
+            sums[near] += sums[one]
+            counts[near], counts[one] = both, 0
+            into[into == one] = near
+            joined += 1
+        enough = counts >= max(fewest, 1)
+        found = np.full(len(places), np.nan)
+        # A mean lies among its values, and rounding must not take it beyond them.
+        inside = np.clip(sums[enough] / counts[enough] * unit, values.min(), values.max())
+        found[enough] = inside
+        means[:, j] = found[into]
+    return means, joined

@@ -89,3 +89,17 @@ def keep_largest(column: np.ndarray, share: float) -> np.ndarray:
         found[1:][order] = 0.0
     out: np.ndarray = idct(found, norm="ortho")
     return out
+
+
+def first_component(covariance: np.ndarray) -> np.ndarray:
+    """The direction of the largest variance (Karhunen-Loeve); its largest entry is positive.
+
+    An eigenvector has no sign of its own, and which one a library returns is chance. Of entries
+    that differ by rounding only, the first counts.
+
+    >>> first_component(np.array([[1.0, -0.5], [-0.5, 1.0]])).round(3).tolist()
+    [0.707, -0.707]
+    """
+    direction = np.linalg.eigh(covariance)[1][:, -1]
+    found: np.ndarray = direction * np.sign(direction[np.round(np.abs(direction), 9).argmax()])
+    return found

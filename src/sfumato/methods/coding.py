@@ -33,6 +33,9 @@ class TopBottomCoding(Method):
     shares, numbers and means are those of the population: the weight column says how many people a
     record stands for. Records with the same value are coded together or not at all, so that fewer
     than asked for may be.
+
+    The mean of few is nearly their value: where fewer than `fewest` records lie beyond a threshold,
+    or one of them has more than half of their weight, they become the threshold, with a warning.
     """
 
     name: ClassVar[str] = "top-bottom-coding"
@@ -62,6 +65,7 @@ class TopBottomCoding(Method):
         Literal["threshold", "mean", "label"],
         Field(description="the threshold, the mean of those beyond, or a category of their own"),
     ] = "threshold"
+    fewest: Annotated[int, Field(ge=1, description="records to publish a mean of")] = 3
 
     @model_validator(mode="after")
     def _one_way_each(self) -> Self:
@@ -81,9 +85,11 @@ class TopBottomCoding(Method):
         chosen, left = self.targets(table)
         weights = weights_of(table, self.name) if self.weighted else None
         facts, series, columns = {}, [], []
+        warnings: list[str] = []
         for name in chosen:
             column = table.schema[name]
-            coded, fact = self._code(table[name], column, weights)
+            coded, fact, few = self._code(table[name], column, weights)
+            warnings += few
             series.append(coded)
             facts[name] = fact
             if coded.dtype == pl.String:
@@ -93,12 +99,12 @@ class TopBottomCoding(Method):
             else:  # the mean of whole numbers need not be whole
                 wider = coded.dtype.is_float()
                 columns.append(column.with_(kind=Kind.CONTINUOUS) if wider else column)
-        warnings = tuple(f"{name} was left alone: it has no order" for name in left)
-        return Outcome(table.with_columns(series, columns), facts=facts, warnings=warnings)
+        warnings += [f"{name} was left alone: it has no order" for name in left]
+        return Outcome(table.with_columns(series, columns), facts=facts, warnings=tuple(warnings))
 
     def _code(
         self, series: pl.Series, column: Column, weights: np.ndarray | None
-    ) -> tuple[pl.Series, dict[str, object]]:
+    ) -> tuple[pl.Series, dict[str, object], list[str]]:
         rank = series.to_physical() if column.kind == Kind.ORDINAL else series
         if series.dtype.is_integer() and series.dtype != pl.UInt64:
             rank = series.cast(pl.Int64)  # a threshold may lie beyond a narrow type
@@ -108,6 +114,7 @@ class TopBottomCoding(Method):
             here = rank.is_not_null().to_numpy()
             weighed = weights[here][rank.drop_nulls().arg_sort().to_numpy()]
         fact: dict[str, object] = {}
+        few: list[str] = []
         coded, labels = series, None
         for side, sign in (("bottom", 1), ("top", -1)):
             limit = self._limit(side, present, column, weighed)
@@ -122,12 +129,30 @@ class TopBottomCoding(Method):
                 other = pl.Series([f"{'<' if sign == 1 else '>'}{text(limit)}"])
                 labels = labels.zip_with(~beyond, other)
                 continue
-            other = self._replacement(series, column, limit, beyond, coded, weights)
+            mean = self.replace == "mean" and column.kind in (Kind.CONTINUOUS, Kind.INTEGER)
+            if mean and self._too_few(beyond, weights):
+                mean = False
+                few.append(
+                    f"{column.name}: the mean of the few {'below' if sign == 1 else 'above'} "
+                    f"{text(limit)} would tell their values: they became the threshold"
+                )
+            if mean:
+                other = _mean(series, beyond, weights)
+            else:
+                other = _threshold(series, column, limit, coded)
             if other.dtype != coded.dtype:
                 wider = pl.Float64 if other.dtype.is_float() else pl.Int64
                 coded, other = coded.cast(wider), other.cast(wider)
             coded = coded.zip_with(~beyond, other)
-        return (coded if labels is None else labels).alias(series.name), fact
+        return (coded if labels is None else labels).alias(series.name), fact, few
+
+    def _too_few(self, beyond: pl.Series, weights: np.ndarray | None) -> bool:
+        """Whether the mean of these records would tell a value of one of them."""
+        own = np.ones(len(beyond)) if weights is None else weights
+        own = own[beyond.to_numpy()]
+        # A record without weight hides nobody's value.
+        few = int(np.count_nonzero(own)) < self.fewest
+        return few or (self.fewest > 1 and 2 * float(own.max()) > float(own.sum()))
 
     def _limit(
         self, side: str, present: pl.Series, column: Column, weighed: np.ndarray | None
@@ -138,7 +163,7 @@ class TopBottomCoding(Method):
             return _as_value(given, column, side, moment=moment)
         share, count = getattr(self, f"{side}_share"), getattr(self, f"{side}_count")
         if weighed is None:
-            count = count or int(np.floor(share * len(present)))
+            count = count or int(np.floor(share * len(present) + 1e-9))  # 0.29 of 100 is 29
         else:
             # As many records from the end inwards as do not weigh more than was asked for.
             inwards = np.cumsum(weighed if side == "bottom" else weighed[::-1])
@@ -154,29 +179,26 @@ class TopBottomCoding(Method):
         found: object = present[count] if side == "bottom" else present[-count - 1]
         return found
 
-    def _replacement(
-        self,
-        series: pl.Series,
-        column: Column,
-        limit: object,
-        beyond: pl.Series,
-        coded: pl.Series,
-        weights: np.ndarray | None,
-    ) -> pl.Series:
-        if self.replace == "mean" and column.kind in (Kind.CONTINUOUS, Kind.INTEGER):
-            values = series.filter(beyond)
-            if weights is None:
-                mean = float(values.mean())  # type: ignore[arg-type]
-            else:
-                mean = float(np.average(values.to_numpy(), weights=weights[beyond.to_numpy()]))
-            return pl.Series([mean], dtype=pl.Float64)
-        if column.kind == Kind.ORDINAL:
-            return pl.Series([column.categories[int(limit)]], dtype=series.dtype)  # type: ignore[call-overload]
-        made = pl.Series([limit])
-        # A threshold that the column's type cannot hold, such as 10.5 among whole numbers.
-        if column.kind == Kind.INTEGER and coded.dtype.is_integer():
-            return made if made.dtype.is_float() else made.cast(pl.Int64)
-        return made.cast(coded.dtype)
+
+def _mean(series: pl.Series, beyond: pl.Series, weights: np.ndarray | None) -> pl.Series:
+    """The mean of the values beyond a threshold."""
+    values = series.filter(beyond)
+    if weights is None:
+        mean = float(values.mean())  # type: ignore[arg-type]
+    else:
+        mean = float(np.average(values.to_numpy(), weights=weights[beyond.to_numpy()]))
+    return pl.Series([mean], dtype=pl.Float64)
+
+
+def _threshold(series: pl.Series, column: Column, limit: object, coded: pl.Series) -> pl.Series:
+    """The threshold as the column holds it."""
+    if column.kind == Kind.ORDINAL:
+        return pl.Series([column.categories[int(limit)]], dtype=series.dtype)  # type: ignore[call-overload]
+    made = pl.Series([limit])
+    # A threshold that the column's type cannot hold, such as 10.5 among whole numbers.
+    if column.kind == Kind.INTEGER and coded.dtype.is_integer():
+        return made if made.dtype.is_float() else made.cast(pl.Int64)
+    return made.cast(coded.dtype)
 
 
 def _as_text(series: pl.Series) -> pl.Series:

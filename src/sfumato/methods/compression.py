@@ -10,7 +10,7 @@ from pydantic import Field
 from ..data.codec import standardize
 from ..kernels.covariance import moments
 from ..kernels.scores import order_of
-from ..kernels.transform_coding import LEVELS, jpeg, keep_largest
+from ..kernels.transform_coding import LEVELS, first_component, jpeg, keep_largest
 from .numbers import Masked, NumericMethod
 
 
@@ -23,12 +23,13 @@ class LossyCompression(NumericMethod):
     record is mixed with the seven records and the seven columns beside it, no value leaves its
     column's range (the largest may be published: top-code first), and the order of rows and columns
     matters. With "column-dct" each column is rebuilt from a share `keep` of the coefficients of its
-    own cosine transform, its mean, which is kept exactly, and the largest others.
+    own cosine transform, its mean, which is kept exactly (but for the rounding of whole numbers),
+    and the largest others.
 
     `order` sorts the rows for the transform only: as they are, by the first principal component, so
     that alike records are neighbours and less is lost, or each column by itself. Nothing is drawn:
-    records become equal because they were compressed alike, not by chance. A missing value counts
-    as the column's mean for the transform and stays missing.
+    records become equal because they were compressed alike, not by chance. A missing value stays
+    missing; it counts as the column's mean in the image of "jpeg", and "column-dct" leaves it out.
     """
 
     name: ClassVar[str] = "lossy-compression"
@@ -64,8 +65,11 @@ class LossyCompression(NumericMethod):
         if self.transform == "jpeg":
             image = jpeg(np.rint(image * (LEVELS - 1)), self.quality) / (LEVELS - 1)
         else:
-            for j in range(x.shape[1]):
-                image[:, j] = keep_largest(image[:, j], self.keep)
+            for j, order in enumerate(orders):
+                # Values put in for missing ones would take part in the mean and leave again.
+                present = ~np.isnan(x[order, j])
+                if present.any():
+                    image[present, j] = keep_largest(image[present, j], self.keep)
         made = np.empty_like(image)
         for j, order in enumerate(orders):
             made[order, j] = image[:, j]
@@ -78,8 +82,7 @@ class LossyCompression(NumericMethod):
             return [order_of(image[:, j]) for j in range(x.shape[1])]
         if self.order == "first-component":
             z = standardize(x)
-            vectors = np.linalg.eigh(moments(z)[1])[1]
-            score = np.where(np.isnan(z), 0.0, z) @ vectors[:, -1]
+            score = np.where(np.isnan(z), 0.0, z) @ first_component(moments(z)[1])
             rows = np.argsort(score, kind="stable")
         return [rows] * x.shape[1]
 

@@ -11,7 +11,8 @@ from pydantic import Field
 from ..data.codec import decode, encode, floats
 from ..data.schema import NUMERIC, Kind
 from ..errors import MethodError
-from ..kernels.densities import FAMILIES, draw, fit
+from ..kernels.densities import FAMILIES, draw, fit, published
+from ..kernels.rounding import multiples
 from ..kernels.scores import in_order_of
 from ..protocols import Method, Outcome
 from .numbers import with_numbers
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from ..data.schema import Column
     from ..data.table import Table
 
-FEWEST = 3
-"""Of one or two values, the parameters tell all."""
+FEWEST = 10
+"""Values that a distribution is fitted to: of fewer, its parameters tell too much."""
 
 Family = Literal[
     "poisson",
@@ -42,16 +43,18 @@ class DistributionDistortion(Method):
     Of nine families the one with the least Kolmogorov-Smirnov distance is taken. Its parameters are
     estimated from the same data, so that the distance ranks the families and tests nothing: a
     column that none of them fits is replaced by the nearest all the same, and the facts name the
-    family, its parameters and the distance (see `worst`). A series of as many numbers is drawn and,
-    with `map`, put in the order of the original values, ties in random order: ranks are kept, and
-    with them most of the relations between columns. Unmapped series keep the columns'
-    distributions only.
+    family, its parameters and the distance (see `worst`), in three significant digits: exact ones
+    give away the last values to those who know the others, and for the same reason a column needs
+    10 numbers. A series of as many numbers is drawn and, with `map`, put in the order of the
+    original values, ties in random order: ranks are kept, and with them most of the relations
+    between columns. Unmapped series keep the columns' distributions only. For a column of whole
+    numbers the drawn ones go up or down to the next at random, so that their mean stays.
 
     Categories are drawn with their observed frequencies. Mapped, ordered categories are put in the
     order of the original ones; unordered ones stay where they are as far as the drawn numbers
-    allow, and the surplus records, chosen at random, take what is left over. Missing values stay
-    missing. The mean and the frequencies are kept in expectation where the family's mean is the
-    sample's (all but the Weibull and the log-normal).
+    allow, and the surplus records, chosen at random, take what is left over. Missing and
+    suppressed cells stay so. The mean and the frequencies are kept in expectation where the
+    family's mean is the sample's (all but the Weibull and the log-normal).
     """
 
     name: ClassVar[str] = "distribution-distortion"
@@ -105,7 +108,7 @@ class DistributionDistortion(Method):
                 values.append(made)
                 fitted[name] = said
             else:
-                series.append(self._category(table[name], table.schema[name], rng))
+                series.append(self._category(table, name, rng))
                 fitted[name] = {"family": "observed frequencies"}
             if fitted[name]["family"] == "none":
                 warnings.append(f"{name} was left as it is: it has fewer than two different values")
@@ -151,22 +154,21 @@ class DistributionDistortion(Method):
                 f"{self.name} made no finite number of column {column.name!r}",
                 remedy="its values are too large to calculate with: rescale the column",
             )
+        if self.whole and column.kind == Kind.INTEGER:
+            drawn = multiples(drawn, 1.0, rng.random(drawn.size))
         if self.map:
             made = in_order_of(drawn, x, rng)
         else:
             made = x.copy()
             made[~np.isnan(x)] = drawn
-        said = {
-            "family": best.family,
-            "parameters": dict(best.parameters),
-            "ks_distance": best.distance,
-        }
-        return made, said
+        return made, published(best)
 
-    def _category(self, series: pl.Series, column: Column, rng: np.random.Generator) -> pl.Series:
-        found = encode(series)
+    def _category(self, table: Table, name: str, rng: np.random.Generator) -> pl.Series:
+        column = table.schema[name]
+        found = encode(table[name])
         codes = found.codes.astype(np.int64)
-        rows = np.flatnonzero(codes)
+        # Among labels a suppressed cell is "*", which is no category.
+        rows = np.flatnonzero((codes > 0) & ~table.suppressed(name))
         counts = np.bincount(codes[rows], minlength=len(found.domain) + 1)
         if rows.size:
             drawn = rng.multinomial(rows.size, counts / rows.size)
@@ -179,7 +181,7 @@ class DistributionDistortion(Method):
                 order = np.lexsort((rng.random(rows.size), codes[rows]))
                 made[order] = np.repeat(np.arange(drawn.size), drawn)
             codes[rows] = made
-        return decode(codes, found.domain, series.name)
+        return decode(codes, found.domain, name)
 
 
 def keep_most(

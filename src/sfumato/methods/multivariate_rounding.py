@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
+import polars as pl
 from pydantic import Field, model_validator
 
 from ..data.codec import standardize
 from ..errors import MethodError
 from ..kernels.covariance import moments
-from ..kernels.rounding import lloyd, nearest_vector
+from ..kernels.rounding import group_means, lloyd, nearest_vector
+from ..kernels.transform_coding import first_component
 from ..protocols import Outcome
 from .numbers import Masked, NumericMethod
 
@@ -27,9 +30,14 @@ class MultivariateRounding(NumericMethod):
 
     The points are given, or are the centres of a k-means clustering of the records (Lloyd's
     iteration from records spread evenly along the first principal component, so that nothing is
-    drawn). Nearness is Euclidean between standardized columns. A centre with fewer than `fewest`
-    records is dropped and its records go to the next one: the centre of a lone record would be that
-    record. A record that misses values is rounded by those that it has.
+    drawn). Nearness is Euclidean between standardized columns. A record that misses values is
+    rounded by those that it has.
+
+    The centre of a lone record would be that record. Therefore a centre with fewer than `fewest`
+    records is dropped and its records go to the next one; what is published is the mean of all
+    records of a centre, not of those alone that it was found from; and where, because of missing
+    values, fewer than `fewest` of them have a value of a column, the centre shares its mean in that
+    column with the nearest one. A column with fewer than `fewest` values in all is suppressed.
     """
 
     name: ClassVar[str] = "multivariate-rounding"
@@ -45,7 +53,9 @@ class MultivariateRounding(NumericMethod):
         Field(description="points to round to, each with a number for every column, in order"),
     ] = ()
     count: Annotated[int, Field(ge=1, description="centres to find in each block")] = 50
-    fewest: Annotated[int, Field(ge=1, description="records that a centre needs")] = 3
+    fewest: Annotated[
+        int, Field(ge=1, description="records, and values of each column, that a centre needs")
+    ] = 3
     blocks: Annotated[
         tuple[tuple[str, ...], ...],
         Field(description="lists of columns, each rounded by points of its own; one unless given"),
@@ -79,7 +89,17 @@ class MultivariateRounding(NumericMethod):
                 f"columns: {', '.join(chosen)}",
                 remedy="name the columns of the points in `columns`, in their order",
             )
-        return super().mask(table, rng)
+        if self.points:
+            return super().mask(table, rng)
+        few = [name for name in chosen if 0 < table[name].count() < self.fewest]
+        empty = [pl.Series(name, [None] * table.height, dtype=table[name].dtype) for name in few]
+        marks = {n: table.suppressed(n) | table[n].is_not_null().to_numpy() for n in few}
+        made = super().mask(table.with_columns(empty, suppressed=marks), rng)
+        told = [
+            f"{name} was suppressed: it has fewer than {self.fewest} values to take a mean of"
+            for name in few
+        ]
+        return replace(made, warnings=(*made.warnings, *told))
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
         made = np.full(x.shape, np.nan)
@@ -89,22 +109,25 @@ class MultivariateRounding(NumericMethod):
         for end, width in zip(np.cumsum(widths), widths, strict=True):
             at = slice(int(end) - width, int(end))
             part = x[:, at]
+            joined = 0
             if self.points:
                 points = np.asarray(self.points)
                 label = _nearest(part, points)
             else:
-                points, label = self._centres(part)
+                centres, label = self._centres(part)
+                points, joined = group_means(part, label, centres, self.fewest)
                 if len(points) == 1:
                     warnings.append("a block has a single centre: its columns became constant")
             made[:, at] = np.where(np.isnan(part), np.nan, points[label])
             records = np.bincount(label, minlength=len(points))
-            published.append({"points": len(points), "fewest records": int(records.min())})
+            said = {"points": len(points), "fewest records": int(records.min())}
+            published.append(said | ({"means shared in a column": joined} if joined else {}))
         return Masked(made, {"blocks": published}, tuple(warnings))
 
     def _centres(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres with enough records, and the one of each record."""
+        """Centres with enough records, in standard deviations, and the one of each record."""
         z = standardize(x)
-        score = np.where(np.isnan(z), 0.0, z) @ _first_component(z)
+        score = np.where(np.isnan(z), 0.0, z) @ first_component(moments(z)[1])
         order = np.argsort(score, kind="stable")
         some = order[:: max(1, -(-order.size // _SAMPLE))]
         # Evenly spread ranks: the middles of `count` slices of the same size.
@@ -118,7 +141,7 @@ class MultivariateRounding(NumericMethod):
                 break
             few = counts < self.fewest
             centres = centres[~few] if not few.all() else centres[[int(counts.argmax())]]
-        return _unscaled(centres, x, z), label
+        return centres, label
 
 
 def _nearest(x: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -134,27 +157,3 @@ def _spread(x: np.ndarray) -> np.ndarray:
     deviation = np.sqrt(np.diagonal(covariance))
     spread: np.ndarray = np.where(deviation > 0, deviation, 1.0) * scale
     return spread
-
-
-def _first_component(z: np.ndarray) -> np.ndarray:
-    """The direction in which the records vary most; its largest entry is positive."""
-    _, vectors = np.linalg.eigh(moments(z)[1])
-    found: np.ndarray = vectors[:, -1] * np.sign(vectors[np.abs(vectors[:, -1]).argmax(), -1])
-    return found
-
-
-def _unscaled(centres: np.ndarray, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Centres in the columns' own units."""
-    made = np.empty_like(centres)
-    for j in range(x.shape[1]):
-        present = np.flatnonzero(~np.isnan(x[:, j]))
-        if not present.size:
-            made[:, j] = np.nan
-            continue
-        values, scores = x[present, j], z[present, j]
-        low, high = values.argmin(), values.argmax()
-        reach = scores[high] - scores[low]
-        # z-scores are a straight line through any two values.
-        slope = (values[high] - values[low]) / reach if reach > 0 else 0.0
-        made[:, j] = values[low] + (centres[:, j] - scores[low]) * slope
-    return made

@@ -11,10 +11,10 @@ from pydantic import Field
 from ..data.codec import decode, encode, floats, from_floats
 from ..data.schema import ORDERED, Kind
 from ..errors import MethodError
-from ..kernels.densities import FAMILIES, draw, fit
+from ..kernels.densities import FAMILIES, draw, fit, published, short
 from ..kernels.pieces import draw_pieces, fit_pieces
 from ..protocols import Outcome
-from .distribution_distortion import Family
+from .distribution_distortion import FEWEST, Family
 from .synthetic.drawn import Synthesizer, whole_table
 
 if TYPE_CHECKING:
@@ -29,8 +29,13 @@ class UnivariateSynthesis(Synthesizer):
     `worst`; otherwise the density is constant on about `pieces` intervals of equal weight, a value
     that many records share being drawn as itself. The parameters of a family are estimated from the
     same data, so that `worst` is a distance, not a test. Pieces reach from the least to the largest
-    value; a family may go beyond, to negative ages for instance. Categories are drawn with their
-    observed frequencies, and a value is missing as often as in the original.
+    value (which many draws nearly tell: top-code first); a family may go beyond, to negative ages
+    for instance. Categories are drawn with their observed frequencies, and a value is missing as
+    often as in the original.
+
+    No piece holds fewer than `fewest` records, and a column of numbers with fewer is refused. To a
+    column of fewer than 10 numbers no family is fitted. Parameters are published in three
+    significant digits, since exact ones give away the last values to those who know the others.
 
     The columns are drawn independently: every relation between them is lost. Rows stem from nobody.
     """
@@ -90,20 +95,25 @@ class UnivariateSynthesis(Synthesizer):
         gone = rng.random(rows) * x.size < x.size - present.size
         if not present.size:
             return from_floats(np.full(rows, np.nan), column, like, whole=True), {"family": "none"}
+        if present.size < self.fewest:
+            raise MethodError(
+                f"column {column.name!r} has {present.size} values, fewer than {self.fewest}: what "
+                "is drawn would tell them",
+                remedy="leave it out of `columns`, or lower `fewest`",
+            )
         whole = like.dtype.is_integer() or like.dtype == pl.Date
-        found = fit(present, self.families) if self.families else []
+        found = fit(present, self.families) if present.size >= FEWEST else []
         said: dict[str, Any]
         if found and found[0].distance <= self.worst:
             best = found[0]
             values = draw(best, rows, rng)
-            said = {"family": best.family, "parameters": dict(best.parameters)}
-            said["ks_distance"] = best.distance
+            said = published(best)
         else:
             pieces = fit_pieces(present, self.pieces, self.fewest, whole=whole)
             values = draw_pieces(pieces, rows, rng, whole=whole)
             said = {"family": "pieces", "pieces": int(pieces.share.size)}
             if found:
-                said["nearest family"] = {found[0].family: found[0].distance}
+                said["nearest family"] = {found[0].family: short(found[0].distance)}
         if not np.isfinite(values).all():
             raise MethodError(
                 f"{self.name} made no finite number of column {column.name!r}",

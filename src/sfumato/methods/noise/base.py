@@ -27,8 +27,8 @@ class Noise(NamedTuple):
     """Noise in units of the columns' deviations."""
 
     values: np.ndarray
-    amount: float
-    """Its variance, relative to the data's."""
+    amount: float | np.ndarray
+    """Its variance, relative to the data's; one for each column where they differ."""
     facts: Mapping[str, Any] = {}
     warnings: tuple[str, ...] = ()
 
@@ -87,11 +87,12 @@ class AdditiveNoise(NoiseMethod):
                 "the correlations of the values that are present fit no data, because of the "
                 "missing ones: the noise has the nearest that do",
             )
-        facts = {"relative_variance": drawn.amount, **drawn.facts}
+        told = drawn.amount.tolist() if isinstance(drawn.amount, np.ndarray) else drawn.amount
+        facts = {"relative_variance": told, **drawn.facts}
         with np.errstate(over="ignore"):
             return Masked(made * shape.unit, facts, warnings)
 
-    def pull(self, amount: float) -> float:
+    def pull(self, amount: float | np.ndarray) -> float:
         """What distances from the mean were divided by after the noise was added."""
         return 1.0
 
@@ -99,7 +100,7 @@ class AdditiveNoise(NoiseMethod):
         """Means, covariances and, where the noise of a column has a known distribution, the
         columns' distributions, from the masked table."""
         found = published(table, facts)
-        amount = float(facts["relative_variance"])
+        amount = np.asarray(facts["relative_variance"], dtype=np.float64)
         pull = self.pull(amount)
         covariance = self._without_noise(found.covariance, amount, pull)
         # Rounding to whole numbers adds 1/12 to a variance (Sheppard).
@@ -111,26 +112,27 @@ class AdditiveNoise(NoiseMethod):
         notes = dict.fromkeys(
             found.named(small), "noise small beside whole numbers: rounding is not corrected for"
         )
-        recovered = found.recovered(covariance, notes)
-        if "distribution" in self.recovers:
-            marginal = self.marginals(covariance, amount)
-            recovered["distribution"] = {
-                name: found.distribution(
-                    j, marginal[j], float(deviation[j]), self._undo(found, j, pull)
-                )
-                for j, name in enumerate(found.names)
-            }
-        return recovered
+        if "distribution" not in self.recovers:
+            return found.recovered(covariance, notes)
+        marginal = self.marginals(covariance, float(amount))
+        distribution = {
+            name: found.distribution(
+                j, marginal[j], float(deviation[j]), self._undo(found, j, pull), notes
+            )
+            for j, name in enumerate(found.names)
+        }
+        return {**found.recovered(covariance, notes), "distribution": distribution}
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         """The distribution function of each column's noise, for data of that covariance."""
         raise NotImplementedError
 
-    def _without_noise(self, covariance: np.ndarray, amount: float, pull: float) -> np.ndarray:
+    def _without_noise(self, covariance: np.ndarray, amount: np.ndarray, pull: float) -> np.ndarray:
         grown: np.ndarray = covariance * pull**2
-        if self.correlated:
-            return grown / (1 + amount)
-        return grown - np.diag(np.diag(grown)) * (amount / (1 + amount))
+        noise: np.ndarray = grown if self.correlated else np.diag(np.diag(grown))
+        # By columns: on the diagonal each has its own share, and elsewhere there is but one.
+        left: np.ndarray = grown - noise * (amount / (1 + amount))
+        return left
 
     def _undo(self, found: Published, j: int, pull: float) -> Callable[[np.ndarray], np.ndarray]:
         mean = found.mean[j]
@@ -144,7 +146,7 @@ class RestoredNoise(AdditiveNoise):
         bool, Field(description="pull back so that means and covariances are kept in expectation")
     ] = True
 
-    def pull(self, amount: float) -> float:
+    def pull(self, amount: float | np.ndarray) -> float:
         return float(np.sqrt(1.0 + amount)) if self.restore else 1.0
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:

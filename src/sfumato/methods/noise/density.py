@@ -27,9 +27,10 @@ class DensityNoise(AdditiveNoise):
     less noise than the deviation `floor`, in deviations of the columns.
 
     Means are kept in expectation. Noise is independent of the sign of everything, so covariances of
-    different columns are kept too, and each variance grows by 1 + v, where v, the mean of the
-    records' noise variances, is published as a fact: variances are recovered. A column's
-    distribution is not, since the noise depends on the record.
+    different columns are kept too, and the variance of column j grows by 1 + v_j, where v_j is the
+    mean noise variance of the records that have a value in it (a missing one goes with dense or
+    sparse regions as it likes). The v_j are published as a fact, in the order of the columns:
+    variances are recovered. A column's distribution is not, since the noise depends on the record.
 
     Above 50,000 records d_i is looked for among the 32 nearest blocks of 64 records, not all: it
     may then come out too large, never too small.
@@ -64,4 +65,6 @@ class DensityNoise(AdditiveNoise):
             facts["neighbours_sought_among"] = VISITS * BLOCK
         warnings = () if k == self.neighbours else (f"there are no more than {k} neighbours",)
         drawn = deviation[:, None] * rng.standard_normal((n, p))
-        return Noise(drawn, float(np.mean(deviation**2)), facts, warnings)
+        present = ~np.isnan(z)
+        total = (deviation**2) @ present
+        return Noise(drawn, total / np.maximum(present.sum(axis=0), 1), facts, warnings)

@@ -17,17 +17,21 @@ from ...kernels.deconvolution import (
     bins,
     centres,
     deconvolve,
+    is_coarse,
 )
 from ...protocols import Outcome
 from ..numbers import Masked
 from .base import SMALL_BESIDE_ROUNDING, NoiseMethod
 from .factors import Family, draw, log_distribution, most_variance
 from .marginal import normal
-from .recovery import Published, published
-from .shape import shape_of
+from .recovery import COARSE, Published, also_said, published
+from .shape import shape_of, units
 
 if TYPE_CHECKING:
     from ...data.table import Table
+
+_LEAST = 2
+"""Records that a covariance needs."""
 
 
 class MultiplicativeNoise(NoiseMethod):
@@ -43,7 +47,7 @@ class MultiplicativeNoise(NoiseMethod):
     logarithms and b the `amount`, is added to the logarithms of values that must all be positive.
     Half its variance is subtracted there, so that factors have mean 1 (the scheme as published has
     exp(b c_jj / 2), which biases the means); second moments are divided by exp(b c_ij) to recover
-    them.
+    them. Where values are missing, a covariance is that of the records that have both.
     """
 
     name: ClassVar[str] = "multiplicative-noise"
@@ -103,8 +107,15 @@ class MultiplicativeNoise(NoiseMethod):
         shape = shape_of(np.log(x))
         deviation = np.sqrt(self.amount) * shape.deviation * shape.unit
         noise = rng.standard_normal((x.shape[0], shape.root.shape[1])) @ shape.root.T
+        warnings: tuple[str, ...] = ()
+        if shape.repaired:
+            warnings = (
+                "the correlations of the logarithms that are present fit no data, because of the "
+                "missing ones: the factors have the nearest that do",
+            )
         with np.errstate(over="ignore"):
-            return Masked(x * np.exp(deviation * noise - deviation**2 / 2))
+            made = x * np.exp(deviation * noise - deviation**2 / 2)
+        return Masked(made, warnings=warnings)
 
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Means, covariances and the columns' distributions, from the masked table."""
@@ -114,20 +125,23 @@ class MultiplicativeNoise(NoiseMethod):
         growth = (
             np.exp(self.amount * logs) if self.correlated else 1 + self.amount * np.eye(len(logs))
         )
-        present = (~np.isnan(found.x)).astype(np.float64)
-        pairs = np.maximum(present.T @ present, 1)
         # Sheppard's 1/12 for values whose noise is not small beside whole numbers.
         spread = np.sqrt(np.diag(growth) - 1)
         moved = np.nanmean(np.abs(found.x) * spread >= SMALL_BESIDE_ROUNDING, axis=0)
         rounding = np.diag(np.where(found.rounded, moved / 12, 0.0))
-        grown = found.covariance - rounding
-        products = grown * (pairs - 1) / pairs + np.outer(found.mean, found.mean)
-        recovered = found.recovered(grown - (1 - 1 / growth) * products, notes)
-        recovered["distribution"] = {
-            name: self._distribution(found, j, float(logs[j, j]))
+        pairs, covariance, products = _over_pairs(found.x)
+        # E cov(x', y') = cov(x, y) + (1 - 1 / growth) E mean(x' y'), exactly, for any number of
+        # records; both over the records that have both values, or the means would not fit.
+        covariance -= rounding + (1 - 1 / growth) * (products - rounding)
+        few = pairs < _LEAST
+        covariance[few] = 0.0
+        for name in found.named(np.any(few, axis=0)):
+            also_said(notes, name, "covariances that have fewer than 2 records are given as zero")
+        distribution = {
+            name: self._distribution(found, j, float(logs[j, j]), notes)
             for j, name in enumerate(found.names)
         }
-        return recovered
+        return {**found.recovered(covariance, notes), "distribution": distribution}
 
     def _log_covariance(self, found: Published, notes: dict[str, str]) -> np.ndarray:
         """Of the original's logarithms, where they carried the noise."""
@@ -142,7 +156,7 @@ class MultiplicativeNoise(NoiseMethod):
         return covariance / (1 + self.amount)
 
     def _distribution(
-        self, found: Published, j: int, log_variance: float
+        self, found: Published, j: int, log_variance: float, notes: dict[str, str]
     ) -> dict[str, list[float]]:
         """Each sign by itself, since a factor keeps it; zero is known."""
         values = found.x[:, j]
@@ -154,33 +168,60 @@ class MultiplicativeNoise(NoiseMethod):
             s2 = float(np.log1p(self.amount))
             noise = log_distribution(self.factor, self.amount)
         at, probability = [np.zeros(0)], [np.zeros(0)]
+        coarse = False
         for sign in (-1.0, 1.0):
             size = sign * values[sign * values > 0]
             if size.size:
-                where, share = _of_sizes(size, noise, float(np.sqrt(s2)), bool(found.rounded[j]))
+                where, share, wide = _of_sizes(
+                    size, noise, float(np.sqrt(s2)), bool(found.rounded[j])
+                )
+                coarse |= wide
                 at.append(sign * where[:: int(sign)])
                 probability.append(share[:: int(sign)] * size.size / values.size)
             if sign < 0 and (values == 0).any():
                 at.append(np.zeros(1))
                 probability.append(np.array([(values == 0).mean()]))
+        if coarse:
+            also_said(notes, found.names[j], COARSE)
         return {
             "at": np.concatenate(at).tolist(),
             "probability": np.concatenate(probability).tolist(),
         }
 
 
+def _over_pairs(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each two columns, over the records that have both (NaN is missing): their number, the
+    covariance (by their number less one), and the mean product."""
+    unit = units(x)
+    present = ~np.isnan(x)
+    has = present.astype(np.float64)
+    mean = np.where(present, x / unit, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+    # About the columns' means, so that no digits are lost.
+    centred = np.where(present, x / unit - mean, 0.0)
+    pairs = has.T @ has
+    some = np.maximum(pairs, 1)
+    cross = centred.T @ centred
+    own = centred.T @ has  # [i, j]: the sum of i over the records that have j too
+    covariance = (cross - own * own.T / some) / np.maximum(pairs - 1, 1)
+    products = cross / some + (own * mean + (own * mean).T) / some + np.outer(mean, mean)
+    scale = np.outer(unit, unit)
+    return pairs, covariance * scale, products * scale
+
+
 def _of_sizes(
     size: np.ndarray, noise: Distribution, deviation: float, whole: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where positive values were before they were multiplied, and with what probability."""
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Where positive values were before they were multiplied, with what probability, and whether
+    the grid is too coarse to say."""
     logs = np.log(size)
     counts, edges = bins(logs, deviation / BINS_PER_DEVIATION)
+    coarse = is_coarse(counts, edges, deviation)
     if whole:
         # Edges half-way between whole numbers, so that rounding moves nothing across them.
         halves = np.floor(np.exp(edges)) + 0.5
         edges = np.log(np.unique(np.concatenate([[size.min() - 0.5], halves, [size.max() + 0.5]])))
         counts = np.histogram(logs, edges)[0]
     if counts.size == 1 or deviation <= 0:
-        return np.exp(centres(edges)), counts / counts.sum()
+        return np.exp(centres(edges)), counts / counts.sum(), False
     found = deconvolve(counts, edges, centres(edges), noise)
-    return np.exp(found.at), found.probability
+    return np.exp(found.at), found.probability, coarse

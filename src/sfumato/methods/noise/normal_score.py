@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from ...data.codec import decode, encode, floats, from_floats
-from ...data.schema import Column, Kind
+from ...data.schema import Kind
 from ...errors import MethodError
 from ...kernels.covariance import moments
 from ...kernels.scores import from_uniform, normal_distribution, order_of
@@ -32,6 +32,7 @@ class NormalScoreNoise(Method):
     N(0, b C), C the correlations of the scores, is added (2.6), the sum divided by sqrt(1 + b), and
     the way is gone back (2.7). The thesis leaves the division out, without which the marginals
     would change. Categories go the same way as numbers, nominal ones in alphabetical order.
+    Missing and suppressed cells stay so, and take no part.
 
     Every marginal distribution is kept in expectation: the masked score of a column is exactly
     standard normal again, whatever the others are. The correlations of the scores are kept as well;
@@ -76,7 +77,7 @@ class NormalScoreNoise(Method):
                 f"{self.name} needs 2 records or more, not {table.height}",
                 remedy="use another method for a table this small",
             )
-        ranks = [_Ranked(table[name], table.schema[name], self.between) for name in chosen]
+        ranks = [_Ranked(table, name, self.between) for name in chosen]
         scores = np.column_stack([one.scores(rng) for one in ranks])
         root, repaired = correlation_root(_correlations(scores))
         noise = rng.standard_normal((table.height, root.shape[1])) @ root.T
@@ -102,7 +103,8 @@ class NormalScoreNoise(Method):
 class _Ranked:
     """One column and the way to its scores and back."""
 
-    def __init__(self, series: pl.Series, column: Column, between: bool) -> None:
+    def __init__(self, table: Table, name: str, between: bool) -> None:
+        series, column = table[name], table.schema[name]
         self.series, self.column = series, column
         self.as_number = between and not column.generalized and column.kind in _NUMBERS
         if self.as_number:
@@ -116,7 +118,8 @@ class _Ranked:
         else:
             self.codes = encode(series)
             numbers = self.codes.codes.astype(np.float64)
-            self.values = np.where(numbers > 0, numbers, np.nan)
+            # Among labels a suppressed cell is "*", which is no category.
+            self.values = np.where((numbers > 0) & ~table.suppressed(name), numbers, np.nan)
 
     def scores(self, rng: np.random.Generator) -> np.ndarray:
         """Standard normal: a random point in the part of 0..1 that belongs to the value."""
@@ -139,7 +142,7 @@ class _Ranked:
         if not present.size:
             return self.series
         found = present[np.clip(place, 0, present.size - 1)]
-        codes = np.where(np.isnan(u), 0, found).astype(np.int64)
+        codes = np.where(np.isnan(u), self.codes.codes, found).astype(np.int64)
         return decode(codes, self.codes.domain, self.column.name)
 
     def _between(self, u: np.ndarray) -> np.ndarray:

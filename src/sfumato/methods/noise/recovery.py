@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,16 @@ from .shape import units
 
 if TYPE_CHECKING:
     from ...data.table import Table
+
+COARSE = (
+    "noise small beside the range of the values: the grid of the distribution is wider than it, "
+    "and the masked values show the distribution as well"
+)
+
+
+def also_said(notes: MutableMapping[str, str], name: str, words: str) -> None:
+    """Add to what is said of a column."""
+    notes[name] = f"{notes[name]}; {words}" if name in notes else words
 
 
 class Published(NamedTuple):
@@ -34,8 +44,9 @@ class Published(NamedTuple):
         """The masked means with a covariance from which the noise was taken, as plain values; and
         what must be said of a column."""
         negative = self.named(np.diag(covariance) < 0)
-        below = dict.fromkeys(negative, "more noise than spread: a variance below zero")
-        notes = {**notes, **below}
+        notes = dict(notes)
+        for name in negative:
+            also_said(notes, name, "more noise than spread: a variance below zero")
         found: dict[str, Any] = {
             "mean": dict(zip(self.names, map(float, self.mean), strict=True)),
             "covariance": {
@@ -51,13 +62,16 @@ class Published(NamedTuple):
         noise: Distribution,
         deviation: float,
         back: Callable[[np.ndarray], np.ndarray],
+        notes: MutableMapping[str, str],
     ) -> dict[str, list[float]]:
-        """The deconvolved distribution of a column."""
+        """The deconvolved distribution of a column, and a note where its grid is too coarse."""
         values = self.x[:, j]
         values = values[~np.isnan(values)]
         if not values.size:
             return {"at": [], "probability": []}
         found = density(values, noise, deviation, whole=bool(self.rounded[j]), back=back)
+        if found.coarse:
+            also_said(notes, self.names[j], COARSE)
         return {"at": found.at.tolist(), "probability": found.probability.tolist()}
 
 
