@@ -25,29 +25,29 @@ class PeersUnavailableError(RuntimeError):
     """The peers could not be installed; the tables go on without them."""
 
 
-def peers_python() -> Path:
+def peers_python(folder: Path = PEERS, requirements: Path = REQUIREMENTS) -> Path:
     """The interpreter of the peers' environment, which is made or renewed where needed."""
-    python = PEERS / "bin" / "python"
-    stamp = PEERS / ".installed"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    python = folder / "bin" / "python"
+    stamp = folder / ".installed"
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if python.exists() and stamp.exists() and stamp.read_text() == wanted:
         return python
-    print(f"installing the peers in {PEERS.name}", file=sys.stderr)
+    print(f"installing the peers in {folder.name}", file=sys.stderr)
     # First of all, so that neither git nor a linter ever sees a half-made environment.
-    shutil.rmtree(PEERS, ignore_errors=True)
-    PEERS.mkdir()
-    (PEERS / ".gitignore").write_text("*\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / ".gitignore").write_text("*\n")
     uv = shutil.which("uv")
     base = getattr(sys, "_base_executable", sys.executable)
     if uv:
         commands = [
-            [uv, "venv", "--quiet", "--allow-existing", "--python", base, str(PEERS)],
-            [uv, "pip", "install", "--quiet", "--python", str(python), "-r", str(REQUIREMENTS)],
+            [uv, "venv", "--quiet", "--allow-existing", "--python", base, str(folder)],
+            [uv, "pip", "install", "--quiet", "--python", str(python), "-r", str(requirements)],
         ]
     else:
         commands = [
-            [base, "-m", "venv", str(PEERS)],
-            [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)],
+            [base, "-m", "venv", str(folder)],
+            [str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)],
         ]
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -22,12 +22,13 @@ def _found(kind: str, given: Any) -> Any:
         return given
     words = {"use": given} if isinstance(given, str) else given
     if not isinstance(words, Mapping) or "use" not in words:
-        raise ValueError(f"should be the name of a {kind}, or a table {{ use = NAME, ... }}")
+        what = kind.replace("|", " or an ")
+        raise ValueError(f"should be the name of a {what}, or a table {{ use = NAME, ... }}")
     parameters = {key: value for key, value in words.items() if key != "use"}
-    if "columns" in parameters:
+    if "columns" in parameters and kind in ("partitioner", "verb"):
         raise ValueError("takes its columns from the step that it is part of: name them there")
     try:
-        return find(str(words["use"]), kind).load().build(parameters)
+        return find(str(words["use"]), *kind.split("|")).load().build(parameters)
     except SfumatoError as error:
         raise ValueError(str(error)) from error
 
@@ -55,11 +56,11 @@ Deed = Annotated[
 
 Gauge = Annotated[
     Measure,
-    BeforeValidator(lambda given: _found("measure", given)),
+    BeforeValidator(lambda given: _found("measure|attack", given)),
     PlainSerializer(_words),
     _schema,
 ]
-"""A measure, by name, as a table or as an instance."""
+"""A measure or an attack, by name, as a table or as an instance."""
 
 
 def named(default: str, description: str) -> Any:

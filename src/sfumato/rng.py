@@ -8,8 +8,11 @@ the same bytes.
 from __future__ import annotations
 
 import hashlib
+import operator
 import secrets
 from typing import TYPE_CHECKING
+
+from .errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +23,19 @@ SEED_BITS = 128
 def draw_seed() -> int:
     """A fresh secret seed from the operating system."""
     return secrets.randbits(SEED_BITS)
+
+
+def checked_seed(seed: object) -> int:
+    """A seed that somebody gave, if it is one."""
+    try:
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if isinstance(seed, bool) or number < 0:
+        raise ParameterError(
+            f"a seed is a non-negative whole number, not {seed!r}", remedy="leave it out"
+        )
+    return number
 
 
 def stream(seed: int, step: int, name: str) -> np.random.Generator:

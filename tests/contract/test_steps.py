@@ -16,6 +16,7 @@ from sfumato.errors import SfumatoError
 from sfumato.protocols import Outcome, Partitioner
 from sfumato.registry import Entry, entries
 from sfumato.release.plan import Plan
+from sfumato.release.run import protect
 from sfumato.release.step import Step, build
 from sfumato.rng import stream
 from tests.contract.catalogue import each, parameters, unless_exempt
@@ -146,6 +147,16 @@ def test_another_seed_another_draw(entry: Entry, tmp_path: Path) -> None:
     outcomes = [attempt(entry, ordinary(), seed) for seed in range(3)]
     texts = {as_bytes(o.table, tmp_path, f"{i}") for i, o in enumerate(outcomes) if o is not None}
     assert (len(texts) == 3) == step_for(entry, ordinary()).random
+
+
+@each(*KINDS)
+def test_a_release_can_be_made_and_read_back(entry: Entry, tmp_path: Path) -> None:
+    """Through the whole house: touched columns, groups, evidence, bytes, recount, private half."""
+    table = ordinary()
+    release = protect(table, Plan(steps=(step_for(entry, table),), measures=()), seed=1)
+    folder = release.save(tmp_path / "out")
+    assert (folder / "evidence.json").is_file()
+    assert (release.pair.rows is None) != (tmp_path / "out.private/alignment.parquet").is_file()
 
 
 @each(*KINDS)

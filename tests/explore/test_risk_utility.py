@@ -126,3 +126,30 @@ k = [3, 9]
     assert "4 releases" in told.output
     with pytest.raises(sf.SfumatoError, match="no methods"):
         sf.risk_utility_map(_table())
+
+
+def test_a_map_is_read_downwards() -> None:
+    with pytest.raises(sf.SfumatoError, match="better the higher"):
+        sf.risk_utility_map(_table(), {"use": "mdav", "k": 3}, risk="class-sizes")
+    found = sf.risk_utility_map(
+        _table(),
+        [{"use": "rank-swap"}, {"use": "mdav", "k": 3}],
+        risk="marketer-risk",
+        seed=1,
+    )
+    assert found.data["label"].to_list() == ["mdav k=3"]
+    assert "look alike by chance" in found.failed["rank-swap"]
+    attacked = sf.risk_utility_map(
+        _table(), [{"use": "rank-swap", "p": [2, 40]}], risk="rank-swap-attack", seed=1
+    )
+    assert attacked.data["risk"].is_sorted(descending=True)
+    with pytest.raises(sf.SfumatoError, match="p has no values"):
+        sf.risk_utility_map(_table(), [{"use": "rank-swap", "p": []}])
+
+
+def test_a_map_that_cannot_be_written_is_not_begun(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[input]\npath = "absent.csv"\n')
+    for name in ("x.bmp", "nowhere/x.svg"):
+        out = CliRunner().invoke(app, ["map", str(plan), "-o", str(tmp_path / name)])
+        assert "cannot be written" in str(out.exception) or "no folder" in str(out.exception)

@@ -384,6 +384,16 @@ def test_a_rare_transition_keeps_the_matrix_private() -> None:
     assert masked(method, sf.table(frame, confidential=["v", "later"])).facts["matrices"]
 
 
+def test_what_a_given_matrix_is_expected_to_change_tells_no_rare_count() -> None:
+    """Where only "b" can change, its share is 0.5 times the number of b's, divided by 60."""
+    method = Pram(matrix={"v": {"a": {"a": 1.0}, "b": {"b": 0.5, "a": 0.5}}})
+    rare, common = masked(method, column([57, 3])), masked(method, column([40, 20]))
+    assert rare.facts["expected share changed"] == {}
+    assert rare.secrets["expected share changed"] == pytest.approx({"v": 0.025})
+    assert rare.facts["matrices"], "which was there before the data"
+    assert common.facts["expected share changed"] == pytest.approx({"v": 1 / 6})
+
+
 def test_a_column_with_a_rare_category_is_reported_as_not_recovered() -> None:
     table = sf.table({"v": ["a"] * 59 + ["b"], "w": ["x"] * 30 + ["y"] * 30}, quasi=["v", "w"])
     made = masked(Pram(), table)

@@ -69,3 +69,38 @@ def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
     found = sf.recover(sf.protect(people, PLAN[0], seed=1))
     with pytest.raises(sf.SfumatoError, match="there is covariance"):
         found["median"]
+
+
+def test_steps_that_follow_are_not_overlooked() -> None:
+    people = _people(500)
+    for after in (
+        sf.method("top-bottom-coding", top=3000, columns=["income"]),
+        sf.method("individual-ranking", k=50, columns=["income"]),
+    ):
+        with pytest.raises(sf.SfumatoError, match="also masked by another step: income"):
+            sf.recover(sf.protect(people, [PLAN[0], after], seed=1))
+    sampled = sf.recover(sf.protect(people, [sf.method("sampling", share=0.5), PLAN[0]], seed=1))
+    assert "records that sampling left" in sampled.notes[0]
+
+
+def test_the_folder_gives_what_the_release_gives(tmp_path: Path) -> None:
+    """Keys are not needed for it."""
+    frame = _people(400).frame.with_columns(name=pl.int_range(400).cast(pl.String))
+    table = sf.table(frame, identifier=["name"], quasi=["smoker"], confidential=["income"])
+    steps = [
+        sf.method("hash", key="0123456789abcdef" * 4),
+        sf.method("uncorrelated-noise", columns=["income"]),
+    ]
+    release = sf.protect(table, steps, seed=3)
+    folder = release.save(tmp_path / "out")
+    here, there = sf.recover(release), sf.recover(folder)
+    assert here["mean"]["income"] == pytest.approx(there["mean"]["income"])
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense"])
+def test_a_folder_that_is_no_release(text: str, tmp_path: Path) -> None:
+    (tmp_path / "evidence.json").write_text(text)
+    with pytest.raises(sf.SfumatoError, match="not the evidence"):
+        sf.recover(tmp_path)
+    with pytest.raises(sf.SfumatoError, match="is not a release"):
+        sf.recover(3)  # type: ignore[arg-type]

@@ -143,3 +143,32 @@ def test_questions_share_one_secret(tmp_path: Path) -> None:
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
     ask[2] = "tell me everything"
     assert "is not a question" in str(run.invoke(app, ask).exception)
+
+
+def test_drawn_records_are_not_taken_for_anybodys(tmp_path: Path) -> None:
+    sf.write(_people(), tmp_path / "people.csv")
+    sf.protect(_people(), sf.method("gaussian-copula"), seed=2).save(tmp_path / "out")
+    run = CliRunner()
+    told = ["assess", str(tmp_path / "people.csv"), str(tmp_path / "out" / "data.csv"), "--json"]
+    shown = json.loads(run.invoke(app, [*told, "--measures", "dbrl,pil"]).output)
+    assert set(shown["measures"]) == {"probabilistic-loss"}
+    assert any("stem from nobody" in note for note in shown["notes"])
+    (tmp_path / "bad.parquet").write_bytes(b"no parquet")
+    with pytest.raises(sf.SfumatoError, match="is not an alignment"):
+        run.invoke(app, [*told, "--align", str(tmp_path / "bad.parquet")], catch_exceptions=False)
+
+
+def test_what_is_asked_twice_or_wrongly_is_refused() -> None:
+    dbrl = sf.registry.find("dbrl").load()
+    with pytest.raises(sf.SfumatoError, match="measures dbrl twice"):
+        sf.protect(_people(), sf.method("rank-swap"), measures=[dbrl(), dbrl(scenarios=2)], seed=1)
+    release = sf.protect(_people(), sf.method("rank-swap"), measures=(), seed=1)
+    with pytest.raises(sf.SfumatoError, match="non-negative whole number"):
+        release.measure("dbrl", seed=-1)
+    with pytest.raises(sf.SfumatoError, match="no attack named 'dbrl'"):
+        sf.attack("dbrl", release)
+    frame = _people(80).frame.to_pandas()
+    found = sf.protect(
+        _people(), sf.method("rank-swap"), reference=frame, measures=[dbrl()], seed=1
+    )
+    assert "non_participants" in found.evidence["dbrl"].detail

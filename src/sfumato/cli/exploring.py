@@ -102,13 +102,16 @@ def risk_utility(
 ) -> None:
     """Compare many releases by what they lose and what they risk; writes no release."""
     from ..errors import OutputError
+    from ..explore.map_figure import check
     from ..explore.risk_utility import risk_utility_map
     from ..release.plan import Plan, lines_of
     from ..release.run import read_input
 
     show.load_plugins(plugin)
-    if output is not None and output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    if output is not None:
+        check(output)
+        if output.exists() and not replace:
+            raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
     chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)

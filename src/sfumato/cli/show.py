@@ -280,6 +280,9 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         shares = (found.value, detail.get("naive"), found.baseline, detail.get("control"))
         table.add_row(name, *("" if v is None else f"{100 * float(v):.1f} %" for v in shares))
     console().print(table)
+    for name, found in evidence.measurements.items():
+        if "control_is" in found.detail:
+            print(f"{name}: non-participants: {found.detail['control_is']}")
     for name, why in evidence.not_taken.items():
         print(f"{name}: not tried: {why}")
     for note in evidence.notes:

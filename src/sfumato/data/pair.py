@@ -51,7 +51,7 @@ class Pair:
         if self.rows is None:
             raise MeasureError(
                 "this measure must know which masked record belongs to which original",
-                remedy='align="position" or align="KEY"',
+                remedy='align="position" or align="KEY"; records drawn from a model have none',
             )
         masked = np.flatnonzero(self.rows >= 0)
         return self.rows[masked], masked

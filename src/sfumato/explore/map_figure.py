@@ -83,16 +83,21 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
     return made
 
 
-def save(found: RiskUtilityMap, path: Path, title: str) -> Path:
-    """Write the figure or the data, by the ending of the path; whole or not at all."""
-    endings = {".svg", ".png", ".pdf", ".html", ".json", ".csv", ".parquet"}
+def check(path: Path) -> None:
+    """Refuse a path that could not be written, before there is anything to write."""
+    endings = (".svg", ".png", ".pdf", ".html", ".json", ".csv", ".parquet")
     if path.suffix not in endings:
         raise OutputError(
             f"a map cannot be written as {path.name}",
-            remedy=f"one of the endings {', '.join(sorted(endings))}",
+            remedy=f"one of the endings {', '.join(endings)}",
         )
     if not path.parent.is_dir():
         raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+
+
+def save(found: RiskUtilityMap, path: Path, title: str) -> Path:
+    """Write the figure or the data, by the ending of the path; whole or not at all."""
+    check(path)
     aside = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         if path.suffix == ".csv":

@@ -17,16 +17,16 @@ import polars as pl
 
 from ..data.table import Table
 from ..engines.local import Local
-from ..errors import ParameterError, SfumatoError
+from ..errors import MeasureError, ParameterError, SfumatoError
 from ..progress import Listener
 from ..protocols import Measure
 from ..registry import find
-from ..release.evidence import take_one
+from ..release.evidence import PERTURBED, take_one
 from ..release.masking import run_steps
 from ..release.plan import Map, Plan
 from ..release.run import as_plan, hold_out, with_columns_of
 from ..release.step import Step, as_steps, build
-from ..rng import draw_seed, stream
+from ..rng import checked_seed, draw_seed, stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +89,18 @@ def risk_utility_map(
     given = {"risk": risk, "loss": loss, "draws": draws}
     words = wish.model_dump(exclude_unset=True) | {k: v for k, v in given.items() if v is not None}
     wish = Map.build(words)
-    grid = expand([*methods, *wish.methods])
+    for gauge in (wish.risk, wish.loss):
+        if gauge.direction != "lower":
+            raise ParameterError(
+                f"{gauge.name} is better the higher it is, and a map is read downwards",
+                remedy="a measure that is better the lower it is",
+            )
+    grid = expand([*([methods] if isinstance(methods, Mapping) else methods), *wish.methods])
     if not grid:
         raise ParameterError(
             "the map has no methods", remedy='[[map.methods]] use = "rank-swap", p = [2, 4, 8]'
         )
-    seed = draw_seed() if seed is None else seed
+    seed = draw_seed() if seed is None else checked_seed(seed)
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
     tell = progress or (lambda what, done, of: None)
     rows, failed = [], {}
@@ -149,6 +155,8 @@ def _row(
         own = int(stream(seed, draw, f"map/{label}").integers(2**62))
         draft = run_steps(original, plan, own, lambda what, done, of: None, Local())
         for side, gauge in (("risk", wish.risk), ("loss", wish.loss)):
+            if gauge.counts_classes and draft.groups is not None:
+                raise MeasureError(f"{gauge.name} was not measured: {PERTURBED}")
             taken = take_one(
                 gauge,
                 draft.pair,
@@ -201,6 +209,9 @@ def _expanded(given: Any) -> Iterable[tuple[str, tuple[Step, ...]]]:
             for key, value in words.items()
             if isinstance(value, list | tuple) and cls.complaints({**cls.example, key: value})
         }
+        empty = [key for key, values in several.items() if not values]
+        if empty:
+            raise ParameterError(f"{name}: {empty[0]} has no values", remedy="name some, or none")
         for chosen in itertools.product(*several.values()):
             own = words | dict(zip(several, chosen, strict=True))
             shown = {k: own[k] for k in words}

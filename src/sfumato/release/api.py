@@ -15,14 +15,14 @@ from ..data.pair import Pair
 from ..data.partition import Cover, Partition
 from ..data.schema import Kind, Role, Schema
 from ..data.table import Table, as_frame, conform, table
-from ..errors import MeasureError, ParameterError
+from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..registry import find
 from ..rng import draw_seed, stream
 from .evidence import Evidence, take, take_one, usual_panel
 from .plan import Plan
 from .publish import private_path
-from .run import read_input
+from .run import hold_out, read_input
 from .step import Step, as_steps, build
 
 if TYPE_CHECKING:
@@ -221,8 +221,19 @@ def assess_files(
 def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
     """The pair, and what was assumed about which record became which."""
     kept = Path(align) if align.endswith(".parquet") else _private_alignment(masked)
+    if not align and not kept.is_file() and kept.parent.is_dir():
+        return Pair(before, after, None), [
+            "the release has no alignment: its records were drawn from a model and stem from nobody"
+        ]
+    if align.endswith(".parquet") and not kept.is_file():
+        raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")
     if kept.is_file() and (not align or align.endswith(".parquet")):
-        found = pl.read_parquet(kept)
+        try:
+            found = pl.read_parquet(kept, columns=["published_row", "original_row"])
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError(
+                f"{kept} is not an alignment", remedy="the alignment.parquet of a private folder"
+            ) from None
         rows = found.sort("published_row")["original_row"].to_numpy()
         if rows.size != after.height or (rows.size and int(rows.max()) >= before.height):
             raise MeasureError(
@@ -243,7 +254,9 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
 
 
 def _participants(pair: Pair, plan: Plan) -> tuple[Pair, Table | None]:
-    """Where the plan held out a share of the input, those records are the non-participants."""
+    """The non-participants: those of the plan's file, or the records that it held out."""
+    if plan.input.reference and isinstance(plan.input.reference, str):
+        return pair, hold_out(pair.original, plan, None, 0)[1]
     if pair.rows is None or not isinstance(plan.input.reference, float):
         return pair, None
     kept = np.unique(pair.rows[pair.rows >= 0])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..data.table import Table
 
 
+PERTURBED = "values were perturbed, so that records look alike by chance"
+
 JUDGES = ("measure", "attack")
 """The kinds of things that are measured; plans name them alike."""
 
@@ -140,7 +142,7 @@ def take(
     left: dict[str, str] = {}
     for measure in measures:
         if partition is not None and measure.counts_classes:
-            left[measure.name] = "values were perturbed, so that records look alike by chance"
+            left[measure.name] = PERTURBED
             continue
         try:
             taken[measure.name] = take_one(

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ..data.io import read
-from ..data.schema import Kind
+from ..data.schema import SUPPRESSED, Kind
 from ..data.table import Table
 from ..errors import InputError, MethodError
 from ..protocols import Method
 from ..registry import find
 from .release import DATA_NAMES, Release
 from .step import build
+
+_DROPS_RECORDS = ("sampling",)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ def recover(release: Release | str | Path) -> Recovered:
     >>> abs(recover(noisy)["covariance"]["income"]["income"] / people["income"].var() - 1) < 0.1
     True
     """
+    if not isinstance(release, Release | str | Path):
+        raise InputError(
+            f"a {type(release).__name__} is not a release", remedy="a Release, or its public folder"
+        )
     if isinstance(release, Release):
         table, steps = release.table, release.evidence.steps
     else:
@@ -64,7 +70,7 @@ def recover(release: Release | str | Path) -> Recovered:
         if method is None or not method.recovers:
             continue
         label = f"{index + 1} {method.name}"
-        others = _touched_twice(index, steps, methods)
+        others = _touched_twice(index, steps)
         if others:
             notes.append(f"step {label}: also masked by another step: {', '.join(others)}")
             continue
@@ -73,6 +79,11 @@ def recover(release: Release | str | Path) -> Recovered:
             notes.append(f"step {label}: not published: {', '.join(gone)}")
             continue
         found[label] = method.recover(table, step["did"])
+        dropped = [s["use"] for s in steps if s["use"] in _DROPS_RECORDS]
+        if dropped:
+            notes.append(
+                f"step {label}: statistics of the records that {dropped[0]} left, not of all"
+            )
     if not found:
         made = ", ".join(step["use"] for step in steps) or "no step"
         raise MethodError(
@@ -84,8 +95,11 @@ def recover(release: Release | str | Path) -> Recovered:
 
 
 def _method_of(step: Mapping[str, Any]) -> Method | None:
-    words = step["parameters"]
-    usual = find(step["use"], "method", "partitioner").load().model_fields
+    """The method of a step, where it has anything to give back."""
+    cls = find(step["use"], "method", "partitioner").load()
+    if not getattr(cls, "recovers", ()):
+        return None
+    words, usual = step["parameters"], cls.model_fields
     # Only what was chosen: some parameters exclude others, even at their defaults.
     chosen = {
         name: value
@@ -96,12 +110,12 @@ def _method_of(step: Mapping[str, Any]) -> Method | None:
     return thing if isinstance(thing, Method) else None
 
 
-def _touched_twice(index: int, steps: Any, methods: list[Method | None]) -> list[str]:
-    """Columns that another step changed at random as well: one undoing would not be enough."""
+def _touched_twice(index: int, steps: Any) -> list[str]:
+    """Columns that another step acted on as well: one undoing would not be enough."""
     mine = set(steps[index]["did"].get("columns", ()))
     others: set[str] = set()
-    for other, (step, method) in enumerate(zip(steps, methods, strict=True)):
-        if other != index and (method is None or method.perturbs):
+    for other, step in enumerate(steps):
+        if other != index:
             others |= mine & set(step["did"].get("columns", ()))
     return sorted(others)
 
@@ -114,10 +128,20 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
             f"{folder} is not a release: it has no evidence.json",
             remedy="name the public folder that `sfumato protect` made",
         )
-    words = json.loads(evidence.read_text(encoding="utf-8"))
+    try:
+        words = json.loads(evidence.read_text(encoding="utf-8"))
+        words["columns"], words["steps"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{evidence} is not the evidence of a release", remedy="name a folder of Sfumato's"
+        ) from None
     names = [name for name in DATA_NAMES.values() if (folder / name).is_file()]
     if not names:
-        raise InputError(f"{folder} has no single data file", remedy="combine copies by sf.combine")
+        several = any(folder.glob("data-*"))
+        raise InputError(
+            f"{folder} holds several copies" if several else f"{folder} holds no data file",
+            remedy="estimate on each, then sf.combine" if several else "name the public folder",
+        )
     kinds = {
         column["name"]: column["kind"]
         for column in words["columns"]
@@ -126,4 +150,5 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
         and not column["generalized"]
         and column["kind"] not in (Kind.INTEGER, Kind.CONTINUOUS, Kind.ORDINAL)
     }
-    return read(folder / names[0], kinds=kinds), words["steps"]
+    marks = ("", words.get("suppressed", SUPPRESSED))
+    return read(folder / names[0], kinds=kinds, missing=marks), words["steps"]

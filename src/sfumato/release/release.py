@@ -15,6 +15,7 @@ from ..data.io import write_file
 from ..data.pair import Pair
 from ..errors import OutputError, ReleaseRefused
 from ..protocols import Criterion, Finding, Measurement
+from ..rng import checked_seed
 from .evidence import Evidence, take_one
 from .judging import worst
 from .publish import check_free, private_path, publish
@@ -93,7 +94,7 @@ class Release:
         return take_one(
             build("measure|attack", name, parameters),
             self.pair,
-            seed=seed,
+            seed=checked_seed(seed),
             partition=self.groups,
             reference=self.reference,
             mechanism=self.plan.mechanism,
@@ -139,7 +140,10 @@ class Release:
                 raise ReleaseRefused(counted[-1])
         findings = [worst(list(found)) for found in zip(*counted, strict=True)]
         public = replace(self, evidence=self.evidence.public())
-        _write_json(folder / "evidence.json", {"sfumato": _version(), **public.evidence.to_dict()})
+        _write_json(
+            folder / "evidence.json",
+            {"sfumato": _version(), "suppressed": output.suppressed, **public.evidence.to_dict()},
+        )
         shown = [finding.public() for finding in findings]
         _write_text(folder / "report.html", render(public, owner=False, recounted=shown))
 

@@ -3,7 +3,6 @@ refusal."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ..progress import Listener
 from ..protocols import Criterion, Engine, Finding, Measure, Partitioner
-from ..rng import draw_seed, stream
+from ..rng import checked_seed, draw_seed, stream
 from .evidence import Evidence, take, usual_panel
 from .groups import REGROUPS
 from .judging import judge
@@ -40,7 +39,7 @@ def protect(
     *,
     require: Mapping[str, Any] | Iterable[Requirement] = (),
     measures: Iterable[Measure] | None = None,
-    reference: Table | None = None,
+    reference: Any = None,
     progress: Listener | None = None,
     engine: Engine | None = None,
 ) -> Release:
@@ -60,9 +59,18 @@ def protect(
             f"the plan leaves {plan.tune.parameter} to be tuned",
             remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
         )
+    names = [measure.name for measure in plan.measures or ()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(
+            f"the plan measures {twice} twice",
+            remedy=f"take one by release.measure({twice!r}, ...)",
+        )
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
     _check_promises(plan, original)
+    if reference is not None and not isinstance(reference, Table):
+        reference = with_columns_of(plan, reference)
     original, reference, kept = hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local())
@@ -211,14 +219,7 @@ def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = 
 
 
 def _checked(seed: int, notes: list[str]) -> int:
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if isinstance(seed, bool) or number < 0:
-        raise ParameterError(
-            f"a seed is a non-negative whole number, not {seed!r}", remedy="leave it out"
-        )
+    number = checked_seed(seed)
     if number < _GUESSABLE:
         notes.append(
             "the seed was given and can be guessed: whoever tries all small seeds undoes the "

@@ -51,7 +51,8 @@ class Step:
         """The columns it acts on, without asking whether it can."""
         named = set(self.use.columns)
         for recoded in ("levels", "breaks", "bins", "merge"):
-            named |= set(getattr(self.use, recoded, ()))
+            by_column = getattr(self.use, recoded, None)
+            named |= set(by_column) if isinstance(by_column, Mapping) else set()
         named |= {name for block in getattr(self.use, "blocks", ()) for name in block}
         suited = (c.name for c in table.schema if c.role in self.use.roles)
         return named or {name for name in suited if self.use.suits(table, name)}

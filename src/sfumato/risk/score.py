@@ -53,6 +53,7 @@ class DisclosureRisk(Measure):
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     needs_alignment: ClassVar[bool] = True
     usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = 2
 
     weights: _Weights = "general"
     distance: Gauge = Field(default=_seven("dbrl"), description="DLD", validate_default=True)
@@ -93,12 +94,14 @@ class Score(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     needs_alignment: ClassVar[bool] = True
     usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = 2
 
     risk: Gauge = named("disclosure-risk", "DR, in percent")
     loss: Gauge = named("information-loss", "IL, in percent")
 
     def measure(self, context: Context) -> Measurement:
-        risk, loss = (gauge.measure(context) for gauge in (self.risk, self.loss))
+        # What the parts may not publish in full, their mean may not either.
+        risk, loss = (gauge.measure(context).public() for gauge in (self.risk, self.loss))
         detail = {
             "risk": risk.value,
             "loss": loss.value,

@@ -46,7 +46,7 @@ class AnalyticValidity(Measure):
     tolerance: Annotated[
         float, Field(gt=0, description="largest change that passes, in deviations or shares")
     ] = 0.1
-    least: Annotated[int, Field(ge=2, description="records that a sub-domain needs")] = 30
+    least: Annotated[int, Field(ge=2, description="records that a sub-domain needs")] = 10
     columns: Columns = ()
 
     def measure(self, context: Context) -> Measurement:

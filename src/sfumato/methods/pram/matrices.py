@@ -45,6 +45,9 @@ class Made:
     probabilities: Floats
     unseen: int = 0
     """Categories of which no transition was observed, and which therefore stay."""
+    fewest: int | None = None
+    """The least number of observed transitions that an entry rests on; None where it rests on
+    none."""
 
     def rows(self, part: Part) -> Floats:
         """The rows of the categories that occur; a given matrix may have more."""
@@ -104,7 +107,8 @@ class Transitions:
         total = seen.sum(axis=1, keepdims=True)
         stay = staying(*seen.shape)
         made = np.divide(seen, total, out=stay, where=total > 0)
-        return Made(part.ids, targets, made, int((total == 0).sum()))
+        fewest = int(seen[seen > 0].min()) if seen.any() else None
+        return Made(part.ids, targets, made, int((total == 0).sum()), fewest)
 
 
 def given(
@@ -185,25 +189,32 @@ def check_size(unit: Unit, parts: list[Part]) -> None:
 
 
 def unchanged(unit: Unit, parts: list[Part], matrices: list[Made]) -> list[str]:
-    """What the matrices leave as it is, which somebody may not expect."""
+    """What the matrices leave as it is, which somebody may not expect.
+
+    Without figures for strata, since these words are published: whoever knew that one stratum is
+    as it was, and sees one that has a single category, would know all its values.
+    """
     told = []
     unseen = sum(made.unseen for made in matrices)
     if unseen:
         told.append(
             f"{unseen:,} categories of {unit.label} stay: no transition of theirs was observed"
         )
-    alone = [part for part in parts if part.ids.size == 1]
-    fixed = [
-        part for part, made in zip(parts, matrices, strict=True) if not made.share_changed(part)
-    ]
+    fixed = left_alone(parts, matrices)
     if not fixed:
         return told
-    records = int(sum(part.counts.sum() for part in fixed))
     if len(parts) == 1:
+        alone = parts[0].ids.size == 1
         why = "it has a single category" if alone else "its matrix changes nothing"
         return [*told, f"{unit.label} is published as it is: {why}"]
     told.append(
-        f"{unit.label} is published as it is in {len(fixed):,} of {len(parts):,} strata "
-        f"({records:,} records); {len(alone):,} strata have a single category"
+        f"{unit.label} is published as it is in strata with a single category, or with a matrix "
+        "that changes nothing, and there are such strata: merge them with others"
     )
     return told
+
+
+def left_alone(parts: list[Part], matrices: list[Made]) -> list[Part]:
+    """The strata in which nothing can change."""
+    both = zip(parts, matrices, strict=True)
+    return [part for part, made in both if not made.share_changed(part)]

@@ -16,7 +16,17 @@ from ...data.schema import Kind
 from ...errors import MethodError
 from ...kernels.pram import Floats, destinations, diluted, share_changed, two_stage
 from ...protocols import Method, Outcome
-from .matrices import Made, Part, Transitions, check_size, drawn, given, parts_of, unchanged
+from .matrices import (
+    Made,
+    Part,
+    Transitions,
+    check_size,
+    drawn,
+    given,
+    left_alone,
+    parts_of,
+    unchanged,
+)
 from .recovery import frequencies
 from .units import Unit, compound, single, strata_of
 
@@ -48,11 +58,14 @@ class Pram(Method):
     suppressed cell always stays.
 
     `recover` frees frequencies from any invertible matrix: (P^T)^-1 times the released counts, with
-    covariance. Analysts need the matrix, so it is published, with the categories. An invariant
-    matrix is made from the frequencies and gives them away; that is a table of counts like any
-    other for one column, but not for small strata or rare combinations, so a matrix that rests on
-    fewer than `least` records of a stratum, or has a combination with fewer, stays private, and the
-    frequencies behind it cannot be recovered.
+    covariance. Analysts need the matrix, so it is published, with the categories. But a matrix that
+    is made from frequencies gives them away, to the last record. So one of an invariant or
+    proportional form, a two-stage or an estimated one is published only if every count behind it
+    (of a category in its stratum, of a combination, of an observed transition) is at least `least`;
+    else it stays private and the frequencies behind it cannot be recovered. An invariant form needs
+    no recovery; a uniform, nearest or given matrix does not depend on counts and is published, in
+    strata of at least `least` records. A stratum with a single category is never told of. How many
+    values were changed in fact stays private too: of few, it would say which.
     """
 
     name: ClassVar[str] = "pram"
@@ -122,8 +135,8 @@ class Pram(Method):
         int,
         Field(
             ge=1,
-            description="records of a stratum, or of each combination with together, from which "
-            "its matrix is published",
+            description="smallest count that a published matrix may tell; one that rests on fewer "
+            "records of a category, combination or transition stays private",
         ),
     ] = 10
 
@@ -177,7 +190,10 @@ class Pram(Method):
         published: list[dict[str, Any]] = []
         private: list[dict[str, Any]] = []
         warnings = [f"{name} was left alone: it has no suitable categories" for name in left]
-        expected, moved = {}, {}
+        expected: dict[str, float] = {}
+        hidden: dict[str, float] = {}
+        moved: dict[str, float] = {}
+        alone: dict[str, Any] = {}
         for unit in self._units(table, chosen):
             rows = np.flatnonzero(unit.ids >= 0)
             if not rows.size:
@@ -194,25 +210,32 @@ class Pram(Method):
             series += unit.columns(table, after)
             pairs = list(zip(matrices, parts, strict=True))
             changing = sum(made.share_changed(part) * part.counts.sum() for made, part in pairs)
-            expected[unit.label] = float(changing / rows.size)
+            is_open = [self._is_open(made, part) for made, part in pairs]
+            # What is expected follows from the same counts as the matrices; with a given one it
+            # rests on them too, where the categories are not equally likely to stay.
+            few = self.matrix and min(int(part.counts.min()) for part in parts) < self.least
+            told = hidden if few or not all(is_open) else expected
+            told[unit.label] = float(changing / rows.size)
             moved[unit.label] = float(np.mean(after[rows] != before))
-            for made, part in pairs:
+            alone[unit.label] = [labels[part.stratum] for part in left_alone(parts, matrices)]
+            for (made, part), shown in zip(pairs, is_open, strict=True):
                 words = made.published(unit, labels[part.stratum])
-                (published if self._is_open(part) else private).append(words)
+                (published if shown else private).append(words)
             warnings += unchanged(unit, parts, matrices)
+        kept = Counter(" & ".join(one["columns"]) for one in private)
         facts = {
             "columns": chosen,
             "expected share changed": expected,
-            "share changed": moved,
             "matrices": published,
-            "matrices kept private": dict(Counter(" & ".join(one["columns"]) for one in private)),
+            "matrices kept private": dict(kept),
         }
-        secrets = {"matrices": private} if private else {}
-        if private:
-            warnings.append(
-                f"{len(private):,} of {len(private) + len(published):,} matrices stay private: "
-                f"they would tell frequencies below {self.least:,}"
-            )
+        secrets = {
+            "matrices": private,
+            "expected share changed": hidden,
+            "share changed": moved,
+            "strata left as they are": alone,
+        }
+        warnings += [self._why_private(label, all_of=not self.strata) for label in kept]
         made_table = table.with_columns(series)
         return Outcome(made_table, facts=facts, secrets=secrets, warnings=tuple(warnings))
 
@@ -227,18 +250,34 @@ class Pram(Method):
         if not open_ones:
             raise MethodError(
                 "pram has no frequencies to recover: no matrix was published",
-                remedy="fewer strata; the released frequencies of an invariant form are unbiased",
+                remedy="the released frequencies of an invariant form are unbiased as they stand; "
+                "else merge rare categories or strata, or use form = 'uniform'",
             )
         found = frequencies(table, open_ones)
         return {**found, "not recovered": list(kept)} if kept else found
 
-    def _is_open(self, part: Part) -> bool:
+    def _is_open(self, made: Made, part: Part) -> bool:
         """Whether a matrix can be published without giving small frequencies away."""
         if self.matrix and not self.two_stage:
             return True  # it was there before the data
-        if self.together and int(part.counts.min()) < self.least:
+        if self.strata and part.ids.size == 1:
+            return False  # it says that all records of the stratum are as they look
+        if made.fewest is not None and made.fewest < self.least:
             return False
-        return not self.strata or int(part.counts.sum()) >= self.least
+        plain = not self.estimated and not self.two_stage and self.form in ("uniform", "nearest")
+        if (plain and not self.together) or (part.ids.size == 1 and not self.estimated):
+            # No count is behind it. A stratum's categories are seen in the release, if it is large.
+            return not self.strata or int(part.counts.sum()) >= self.least
+        return int(part.counts.min()) >= self.least
+
+    def _why_private(self, label: str, *, all_of: bool) -> str:
+        which = f"the matrix of {label} stays" if all_of else f"matrices of {label} stay"
+        why = "" if all_of else ", or that a stratum has a single category"
+        return (
+            f"{which} private, and its frequencies cannot be recovered from the release: it would "
+            f"tell counts below {self.least:,}{why}; merge rare categories"
+            f"{'' if all_of else ' or strata'}, or use form = 'uniform', which rests on no counts"
+        )
 
     def _check(self, table: Table, chosen: list[str]) -> None:
         if not table.height:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,10 @@ from ...protocols import Method, Outcome
 
 if TYPE_CHECKING:
     from ...data.table import Table
+
+FEWEST_TOLD = 10
+"""Records from which a realised count is published, as is the number of the others: that none, or
+all, of a few were swapped says who was, and chance no longer shields anybody."""
 
 ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
@@ -42,10 +47,15 @@ class RankedMethod(Method):
             order = sorted_rows(table[name], rng)
             places = self.places(order.size, rng)
             series.append(rearranged(table[name], order, places))
-            moved[name] = share_moved(places)
+            moved[name] = is_moved(places)
             present[name] = int(order.size)
-        facts = {"share of values moved": moved, **self.told(present)}
-        return Outcome(table.with_columns(series), facts=facts, warnings=without_order(left))
+        facts = {"share of values moved": told_shares(moved), **self.told(present)}
+        return Outcome(
+            table.with_columns(series),
+            facts=facts,
+            secrets={"share of values moved": exact_shares(moved)},
+            warnings=without_order(left),
+        )
 
 
 def sorted_rows(series: pl.Series, rng: np.random.Generator) -> np.ndarray:
@@ -80,9 +90,37 @@ def gathered(series: pl.Series, source: np.ndarray) -> pl.Series:
     return series.gather(pl.Series(source)).alias(series.name)
 
 
-def share_moved(places: np.ndarray) -> float:
-    """The share of positions that received another's value."""
-    return float(np.mean(places != np.arange(places.size))) if places.size else 0.0
+def is_moved(places: np.ndarray) -> np.ndarray:
+    """Which positions received another's value."""
+    found: np.ndarray = places != np.arange(places.size)
+    return found
+
+
+def exact_shares(moved: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The share that was moved, by column, for those who may know it."""
+    return {name: float(one.mean()) if one.size else 0.0 for name, one in moved.items()}
+
+
+def told_shares(moved: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The share that was moved, by column, to two decimals; without those that rest on few.
+
+    >>> told_shares({"a": np.arange(60) < 20, "b": np.arange(60) < 55})
+    {'a': 0.33}
+    """
+    return {
+        name: round(float(one.mean()), 2)
+        for name, one in moved.items()
+        if min(int(one.sum()), int((~one).sum())) >= FEWEST_TOLD
+    }
+
+
+def at_least(count: int) -> str:
+    """A count as it may be published.
+
+    >>> at_least(1200), at_least(3)
+    ('1,200', 'fewer than 10')
+    """
+    return f"{count:,}" if count >= FEWEST_TOLD else f"fewer than {FEWEST_TOLD}"
 
 
 def without_order(left: list[str]) -> tuple[str, ...]:

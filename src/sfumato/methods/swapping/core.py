@@ -11,7 +11,7 @@ from ...data.schema import Role
 from ...errors import MethodError
 from ...kernels.within_groups import pair_within
 from ...protocols import Method, Outcome
-from .base import gathered, share_moved
+from .base import at_least, exact_shares, gathered, is_moved, told_shares
 from .blocks import absent, agreeing, alike_in_gaps
 
 if TYPE_CHECKING:
@@ -80,14 +80,12 @@ class CoreSwap(Method):
             labels = alike_in_gaps(core, table, chosen)
             source = self._pairs(labels, rng)
             sources = dict.fromkeys(chosen, source)
-            swapped: Any = share_moved(source)
             alone = _alone(labels)
         else:
-            sources, swapped, alone = {}, {}, 0
+            sources, alone = {}, 0
             for name in chosen:
                 labels = np.where(absent(table, name), -1, core)
                 sources[name] = self._pairs(labels, rng)
-                swapped[name] = share_moved(sources[name])
                 alone = max(alone, _alone(labels))
         if not any((found != np.arange(table.height)).any() for found in sources.values()):
             raise MethodError(
@@ -95,13 +93,16 @@ class CoreSwap(Method):
                 remedy="name fewer columns in `core`, recode them more coarsely, or raise `rate`",
             )
         series = [gathered(table[name], sources[name]) for name in chosen]
-        facts = {
-            "columns": chosen,
-            "share of records swapped": swapped,
-            "records without a partner": alone,
-        }
+        moved = {name: is_moved(source) for name, source in sources.items()}
+        # Who is alone in the core keeps its values: how many are is for the owner.
         return Outcome(
-            table.with_columns(series), facts=facts, warnings=self._warnings(table, chosen, alone)
+            table.with_columns(series),
+            facts={"columns": chosen, "share of records swapped": told_shares(moved)},
+            secrets={
+                "share of records swapped": exact_shares(moved),
+                "records without a partner": alone,
+            },
+            warnings=self._warnings(table, chosen, alone),
         )
 
     def _pairs(self, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -119,8 +120,8 @@ class CoreSwap(Method):
             )
         if alone:
             warnings.append(
-                f"{alone:,} of {table.height:,} records have no partner that agrees on the core "
-                "and keep their values; name fewer core columns, or recode them more coarsely"
+                f"{at_least(alone)} records have no partner that agrees on the core and keep "
+                "their values; name fewer core columns, or recode them more coarsely"
             )
         return tuple(warnings)
 

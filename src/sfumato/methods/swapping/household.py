@@ -13,7 +13,7 @@ from ...errors import MethodError
 from ...kernels.groups import group_order
 from ...kernels.household_swap import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
-from .base import gathered
+from .base import exact_shares, gathered, told_shares
 from .blocks import absent, agreeing, joined
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ class HouseholdSwap(Method):
     The household of a record is its value in the column of role "household"; without such a column,
     or where it is missing, each record is a household of its own. Areas are told apart by all
     geography columns together. A household with a missing or suppressed area, or with members in
-    several areas, stays. This keeps nobody from matching records on the other columns; it takes
-    away the certainty that a record is of the area it says.
+    several areas, stays. What is published is the rate; how many of the unique households were
+    swapped, and how many could not be, stays private. This keeps nobody from matching records on
+    the other columns; it takes away the certainty that a record is of the area it says.
     """
 
     name: ClassVar[str] = "household-swap"
@@ -106,20 +107,28 @@ class HouseholdSwap(Method):
         source[rows] = homes.first[received[homes.of[rows]]]
         series = [gathered(table[name], source) for name in self.columns]
         hopeless = _alone_in_area(match, area)
+        # Over all households chance hides who was swapped. What became of the unique ones, who
+        # are few and known, is for the owner alone.
+        shares = {"share of households swapped": moving, "share of records swapped": rows}
         facts: dict[str, Any] = {
             "households": homes.total,
-            "share of households swapped": float(swapped.sum() / homes.total),
-            "share of records swapped": float(rows.mean()),
+            "share of households to swap": self.rate,
+            **told_shares(shares),
+        }
+        secrets: dict[str, Any] = {
+            **exact_shares(shares),
             "unique households": int(unique.sum()),
-            "share of unique households swapped": (
-                float(swapped[unique].mean()) if unique.any() else 0.0
-            ),
+            **exact_shares({"share of unique households swapped": swapped[unique]}),
             "households without a partner": int(hopeless.sum()),
             "unique households without a partner": int((hopeless & unique).sum()),
             "households drawn in vain": vain,
         }
-        warnings = _warnings(homes, 2 * wanted, int(swapped.sum()))
-        return Outcome(table.with_columns(series), facts=facts, warnings=warnings)
+        return Outcome(
+            table.with_columns(series),
+            facts=facts,
+            secrets=secrets,
+            warnings=_warnings(homes, fewer=int(swapped.sum()) < 2 * wanted),
+        )
 
     def _check(self, table: Table) -> None:
         self.targets(table)
@@ -223,7 +232,7 @@ def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
     return found
 
 
-def _warnings(homes: _Homes, wanted: int, swapped: int) -> tuple[str, ...]:
+def _warnings(homes: _Homes, *, fewer: bool) -> tuple[str, ...]:
     said = []
     if homes.missing:
         said.append(f"{homes.missing:,} households with a missing area were left alone")
@@ -231,9 +240,9 @@ def _warnings(homes: _Homes, wanted: int, swapped: int) -> tuple[str, ...]:
         said.append(f"{homes.scattered:,} households with members in several areas were left alone")
     if homes.lone:
         said.append(f"{homes.lone:,} records without a household were taken as one each")
-    if swapped < wanted:
+    if fewer:
         said.append(
-            f"{swapped:,} households were swapped, not {wanted:,}: the others have no partner "
-            "left; name fewer columns in `match`, or lower `rate`"
+            "fewer households were swapped than `rate` asks for: the others have no partner left; "
+            "name fewer columns in `match`, or lower `rate`"
         )
     return tuple(said)

@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 from ...errors import MethodError
 from ...kernels.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
-from .base import ORDERED_KINDS, rearranged, share_moved, sorted_rows, without_order
+from .base import (
+    ORDERED_KINDS,
+    exact_shares,
+    is_moved,
+    rearranged,
+    sorted_rows,
+    told_shares,
+    without_order,
+)
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -69,14 +77,19 @@ class RankedColumnSwap(Method):
             over = left_aside(subset[order], count, rng)
             places = ranked_columns(subset[order], over, cycle(count, rng))
             series.append(rearranged(table[name], order, places))
-            moved[name] = share_moved(places)
+            moved[name] = is_moved(places)
             aside[name] = int(over.sum())
         facts = {
             "subsets": count,
-            "share of values moved": moved,
+            "share of values moved": told_shares(moved),
             "values exchanged with the next larger": aside,
         }
-        return Outcome(table.with_columns(series), facts=facts, warnings=without_order(left))
+        return Outcome(
+            table.with_columns(series),
+            facts=facts,
+            secrets={"share of values moved": exact_shares(moved)},
+            warnings=without_order(left),
+        )
 
 
 def left_aside(subset: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -15,11 +15,13 @@ from ...progress import report
 from ...protocols import Method, Outcome
 from .base import (
     ORDERED_KINDS,
+    exact_shares,
+    is_moved,
     mean_ranks,
     others_with_order,
     rearranged,
-    share_moved,
     sorted_rows,
+    told_shares,
     without_order,
 )
 
@@ -139,13 +141,13 @@ class SimilarValueSwap(Method):
             rearranged(table[name], order, place)
             for name, order, place in zip(chosen, trial.orders, places, strict=True)
         ]
-        moved = {n: share_moved(place) for n, place in zip(chosen, places, strict=True)}
+        moved = {n: is_moved(place) for n, place in zip(chosen, places, strict=True)}
         percent = 100.0 / max(trial.n, 1)
         facts: dict[str, Any] = {
             "largest difference of ranks, percent": reach * percent,
             "percent derived for uniform values": top * percent,
             "correlations bounded": int(trial.bounded.sum()),
-            "share of values moved": moved,
+            "share of values moved": told_shares(moved),
         }
         if kept.factor is not None:
             # Rounded towards the unfavourable side: a fact must not claim more than was kept.
@@ -157,7 +159,12 @@ class SimilarValueSwap(Method):
                 f"p had to be lowered from {top * percent:.2g} to {reach * percent:.2g} percent: "
                 "values barely move; bound the correlations of ranks, or by a lower factor"
             )
-        return Outcome(table.with_columns(series), facts=facts, warnings=tuple(warnings))
+        return Outcome(
+            table.with_columns(series),
+            facts=facts,
+            secrets={"share of values moved": exact_shares(moved)},
+            warnings=tuple(warnings),
+        )
 
     def _holds(self, kept: Kept) -> bool:
         close = kept.factor is None or kept.factor >= self.correlation

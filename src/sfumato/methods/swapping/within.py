@@ -13,7 +13,7 @@ from ...errors import MethodError
 from ...kernels.within_groups import permute_within
 from ...protocols import Outcome, Verb
 from ..suppression import suppress
-from .base import gathered
+from .base import at_least, exact_shares, gathered, is_moved, told_shares
 from .blocks import absent, alike_in_gaps
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class Swap(Verb):
                 made = suppress(made, hidden, table.schema[name].generalized)
                 marks[name] = hidden | table.suppressed(name)
             series.append(made)
-            moved[name] = float(np.mean(source != np.arange(source.size))) if source.size else 0.0
+            moved[name] = is_moved(source)
         facts: dict[str, Any] = {
             "groups": partition.groups,
             "smallest group": partition.smallest,
-            "share of values moved": moved,
+            "share of values moved": told_shares(moved),
         }
         if hidden.any():
             facts["suppressed cells"] = {name: int(hidden.sum()) for name in columns}
@@ -87,6 +87,7 @@ class Swap(Verb):
             table.with_columns(series, suppressed=marks),
             partition=partition,
             facts=facts,
+            secrets={"share of values moved": exact_shares(moved)},
             warnings=_alone(partition, columns),
         )
 
@@ -96,6 +97,6 @@ def _alone(partition: Partition, columns: Sequence[str]) -> tuple[str, ...]:
     if not alone:
         return ()
     return (
-        f"{alone:,} records are alone in their group: their values of {', '.join(columns)} are "
-        "published as they are; use larger groups",
+        f"{at_least(alone)} records are alone in their group: their values of "
+        f"{', '.join(columns)} are published as they are; use larger groups",
     )
