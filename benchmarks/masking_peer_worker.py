@@ -30,12 +30,13 @@ _EM_STEPS = 1_000
 
 
 def microagg1d(source: str, target: str, options: dict[str, Any], gauge: Gauge) -> dict[str, Any]:
-    """Optimal groups of one column; the algorithm is left to the package (method="auto")."""
+    """Optimal groups of one column; which algorithm is left to the package (method="auto")."""
     tool = importlib.import_module("microagg1d")
     values, k = np.load(source), options["k"]
-    tool.univariate_microaggregation(values[: max(_WARM, 3 * k)], k)
+    stable = options["stable"]
+    tool.univariate_microaggregation(values[: max(_WARM, 3 * k)], k, stable=stable)
     with gauge:
-        labels = tool.univariate_microaggregation(values, k)
+        labels = tool.univariate_microaggregation(values, k, stable=stable)
     save(labels, target)
     return {}
 
@@ -162,6 +163,8 @@ def splink(source: str, target: str, options: dict[str, Any], gauge: Gauge) -> d
         linker = tool.Linker(files, settings, log_level=logging.ERROR)
         linker.training.estimate_parameters_using_expectation_maximisation(
             "1=1",
+            # Counts patterns, not pairs: the same estimates, sooner, as no frequencies adjust them.
+            estimate_without_term_frequencies=True,
             fix_u_probabilities=False,
             populate_probability_two_random_records_match_from_trained_values=True,
         )
@@ -252,7 +255,13 @@ def main() -> None:
         if Path(source).suffix == ".arrow" or name in ("recordlinkage", "splink"):
             importlib.import_module(module)
     gauge = Gauge()
-    found = work(source, target, options, gauge)
+    try:
+        found = work(source, target, options, gauge)
+    except Exception as error:
+        # DuckDB's errors end with an address, and the last line is what the table shows.
+        if isinstance(error, MemoryError) or "Out of Memory" in str(error):
+            sys.exit(f"out of memory ({options['gibibytes']:g} GiB at most)")
+        raise
     gauge.report(versions={one: version(one) for one in (name, *beside)}, **found)
 
 
