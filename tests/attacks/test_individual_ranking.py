@@ -119,6 +119,35 @@ def test_it_is_the_attack_of_the_oracle() -> None:
     assert found.detail["known"] == pytest.approx(single / 40)
 
 
+def test_columns_that_were_left_alone_must_be_equal() -> None:
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame(
+        {
+            "a": np.exp(rng.normal(size=200)),
+            "age": rng.integers(0, 10, 200),
+            "zip": rng.choice(["p", "q", "r", None], 200),
+        }
+    )
+    original = table(frame, quasi=["a", "age", "zip"])
+    step = IndividualRanking(k=40, columns=("a",))
+    masked = step.mask(original, rng).table
+    found = attack(original, masked, step)
+    assert found.detail["columns"] == ["a", "age", "zip"]
+    assert found.detail["none_left"] == 0
+    a, b = (t["a"].to_list() for t in (original, masked))
+    keys = list(zip(original["age"], original["zip"], strict=True))
+    left = [
+        sum(keys[j] == keys[i] and b[j] in oracle.neighbours(b, a[i]) for j in range(200))
+        for i in range(200)
+    ]
+    assert found.detail["left"] == pytest.approx(np.mean(left))
+    assert found.detail["known"] == pytest.approx(np.mean([count == 1 for count in left]))
+    # Where nobody says so, a category that differs is only a little farther away.
+    blind = attack(original, masked)
+    assert blind.detail["by_distance_alone"] == {"zip": "is not known to have been left alone"}
+    assert blind.value <= found.value
+
+
 def test_other_steps_are_respected() -> None:
     original = people(60)
     step, noise = IndividualRanking(k=3), UncorrelatedNoise(columns=("b",))
@@ -126,6 +155,10 @@ def test_other_steps_are_respected() -> None:
     masked = noise.mask(step.mask(original, rng).table, rng).table
     found = attack(original, masked, step, noise)
     assert found.detail["columns"] == ["a", "c"]
-    assert found.detail["left_out"] == {"b": "was changed by uncorrelated-noise too"}
+    assert found.detail["by_distance_alone"] == {"b": "was changed by uncorrelated-noise too"}
+    assert "left_out" not in found.detail
+    # Its noise is small, so that the distance is better off with it.
+    without = attack(original, masked, step, noise, columns=("a", "c"))
+    assert found.value >= without.value
     with pytest.raises(MeasureError, match="individual-ranking"):
         attack(original, masked, noise)

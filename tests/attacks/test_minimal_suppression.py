@@ -16,6 +16,7 @@ from sfumato.attacks.minimal_suppression import MinimalSuppression
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.kernels.unsuppress import candidates_by_class, candidates_by_match
+from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
 from sfumato.methods.random_suppression import RandomSuppression
 from sfumato.methods.suppression import LocalSuppression
 from sfumato.protocols import Context, Measurement, Method
@@ -143,6 +144,32 @@ def test_k_and_reading_are_counted_where_nobody_says() -> None:
     found = attack(table, masked)
     assert found.detail["k"] == 23  # the three match everybody, and so does everybody else
     assert attack(table, masked, k=4).value == 1.0
+
+
+@pytest.mark.parametrize("given", [(), ("sex",)])
+def test_k_was_sought_in_the_columns_of_the_step(given: tuple[str, ...]) -> None:
+    """Income is a quasi-identifier too, but k was not sought in it."""
+    rng = np.random.default_rng(0)
+    original = sf.table(
+        {"sex": ["m"] * 95 + ["f"] * 5, "income": rng.normal(size=100)}, quasi=["sex", "income"]
+    )
+    step = LocalSuppression(k=10, columns=("sex",), reading="wildcard")
+    noise = UncorrelatedNoise(columns=("income",))
+    masked = released(released(original, step), noise)
+    context = Context(Pair.of(original, masked), np.random.default_rng(0), mechanism=(step, noise))
+    found = MinimalSuppression(columns=given).measure(context)
+    assert found.detail["columns"] == ["sex"]
+    assert found.value == found.detail["certain_and_right"] == 1.0
+    # What another step suppressed is named.
+    other = LocalSuppression(k=3, columns=("job",))
+    people = survey(60, 5)
+    both = released(released(people, other), LocalSuppression(k=8, columns=("place",)))
+    last = LocalSuppression(k=8, columns=("place",))
+    context = Context(Pair.of(people, both), np.random.default_rng(0), mechanism=(other, last))
+    said = MinimalSuppression().measure(context).detail
+    assert said["columns"] == ["place"]
+    if both.suppressed("job").any():
+        assert "not a column of local-suppression" in said["left_out"]["job"]
 
 
 def test_missing_cells_and_awkward_columns_are_named() -> None:

@@ -10,9 +10,12 @@ from sfumato.attacks.rank_swap import RankSwapAttack
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
+from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.sampling import Sampling
 from sfumato.methods.swapping.p_distribution import RankSwapPDistribution
 from sfumato.methods.swapping.rank import RankSwap
 from sfumato.protocols import Context, Measurement, Method
+from sfumato.risk.dbrl import Dbrl
 from sfumato.risk.rank_linkage import RankSwapLinkage
 from tests.oracle import rank_windows as oracle
 from tests.oracle import risk
@@ -84,6 +87,111 @@ def test_a_reach_that_is_not_bounded_is_not_attacked() -> None:
         attack(original, masked, step)
     # Whoever tries with a p all the same rules true records out.
     assert attack(original, masked, p=5.0).detail["none_left"] > 0
+
+
+def with_places(n: int, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "zip": [f"z{k}" for k in rng.integers(0, 40, n)],
+            "b": rng.normal(size=n),
+        }
+    )
+    return table(frame, quasi=["a", "zip", "b"])
+
+
+def test_categories_that_were_left_alone_must_be_equal() -> None:
+    original, step = with_places(300), RankSwap(p=15)
+    masked = step.mask(original, np.random.default_rng(1)).table
+    found = attack(original, masked, step, reference=with_places(200, seed=4))
+    assert found.detail["columns"] == ["a", "zip", "b"]
+    assert found.detail["ranks"] == {"a": 45, "zip": 0, "b": 45}
+    assert found.detail["none_left"] == 0
+    context = Context(Pair.of(original, masked), np.random.default_rng(0), mechanism=(step,))
+    # Without p anybody would use the places too.
+    assert found.detail["naive"] >= Dbrl().measure(context).value > 0.2
+    assert found.detail["gain"] > 0.02
+    measured = RankSwapLinkage().measure(context)
+    assert measured.value == pytest.approx(found.value)
+    assert measured.detail["known"] == found.detail["known"] > 0.1
+    assert "left_out" not in measured.detail
+    reach, numbers = 45, {c: masked[c].to_list() for c in "ab"}
+    left = []
+    for i in range(300):
+        fit = {c: oracle.swappable(numbers[c], original[c][i], reach) for c in "ab"}
+        left.append(
+            sum(
+                masked["zip"][j] == original["zip"][i]
+                and all(numbers[c][j] in fit[c] for c in "ab")
+                for j in range(300)
+            )
+        )
+    assert found.detail["left"] == pytest.approx(np.mean(left))
+    # Given p alone, nobody says that the places were left as they are.
+    blind = attack(original, masked, p=15.0)
+    assert blind.detail["by_distance_alone"] == {"zip": "is not known to have been left alone"}
+    context = Context(Pair.of(original, masked), np.random.default_rng(0))
+    said = RankSwapLinkage(p=15.0).measure(context).detail["left_out"]
+    assert said == {"zip": "is not known to have been left alone"}
+
+
+def test_columns_that_another_step_changed_count_in_the_distance() -> None:
+    original, step = people(300), RankSwap(p=10, columns=("a", "b"))
+    noise, rng = UncorrelatedNoise(amount=0.01, columns=("c",)), np.random.default_rng(1)
+    masked = noise.mask(step.mask(original, rng).table, rng).table
+    found = attack(original, masked, step, noise, columns=("a", "b", "c"))
+    assert found.detail["by_distance_alone"] == {"c": "was changed by uncorrelated-noise too"}
+    assert found.value > attack(original, masked, step, noise, columns=("a", "b")).value
+
+
+def sampled(original: Table, first: Method, second: Method) -> Context:
+    """Two steps of which one leaves records out."""
+    rng, rows, masked = np.random.default_rng(2), np.arange(original.height), original
+    for step in (first, second):
+        made = step.mask(masked, rng)
+        masked, rows = made.table, rows if made.rows is None else rows[made.rows]
+    return Context(
+        Pair(original, masked, rows), np.random.default_rng(0), mechanism=(first, second)
+    )
+
+
+@pytest.mark.parametrize("first", ["sampling", "rank-swap"])
+def test_p_is_one_of_the_records_that_were_swapped(first: str) -> None:
+    original = people(1000)
+    draw, swap = Sampling(share=0.2), RankSwap(p=5)
+    steps = (draw, swap) if first == "sampling" else (swap, draw)
+    context = sampled(original, *steps)
+    ranks = 10 if first == "sampling" else 50
+    for found in (RankSwapAttack().measure(context), RankSwapLinkage().measure(context)):
+        assert set(found.detail["ranks"].values()) == {ranks}
+        # Nobody who was released is ruled out, and few of the others are left: of five columns,
+        # each of which leaves a tenth, hardly one in 200 records should remain.
+        own = context.pair.rows
+        assert found.per_record is not None
+        assert found.per_record[own].mean() > 0.9
+        assert found.detail["left"] < 0.5
+    given = RankSwapAttack(p=5.0).measure(context)
+    assert set(given.detail["ranks"].values()) == {10}
+
+
+def test_a_swap_between_two_samples_has_a_limit_still() -> None:
+    original = people(400)
+    draw, swap = Sampling(share=0.5), RankSwap(p=5)
+    rng, rows, masked = np.random.default_rng(3), np.arange(400), original
+    for step in (draw, swap, draw):
+        made = step.mask(masked, rng)
+        masked, rows = made.table, rows if made.rows is None else rows[made.rows]
+    context = Context(
+        Pair(original, masked, rows), np.random.default_rng(0), mechanism=(draw, swap, draw)
+    )
+    found = RankSwapAttack().measure(context)
+    assert set(found.detail["ranks"].values()) == {20}
+    released = np.zeros(400, dtype=bool)
+    released[rows] = True
+    assert found.detail["none_left"] <= (~released).sum()
+    assert found.per_record is not None
+    assert found.per_record[released].mean() > 0.5
 
 
 def test_records_that_were_not_released_are_not_found() -> None:

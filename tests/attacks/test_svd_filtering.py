@@ -16,7 +16,9 @@ from sfumato.kernels.noise_filter import spread_in_groups, strip_noise
 from sfumato.methods.individual_ranking import IndividualRanking
 from sfumato.methods.noise.correlated import CorrelatedNoise
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.swapping.rank import RankSwap
 from sfumato.protocols import Context, Measurement, Method
+from sfumato.risk.dbrl import Dbrl
 from tests.oracle import noise_filter as oracle
 
 COLUMNS = 15
@@ -52,7 +54,7 @@ def test_uncorrelated_noise_is_stripped(rule: str) -> None:
     found = attack(original, masked, step, rule=rule, reference=people(800, seed=5))
     assert found.detail["gain"] > 0.08
     # Noise in 3 of 15 directions is left: sqrt(3 / 15) of the error.
-    error = found.detail["error"]
+    error = found.private["error"]
     assert error["released"] == pytest.approx(np.sqrt(0.1), rel=0.03)
     assert error["filtered"] < 1.15 * error["released"] * np.sqrt(FACTORS / COLUMNS)
     assert sum(share > 0.5 for share in found.detail["directions_kept"]) == FACTORS
@@ -71,7 +73,7 @@ def test_correlated_noise_resists(restore: bool) -> None:
     found = attack(original, masked, step)
     assert abs(found.detail["gain"]) < 0.02
     # What is left to win is a pull of all directions alike.
-    error = found.detail["error"]
+    error = found.private["error"]
     assert error["filtered"] == pytest.approx(np.sqrt(0.1 / 1.1), rel=0.05)
     assert len(set(found.detail["directions_kept"])) == 1
 
@@ -91,7 +93,7 @@ def test_univariate_microaggregation_is_partly_undone() -> None:
     original, step = people(800), IndividualRanking(k=80)
     masked = step.mask(original, np.random.default_rng(1)).table
     found = attack(original, masked, step)
-    error = found.detail["error"]
+    error = found.private["error"]
     assert error["filtered"] < 0.85 * error["released"]
     assert found.detail["gain"] > 0.02
 
@@ -154,4 +156,71 @@ def test_what_it_needs_is_said() -> None:
         attack(original, masked, step, columns=("v0",))
     found = attack(original, masked, step)
     assert found.detail["columns"] == ["v3", "v4"]
-    assert found.detail["left_out"]["v0"] == "was not masked by this noise"
+    assert found.detail["equal"] == [f"v{j}" for j in range(COLUMNS) if j not in (3, 4)]
+
+
+def test_exact_errors_are_not_published() -> None:
+    original, step = people(60), UncorrelatedNoise(amount=0.1)
+    found = attack(original, step.mask(original, np.random.default_rng(0)).table, step)
+    assert "error" not in found.detail
+    assert "error" not in found.public().detail
+    assert not found.public().private
+
+
+def mixed(n: int, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "income": np.exp(10 + 0.01 * age + 0.4 * rng.normal(size=n)),
+            "zip": rng.choice(list("ABCD"), n),
+        }
+    )
+    return table(frame, quasi=["age", "income", "zip"])
+
+
+def test_columns_that_were_left_alone_are_used() -> None:
+    original = mixed(300)
+    step = UncorrelatedNoise(amount=0.5, columns=("income",))
+    masked = step.mask(original, np.random.default_rng(2)).table
+    found = attack(original, masked, step, reference=mixed(300, seed=1))
+    assert found.detail["columns"] == ["income"]
+    assert found.detail["equal"] == ["age", "zip"]
+    assert "left_out" not in found.detail
+    # By hand: of the records of the same age and zip the one whose income, pulled back, is nearest.
+    share = 0.5 / 1.5 * 299 / 300  # of a variance that is estimated without bias
+    x, y = original["income"].to_numpy(), masked["income"].to_numpy()
+    guess = y.mean() + (y - y.mean()) * (1 - share)
+    credit = []
+    for i in range(300):
+        alike = [
+            j for j in range(300)
+            if original["age"][i] == masked["age"][j] and original["zip"][i] == masked["zip"][j]
+        ]  # fmt: skip
+        apart = {j: (x[i] - guess[j]) ** 2 for j in alike}
+        near = [j for j in alike if apart[j] <= min(apart.values()) * (1 + 1e-9)]
+        credit.append((i in near) / len(near))
+    assert found.value == pytest.approx(np.mean(credit))
+    # Anybody would use them all, as distance-based linkage does.
+    context = Context(Pair.of(original, masked), np.random.default_rng(0))
+    assert found.detail["naive"] >= Dbrl().measure(context).value > 0.2
+    assert found.detail["gain"] > 0.2
+    # Most strangers have nobody of their age and place in the file.
+    assert 0 < found.detail["control"] < 0.5
+
+
+def test_columns_that_another_step_changed_count_as_they_are() -> None:
+    original = mixed(300)
+    step = UncorrelatedNoise(amount=0.1, columns=("income",))
+    swap, rng = RankSwap(p=3, columns=("age",)), np.random.default_rng(2)
+    masked = swap.mask(step.mask(original, rng).table, rng).table
+    found = attack(original, masked, step, swap)
+    assert found.detail["unfiltered"] == ["age"]
+    assert found.detail["equal"] == ["zip"]
+    alone = attack(original, masked, step, swap, columns=("income", "zip"))
+    assert found.value > alone.value
+    # Nothing is known to have been left alone where nobody says what was done.
+    blind = attack(original, masked, amount=0.1)
+    assert blind.detail["unfiltered"] == ["zip"]
+    assert "equal" not in blind.detail

@@ -17,8 +17,10 @@ from sfumato.kernels.rank_windows import (
     neighbour_windows,
     rank_windows,
     sort_column,
+    span_windows,
     survivors,
     value_windows,
+    widened,
 )
 from tests.oracle import rank_windows as oracle
 
@@ -122,6 +124,55 @@ def test_a_groups_centroid_is_always_beside_its_values(values: list[int], sizes:
     low, high = neighbour_windows(x, rounded, 0.5)
     place = gather([rounded], [(low, high)]).place[:, 0]
     assert ((low <= place) & (place < high)).all()
+
+
+@given(
+    st.lists(st.integers(0, 9).map(float), min_size=2, max_size=20),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.integers(0, 2**32 - 1),
+)
+def test_ranks_of_the_whole_file_and_of_the_released_part(
+    values: list[float], before: int, after: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    released = rng.choice(values, size=rng.integers(1, len(values) + 1), replace=False)
+    column, x = sort_column(released), np.array(values)
+    ends = widened(*widened(x, x, np.sort(x), before), column.values, after)
+    low, high = span_windows(x, *ends, column)
+    for i, value in enumerate(values):
+        fit = oracle.reachable(values, released.tolist(), value, before, after)
+        inside = set(column.values[low[i] : high[i]].tolist())
+        # Where no released record could have been met at all, nothing need be ruled out.
+        assert inside == fit or (not fit and after > 0)
+
+
+@given(two_files(), st.integers(0, 2**32 - 1))
+def test_codes_that_differ_count_in_the_distance(
+    files: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int
+) -> None:
+    x, y, hidden = files
+    rng = np.random.default_rng(seed)
+    ca, cb = (rng.integers(0, 2, (len(side), 2)).astype(np.int32) for side in (x, y))
+    columns = sorted_columns(y, hidden)
+    wide = np.full(len(x), 3.0)
+    runs = [value_windows(x[:, c], column, wide, wide) for c, column in enumerate(columns)]
+    windows, own = gather(columns, runs), np.arange(len(x)) % len(y)
+    found = survivors(windows, x, np.where(hidden, np.inf, y), own, codes_a=ca, codes_b=cb)
+    for i in range(len(x)):
+        allowed = [
+            [
+                oracle.fits(a, b, gone, {v for v in column if abs(v - a) <= 3})
+                for a, b, gone, column in zip(x[i], y[j], hidden[j], y.T, strict=True)
+            ]
+            for j in range(len(y))
+        ]  # fmt: skip
+        distance = [
+            oracle.apart(x[i], y[j], hidden[j]) + int((ca[i] != cb[j]).sum()) for j in range(len(y))
+        ]
+        expected = oracle.survivors(allowed, distance, int(own[i]))
+        got = (found.remaining[i], found.distance[i], found.ties[i], found.own_left[i])
+        assert (*got, found.own_tied[i]) == expected
 
 
 def test_threads_do_not_matter() -> None:

@@ -91,3 +91,20 @@ def cheapest(cost: np.ndarray) -> list[tuple[int, ...]]:
         found.append((sum(cost[i, j] for i, j in enumerate(chosen)), chosen))
     least = min(total for total, _ in found)
     return [chosen for total, chosen in found if total <= least + 1e-9 * max(1.0, abs(least))]
+
+
+def shared(
+    chosen: Sequence[int], own: Sequence[int], mine: Sequence[int], theirs: Sequence[int]
+) -> list[float]:
+    """How probable it is that each record has its own, when records that look alike draw lots for
+    their links, and masked records that look alike for their names."""
+    found = []
+    for i, place in enumerate(own):
+        alike = [k for k in range(len(own)) if mine[k] == mine[i]]
+        copies = [j for j in range(len(theirs)) if place >= 0 and theirs[j] == theirs[place]]
+        total = 0.0
+        for k in alike:
+            if chosen[k] in copies:
+                total += 1 / len(alike) / len(copies)
+        found.append(total)
+    return found

@@ -23,6 +23,15 @@ def swappable(values: Sequence[float], x: float, reach: int) -> set[float]:
     }
 
 
+def reachable(
+    whole: Sequence[float], released: Sequence[float], x: float, before: int, after: int
+) -> set[float]:
+    """The values that x can have become by a swap in the whole file, the choice of some records,
+    and a swap among the released ones."""
+    between = swappable(whole, x, before) & set(released)
+    return {value for one in between for value in swappable(released, one, after)}
+
+
 def neighbours(values: Sequence[float], x: float) -> set[float]:
     """The nearest value below x, the nearest above, and x itself."""
     present = {v for v in values if not math.isnan(v)}

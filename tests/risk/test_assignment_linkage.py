@@ -14,7 +14,9 @@ from sfumato.errors import MeasureError
 from sfumato.kernels.cross_distances import cross_distances, nearest_few
 from sfumato.protocols import Context, Measurement
 from sfumato.risk import assignment_linkage
+from sfumato.risk.assignment import shared_credit
 from sfumato.risk.assignment_linkage import AssignmentLinkage
+from sfumato.risk.dbrl import Dbrl
 from tests.oracle import distance_linkage as oracle
 
 
@@ -105,6 +107,15 @@ def test_the_order_of_the_files_decides_nothing() -> None:
     straight = _take(_table(x), _table(y))
     shuffled = _take(_table(x), _table(y[order]), order)
     assert shuffled.value == pytest.approx(straight.value)
+    # Categories as well, whichever comes first in a file.
+    letters = np.random.default_rng(3).choice(list("abcdef"), (2, 30))
+    before, after = (table({"s": s}, quasi=["s"]) for s in letters)
+    first, second = np.random.default_rng(4).permuted(np.tile(np.arange(30), (2, 1)), axis=1)
+    figures = [
+        _take(before, after).value,
+        _take(before.take(first), after.take(second), np.argsort(first)[second]).value,
+    ]
+    assert figures[0] == pytest.approx(figures[1])
 
 
 def test_candidates_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,22 +134,54 @@ def test_candidates_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.value <= 1
 
 
-def test_larger_files_are_matched_in_part() -> None:
+def test_of_larger_files_some_originals_are_matched_to_all_masked_records() -> None:
     rng = np.random.default_rng(6)
-    x = rng.normal(size=(200, 2))
+    x = rng.normal(size=(400, 2))
     y = x + 0.3 * rng.normal(size=x.shape)
     every = _take(_table(x), _table(y))
-    part = _take(_table(x), _table(y), sample=50)
-    assert part.detail["sample"] == np.isfinite(part.per_record).sum() == 50
-    assert "easier" in part.detail["limits"]
-    assert part.baseline == pytest.approx(1 / 50)
-    # Fewer rivals: more is found.
-    assert part.value > every.value
-    rows = np.concatenate([np.arange(200), np.full(100, -1)])
+    part = _take(_table(x), _table(y), sample=100)
+    assert part.detail["sample"] == np.isfinite(part.per_record).sum() == 100
+    assert "not drawn" in part.detail["limits"]
+    # As many rivals as ever: the naive figure is that of the same records in the whole file.
+    assert part.baseline == every.baseline == pytest.approx(1 / 400)
+    context = Context(Pair.of(_table(x), _table(y)), np.random.default_rng(0))
+    alone = Dbrl().measure(context).per_record
+    drawn = np.isfinite(part.per_record)
+    assert part.detail["naive"] == pytest.approx(alone[drawn].mean())
+    # Four standard errors of 100 links: nothing is won by looking at few.
+    error = 4 * np.sqrt(every.value * (1 - every.value) / 100)
+    assert part.value < every.value + error
+    assert part.interval[0] < part.value < part.interval[1]
+    rows = np.concatenate([np.arange(400), np.full(100, -1)])
     more = _table(np.concatenate([y, rng.normal(size=(100, 2))]))
     found = _take(_table(x), more, rows, sample=60)
-    assert np.isfinite(found.per_record).sum() == 40
-    assert found.baseline == pytest.approx(1 / 60)
+    assert np.isfinite(found.per_record).sum() == 60
+    assert found.baseline == pytest.approx(1 / 500)
+
+
+def test_candidates_of_a_sample_are_of_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(500, 2))
+    y = x + 0.3 * rng.normal(size=x.shape)
+    every = _take(_table(x), _table(y), sample=80)
+    monkeypatch.setattr(assignment_linkage, "_EXACT", 0)
+    few = _take(_table(x), _table(y), sample=80, candidates=15)
+    assert few.detail["candidates"] == 15
+    same = np.isfinite(every.per_record)
+    assert few.per_record[same].tolist() == every.per_record[same].tolist()
+    # Fewer where the pairs would be too many.
+    monkeypatch.setattr(assignment_linkage, "_PAIRS", 500 * 30)
+    assert _take(_table(x), _table(y)).detail["sample"] == 30
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 2**31))
+def test_look_alikes_share_their_links(n: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mine, theirs = rng.integers(0, 3, n), rng.integers(0, 3, m)
+    own = rng.permutation(np.concatenate([np.arange(m), np.full(n, -1)]))[:n]
+    chosen = rng.permutation(np.concatenate([np.arange(m), np.full(n, -1)]))[:n]
+    expected = oracle.shared(chosen.tolist(), own.tolist(), mine.tolist(), theirs.tolist())
+    assert shared_credit(chosen, own, mine, theirs).tolist() == pytest.approx(expected)
 
 
 @given(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.data.linked import Numbers
+from sfumato.data.linked import Known
 from sfumato.data.pair import Pair
-from sfumato.data.rank_swapped import windows_of
+from sfumato.data.rank_swapped import Reach, windows_of
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
@@ -55,8 +55,10 @@ def take(
 def test_the_example_of_the_slides() -> None:
     """Record (6, 7, 10, 2), p = 2: the sets B as printed, and one record in all of them."""
     pair = Pair.of(named(ORIGINAL), named(PROTECTED))
-    numbers = Numbers(pair, tuple(NAMES))
-    windows = windows_of(numbers, numbers.original[[1]], dict.fromkeys(NAMES, 2))
+    file = Known.of(pair, NAMES)
+    one = file.numbers.original[[1]], file.categories.original[[1]]
+    reach = dict.fromkeys(NAMES, Reach(0, 2))
+    windows = windows_of(file.numbers, file.categories, *one, reach)
     sets = []
     for j in range(4):
         inside = windows.order[j, windows.low[0, j] : windows.high[0, j]]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import ClassVar
 
 import numpy as np
 
-from ..data.linked import Numbers, acted_on
+from ..data.linked import Known, Numbers, touched
+from ..data.rank_swapped import equal_codes
 from ..data.schema import Kind
 from ..errors import MeasureError
-from ..kernels.rank_windows import Windows, gather, neighbour_windows, sort_column
+from ..kernels.rank_windows import (
+    Windows,
+    gather,
+    neighbour_windows,
+    rank_windows,
+    sort_column,
+)
 from ..protocols import Context
 from .intersecting import intersect
-from .linking import Found, LinkingAttack, Targets
+from .linking import Found, LinkingAttack, People, Targets
 
 METHOD = "individual-ranking"
 _ROUNDING = 1e-9
@@ -32,8 +40,10 @@ class IndividualRankingAttack(LinkingAttack):
     that they are in the data; `detail["control"]` is the share of non-participants who leave a
     single record, who can be more than that, since a stranger need not leave any other.
 
-    Columns that a step other than individual-ranking changed are left out. Without published steps
-    every known column is taken to have been microaggregated.
+    A column that no published step touched, categories among them, must be equal; one that a step
+    other than individual-ranking changed counts in the distance alone. Without published steps
+    every known column of numbers is taken to have been microaggregated, and categories count in
+    the distance.
     """
 
     name: ClassVar[str] = "individual-ranking-attack"
@@ -42,44 +52,64 @@ class IndividualRankingAttack(LinkingAttack):
         "New Generation Computing 27(3)"
     )
 
-    def attack(self, targets: Targets, left_out: dict[str, str], context: Context) -> Found:
-        names = self._usable(targets.numbers, left_out, context)
-        targets = targets.only(names)
-        windows = _windows(targets.numbers, targets.known)
-        strangers = None
-        if targets.strangers is not None:
-            strangers = _windows(targets.numbers, targets.strangers)
-        return intersect(targets, windows, strangers)
+    def attack(self, targets: Targets, context: Context) -> Found:
+        file = targets.file
+        grouped, loose = _grouped(file, context)
+        return intersect(targets, lambda people: _windows(file, people, grouped, loose), loose)
 
-    def _usable(self, numbers: Numbers, left_out: dict[str, str], context: Context) -> list[str]:
-        if not context.mechanism:
-            return list(numbers.names)
+
+def _grouped(file: Known, context: Context) -> tuple[set[str], dict[str, str]]:
+    """The known columns that were microaggregated one by one, and why others have no limit."""
+    steps = touched(context.mechanism, context.pair.original)
+    if not context.mechanism:
+        reason = "is not known to have been left alone"
+        loose = dict.fromkeys(file.categories.names, reason)
+        grouped = set(file.numbers.names)
+    else:
         if not any(step.name == METHOD for step in context.mechanism):
             raise MeasureError(
                 f"no step of the release is {METHOD}: its groups are not runs of one column",
                 remedy="attack releases whose columns were microaggregated one by one",
             )
-        for step in context.mechanism:
-            if step.name == METHOD:
-                continue
-            changed = set(acted_on(step, context.pair.original)) & set(numbers.names)
-            left_out |= dict.fromkeys(sorted(changed), f"was changed by {step.name} too")
-        names = [name for name in numbers.names if name not in left_out]
-        if not names:
-            raise MeasureError(
-                f"no known column was masked by {METHOD} alone",
-                remedy="name other columns in `columns`",
-            )
-        return names
+        loose, grouped = {}, set()
+        for name in file.names:
+            others = [step for step in steps.get(name, []) if step != METHOD]
+            if others:
+                loose[name] = f"was changed by {others[0]} too"
+            elif name in steps and name in file.numbers.names:
+                grouped.add(name)
+            elif name in steps:
+                loose[name] = "has no numbers in both tables"
+    if not grouped:
+        raise MeasureError(
+            f"no known column was masked by {METHOD} alone",
+            remedy="name other columns in `columns`",
+        )
+    return grouped, loose
 
 
-def _windows(numbers: Numbers, x: np.ndarray) -> Windows:
-    """Per column the records whose centroid is the nearest below a value, or above."""
+def _windows(
+    file: Known, people: People, grouped: Container[str], loose: Container[str]
+) -> Windows:
+    """Per column the records whose centroid is the nearest below a value, or above; or the records
+    that are equal where nothing was changed."""
+    numbers = file.numbers
     columns, runs = [], []
     for j, name in enumerate(numbers.names):
+        if name in loose:
+            continue
         column = sort_column(numbers.masked[:, j], numbers.hidden[:, j])
+        x = people.x[:, j]
         columns.append(column)
-        runs.append(neighbour_windows(x[:, j], column, _slack(numbers, name, j)))
+        if name in grouped:
+            runs.append(neighbour_windows(x, column, _slack(numbers, name, j)))
+        else:
+            runs.append(rank_windows(x, column, 0))
+    for j, name in enumerate(file.categories.names):
+        if name not in loose:
+            column, run = equal_codes(file.categories, j, people.codes[:, j])
+            columns.append(column)
+            runs.append(run)
     return gather(columns, runs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,49 +12,80 @@ from pydantic import Field
 
 from ..data.linked import (
     TOLERANCE,
+    Categories,
     Credit,
+    Known,
     Numbers,
     about_interval,
     facts_of,
-    numbers_to_link_by,
     own_rows,
 )
 from ..data.linking import drawn
+from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.linkage import nearest
 from ..protocols import Attack, Context, Measurement
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
-    """The records that the intruder looks for, and the file he looks in."""
+class People:
+    """What the intruder knows of some people."""
 
-    numbers: Numbers
+    x: np.ndarray
+    """float64 (t, v): numbers"""
+    codes: np.ndarray
+    """int32 (t, q): categories"""
+
+    @classmethod
+    def of(cls, file: Known, table: Table, rows: np.ndarray) -> People:
+        """Some rows of the original, or of another table with its columns."""
+        numbers, categories = file.numbers, file.categories
+        if table is numbers.pair.original:
+            return cls(numbers.original[rows], categories.original[rows])
+        return cls(numbers.of(table)[rows], categories.of(table)[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The people whom the intruder looks for, and the file he looks in."""
+
+    file: Known
     """The columns he knows, in both files."""
-    known: np.ndarray
-    """float64 (t, v): what he knows of each target."""
+    known: People
     own: np.ndarray
     """int64 (t,): the masked row of each target, -1 where it was not released."""
-    rows: np.ndarray
-    """int64 (t,): the original row of each."""
-    strangers: np.ndarray | None = None
-    """float64 (s, v): the same columns of people who are not in the data."""
+    strangers: People | None = None
+    """People who are not in the data."""
 
-    def only(self, names: list[str]) -> Targets:
-        """The same targets, of whom fewer columns are known."""
-        at = [self.numbers.names.index(name) for name in names]
-        strangers = None if self.strangers is None else self.strangers[:, at]
-        return Targets(self.numbers.only(names), self.known[:, at], self.own, self.rows, strangers)
+    @property
+    def numbers(self) -> Numbers:
+        return self.file.numbers
+
+    @property
+    def categories(self) -> Categories:
+        return self.file.categories
 
 
 def plain_match(targets: Targets, *placed: tuple[np.ndarray, np.ndarray]) -> Credit:
-    """The nearest match that anybody would try: the best of standardizing each file by its own
-    means and deviations, and of the given places of the targets and of the masked records.
+    """The nearest match that anybody would try, by all known columns: the best of standardizing
+    each file by its own means and deviations, and of the given places of the targets and of the
+    masked records. Categories that differ add 1, as does a value beside a missing or a suppressed
+    one.
 
     Which units suit a masking is no merit of an attack on it, so that it must beat them all.
     """
-    found = [targets.numbers.nearest(targets.known, targets.own)]
-    found += [nearest(a, b, own=targets.own, tolerance=TOLERANCE) for a, b in placed]
+    numbers, known = targets.numbers, targets.known
+    found = [
+        nearest(
+            a,
+            b,
+            own=targets.own,
+            codes_a=known.codes,
+            codes_b=targets.categories.masked,
+            tolerance=TOLERANCE,
+        )
+        for a, b in ((numbers.known(known.x), numbers.shown), *placed)
+    ]
     credits = [Credit.of(one.own_tied, one.ties) for one in found]
     return max(credits, key=lambda credit: credit.value)
 
@@ -67,10 +98,12 @@ class Found:
     naive: Credit
     detail: Mapping[str, Any]
     control: float | None = None
+    private: Mapping[str, Any] = field(default_factory=dict)
+    """What is not for publication."""
 
 
 class LinkingAttack(Attack):
-    """An attack that links records by their numbers, beside the nearest match."""
+    """An attack that links records by what is known of them, beside the nearest match."""
 
     columns: Annotated[
         tuple[str, ...],
@@ -84,13 +117,13 @@ class LinkingAttack(Attack):
     ] = 50_000
 
     @abstractmethod
-    def attack(self, targets: Targets, left_out: dict[str, str], context: Context) -> Found:
-        """Try. Columns that cannot be used are added to `left_out` with the reason."""
+    def attack(self, targets: Targets, context: Context) -> Found:
+        """Try."""
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         own = own_rows(pair, self.name)
-        numbers, left_out = numbers_to_link_by(pair, self.columns)
+        file = Known.of(pair, self.columns)
         n = pair.original.height
         rows = drawn(n, self.sample, context.rng)
         strangers = None
@@ -100,17 +133,17 @@ class LinkingAttack(Attack):
                     "the reference table has no records", remedy="leave it out, or fill it"
                 )
             others = drawn(context.reference.height, self.sample, context.rng)
-            strangers = numbers.of(context.reference)[others]
-        targets = Targets(numbers, numbers.original[rows], own[rows], rows, strangers)
-        found = self.attack(targets, left_out, context)
+            strangers = People.of(file, context.reference, others)
+        targets = Targets(file, People.of(file, pair.original, rows), own[rows], strangers)
+        found = self.attack(targets, context)
         sampled = rows.size < n
-        detail = {**facts_of(pair, own, left_out), **found.detail}
+        detail = {**facts_of(pair, own, file.left_out), **found.detail}
         detail["interval"] = about_interval(sampled)
         detail["baseline"] = "a masked record guessed at random"
         if sampled:
             detail["sample"] = int(rows.size)
         if strangers is not None:
-            detail["non_participants"] = len(strangers)
+            detail["non_participants"] = len(strangers.x)
         per_record = np.full(n, np.nan)
         per_record[rows] = found.credit.records
         return self.outcome(
@@ -119,6 +152,7 @@ class LinkingAttack(Attack):
             baseline=float((own >= 0).mean() / pair.masked.height),
             control=found.control,
             detail=detail,
+            private=found.private,
             interval=found.credit.interval(sampled),
             per_record=per_record,
             per_record_of="original",

@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
-from ..data.codec import encode
+from ..data.linked import acted_on, in_one_numbering
 from ..data.linking import columns_to_link_by, require_records
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.unsuppress import Candidates, candidates_by_class, candidates_by_match, people_like
-from ..protocols import Attack, Context, Measurement
+from ..protocols import Attack, Context, Measurement, Method, Partitioner
 
 _STEP = "suppression"
-"""What the names of the methods have in common whose k and reading the intruder uses."""
+"""What the names of the methods have in common whose k, columns and reading the intruder uses."""
 
 
 class MinimalSuppression(Attack):
     """Share of suppressed cells whose value follows from the suppression being minimal.
 
-    The intruder knows k, the reading of a suppressed cell, the codes that a column may hold, and
-    that no cell was suppressed in vain. If a suppressed cell held a value with which it could be
-    published and every record would still have the company of k, its suppression would have been in
-    vain: that value is ruled out. What remains are the rare values. One that remains alone is
-    certain; among several the intruder takes the one that is published most often. Where nothing
-    remains the suppression was not minimal, and the intruder falls back on the naive guess.
+    The intruder knows k, the columns in which it was sought, the reading of a suppressed cell, the
+    codes that a column may hold, and that no cell was suppressed in vain. If a suppressed cell held
+    a value with which it could be published and every record would still have the company of k, its
+    suppression would have been in vain: that value is ruled out. What remains are the rare values.
+    One that remains alone is certain; among several the intruder takes the one that is published
+    most often. Where nothing remains the suppression was not minimal, and the intruder falls back
+    on the naive guess.
 
     Lasko's example: of 100 people 90 are published as male and 10 are suppressed; all 10 are
     female. With the reading "category" a cell can be given back only if its class has more than k
@@ -50,8 +50,9 @@ class MinimalSuppression(Attack):
 
     columns: Annotated[
         tuple[str, ...],
-        Field(description="columns that k-anonymity was sought in; the quasi-identifiers"),
-    ] = ()
+        Field(description="columns that k-anonymity was sought in; those of the published step, "
+              "else the quasi-identifiers, unless given"),
+    ] = ()  # fmt: skip
     k: Annotated[
         int, Field(ge=0, description="the k that was sought; 0: as published, else as counted")
     ] = 0
@@ -66,15 +67,15 @@ class MinimalSuppression(Attack):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names, absent = columns_to_link_by(pair, self.columns)
+        step = self._step(context)
+        names, left_out = self._columns(pair, step)
         files = _Files.of(pair, names, context.reference)
-        k, reading = self._known(context)
+        k, reading = self._known(step)
         counts, seek = files.company(reading)
         k = k or int(counts.min())
         hit, naive, blind, cell_rows = [], [], [], []
         certain = right = nothing = 0
         control: list[np.ndarray] = []
-        left_out: dict[str, str] = dict(absent)
         nulls = 0
         for j, name in enumerate(names):
             gone = np.flatnonzero(files.gone[:, j] & (files.own >= 0))
@@ -115,6 +116,7 @@ class MinimalSuppression(Attack):
         found = np.concatenate(hit)
         cells = found.size
         detail: dict[str, Any] = {
+            "columns": names,
             "k": k,
             "reading": reading,
             "cells": cells,
@@ -141,10 +143,33 @@ class MinimalSuppression(Attack):
             per_record=_by_record(found, np.concatenate(cell_rows), pair.masked.height),
         )
 
-    def _known(self, context: Context) -> tuple[int, str]:
-        """k (0 if it is not known) and the reading, given or as the mechanism publishes them."""
+    def _step(self, context: Context) -> Method | Partitioner | None:
+        """The last published step that suppressed."""
         steps = [step for step in context.mechanism if _STEP in step.name]
-        step = steps[-1] if steps else None
+        return steps[-1] if steps else None
+
+    def _columns(
+        self, pair: Pair, step: Method | Partitioner | None
+    ) -> tuple[list[str], dict[str, str]]:
+        """The columns that k was sought in: those given, else the step's own, else the
+        quasi-identifiers; and why others that have suppressed cells are left out."""
+        if self.columns or step is None:
+            return columns_to_link_by(pair, self.columns)
+        sought = acted_on(step, pair.original)
+        names = [name for name in sought if name in pair.shared()]
+        if not names:
+            raise MeasureError(
+                f"none of the columns of {step.name} is in both tables",
+                remedy="name columns that are, in `columns`",
+            )
+        left_out = {name: "is not in the masked table" for name in sought if name not in names}
+        for name in pair.original.schema.quasi:
+            if name not in sought and name in pair.shared() and pair.masked.suppressed(name).any():
+                left_out[name] = f"is not a column of {step.name}, whose k is attacked"
+        return names, left_out
+
+    def _known(self, step: Method | Partitioner | None) -> tuple[int, str]:
+        """k (0 if it is not known) and the reading, given or as the mechanism publishes them."""
         reading = (
             getattr(step, "reading", "wildcard") if self.reading == "published" else self.reading
         )
@@ -183,7 +208,7 @@ class _Files:
         for j, name in enumerate(names):
             listed = [pair.original[name], pair.masked[name]]
             listed += [reference[name]] if reference is not None else []
-            codes = encode(_stacked(listed)).codes.astype(np.int64)
+            codes = np.concatenate(in_one_numbering(listed)).astype(np.int64)
             codes[n : n + m][gone[:, j]] = 0
             parts.append(codes)
             known = np.unique(codes[: n + m])
@@ -215,15 +240,6 @@ class _Files:
             largest = max(int(codes.max(initial=0)) for codes in self.domain)
             everyone = candidates_by_class(self.shown, self.gone, largest)
         return everyone.counts, lambda k, j, rows: everyone.ask(k, j, rows, self.domain[j])
-
-
-def _stacked(listed: list[pl.Series]) -> pl.Series:
-    """The columns one after the other, as numbers where all are, else as text."""
-    kinds = {series.dtype for series in listed}
-    if len(kinds) > 1:
-        numeric = all(kind.is_numeric() for kind in kinds)
-        listed = [series.cast(pl.Float64 if numeric else pl.String) for series in listed]
-    return pl.concat([series.alias("") for series in listed])
 
 
 def _most(weights: np.ndarray) -> np.ndarray:

@@ -15,9 +15,11 @@ from .linking import Found, LinkingAttack, Targets
 class RankSwapAttack(LinkingAttack):
     """Link records after rank swapping, knowing how far ranks can have moved.
 
-    A target's record must lie within p ranks in every known column; of those that do, the nearest
-    is taken. The measure `rs-rl` is the same linkage; here it stands beside the nearest match of
-    anybody who does not know p (`detail["naive"]`). `detail["known"]` is the share of targets with
+    A target's record must lie within p ranks in every known column that was swapped, and be equal
+    in every one that no step touched, categories among them; of those that do, the nearest is
+    taken. Columns that another method changed count in the distance alone. The measure `rs-rl` is
+    the same linkage without these; here it stands beside the nearest match of anybody who does not
+    know p (`detail["naive"]`). `detail["known"]` is the share of targets with
     a single record left, whom the intruder knows to have found if he knows that they are in the
     data; `detail["control"]` is the share of non-participants who leave a single record, for whom
     that certainty would be wrong.
@@ -45,21 +47,13 @@ class RankSwapAttack(LinkingAttack):
             raise ValueError("give p or count, not both")
         return self
 
-    def attack(self, targets: Targets, left_out: dict[str, str], context: Context) -> Found:
-        reach, changed = reaches(
-            context.mechanism,
-            context.pair.original,
-            targets.numbers.names,
-            p=self.p,
-            count=self.count,
+    def attack(self, targets: Targets, context: Context) -> Found:
+        file = targets.file
+        reach, loose = reaches(context.mechanism, file, p=self.p, count=self.count)
+        found = intersect(
+            targets,
+            lambda people: windows_of(file.numbers, file.categories, people.x, people.codes, reach),
+            loose,
         )
-        left_out |= changed
-        targets = targets.only(list(reach))
-        windows = windows_of(targets.numbers, targets.known, reach)
-        strangers = None
-        if targets.strangers is not None:
-            strangers = windows_of(targets.numbers, targets.strangers, reach)
-        found = intersect(targets, windows, strangers)
-        return Found(
-            found.credit, found.naive, {**found.detail, "ranks": dict(reach)}, found.control
-        )
+        ranks = {name: sum(ranks) for name, ranks in reach.items()}
+        return Found(found.credit, found.naive, {**found.detail, "ranks": ranks}, found.control)

@@ -16,13 +16,15 @@ from ..data.linked import (
     at_least_as_close,
     in_both,
     moments_of,
+    touched,
 )
 from ..data.schema import Role
 from ..errors import MeasureError
-from ..kernels.linkage import nearest
+from ..kernels.blocks import distinct_rows
+from ..kernels.linkage import Nearest, nearest
 from ..kernels.noise_filter import Rule, spread_in_groups, strip_noise
 from ..protocols import Context
-from .linking import Found, LinkingAttack, Targets, plain_match
+from .linking import Found, LinkingAttack, People, Targets, plain_match
 
 ADDITIVE = (
     "uncorrelated-noise",
@@ -41,21 +43,24 @@ class SvdFiltering(LinkingAttack):
     column spreads over all directions while correlated data keep to a few: directions with no more
     variance than noise has are dropped, and the others shrunk ("wiener") or kept as they are
     ("components", where they hold more data than noise). All masked numeric columns of the release
-    are filtered together, known or not; then each target is linked to the nearest filtered
-    record in the known columns, in units of the original's deviations as estimated from the
-    release. Noise with the covariance of the data has the same share in every direction: there is
-    nothing to filter, and the gain shows it. The error of individual-ranking is filtered likewise;
-    its size is estimated from the distances between centroids. Lasko (2.3.4) suspects that this can
-    be done: it can where few factors make up many columns, while on skewed data, whose error is in
-    a few records, it may find fewer than the plain match, which a negative gain says.
+    are filtered together, known or not; then each target is linked to the nearest filtered record
+    in the known columns, in units of the original's deviations as estimated from the release. Known
+    columns that no published step touched, categories among them, must be equal, and others that
+    were not masked by this noise count in the distance as they are. Noise with the covariance of
+    the data has the same share in every direction: there is nothing to filter, and the gain shows
+    it. The error of individual-ranking is filtered likewise; its size is estimated from the
+    distances between centroids. Lasko (2.3.4) suspects that this can be done: it can where few
+    factors make up many columns, while on skewed data, whose error is in a few records, it may find
+    fewer than the plain match, which a negative gain says.
 
     Why filtering helps one who knows the target: what the noise adds outside of the data's
     directions says nothing about whose record it is, but makes records look near or far.
 
-    `detail["naive"]` is the nearest match without filtering, the better one of standardizing each
-    file by its own deviations and both by the estimated ones, so that the gain is the filter's
-    alone; `detail["error"]` is the root mean square error of the released and of the filtered
-    values, in standard deviations of the original; `detail["control"]` is how often a
+    `detail["naive"]` is the nearest match by all known columns without filtering, the better one of
+    standardizing each file by its own deviations and both by the estimated ones, so that the gain
+    is that of the filter and of knowing what was left alone; `private["error"]`, which is not
+    published, is the root mean square error of the released and of the filtered values, in
+    standard deviations of the original; `detail["control"]` is how often a
     non-participant's nearest filtered record is at least as close as a participant's own.
     """
 
@@ -83,44 +88,50 @@ class SvdFiltering(LinkingAttack):
         Field(description="shrink each direction by its share of noise, or keep or drop it"),
     ] = "wiener"
 
-    def attack(self, targets: Targets, left_out: dict[str, str], context: Context) -> Found:
+    def attack(self, targets: Targets, context: Context) -> Found:
         noise = self._noise(context)
-        known = [name for name in targets.numbers.names if name in noise.columns]
-        left_out |= {
-            name: "was not masked by this noise" for name in targets.numbers.names
-            if name not in known
-        }  # fmt: skip
-        if not known:
+        numbers = targets.numbers
+        filtered = [name for name in numbers.names if name in noise.columns]
+        if not filtered:
             raise MeasureError(
                 "no known column was masked by this noise",
                 remedy="name columns that were, in `columns`",
             )
-        targets = targets.only(known)
+        equal = _left_alone(targets, noise, context)
         every = Numbers(context.pair, tuple(noise.columns))
         clean, centre, scale, kept = noise.take_out(every, self.rule)
-        at = [every.names.index(name) for name in known]
-        links = _Links(clean[:, at], centre[at], scale[at])
+        # All known numbers as they are, in the units in which the filtered ones are compared.
+        plain = np.where(numbers.hidden, np.nan, numbers.masked)
+        middle, unit = moments_of(plain)
+        stripped = plain.copy()
+        for j, name in enumerate(numbers.names):
+            if name in filtered:
+                k = every.names.index(name)
+                stripped[:, j], middle[j], unit[j] = clean[:, k], centre[k], scale[k]
+        links = _Links(targets, (stripped - middle) / unit, middle, unit, equal)
         found = links.find(targets.known, targets.own)
-        numbers = targets.numbers
-        plain = _Links(np.where(numbers.hidden, np.nan, numbers.masked), centre[at], scale[at])
-        naive = plain_match(targets, (plain.placed(targets.known), plain.clean))
+        naive = plain_match(targets, (links.placed(targets.known), (plain - middle) / unit))
         detail: dict[str, Any] = {
-            "columns": known,
+            "columns": filtered,
             "filtered": list(every.names),
             "noise": noise.said,
             "directions_kept": [round(float(share), 3) for share in kept],
-            "error": _errors(every, clean, context),
         }
+        if equal:
+            detail["equal"] = equal
+        if rest := [n for n in targets.file.names if n not in filtered and n not in equal]:
+            detail["unfiltered"] = rest
         control = None
         if targets.strangers is not None:
-            nobody = np.full(len(targets.strangers), -1, dtype=np.int64)
+            nobody = np.full(len(targets.strangers.x), -1, dtype=np.int64)
             theirs = links.find(targets.strangers, nobody).distance
             control = at_least_as_close(theirs, links.to_own(targets.known, targets.own))
             detail["control_is"] = (
                 "how often a non-participant's nearest record is at least as close as a "
                 "participant's own"
             )
-        return Found(Credit.of(found.own_tied, found.ties), naive, detail, control)
+        private = {"error": _errors(every, clean, context)}
+        return Found(Credit.of(found.own_tied, found.ties), naive, detail, control, private)
 
     def _noise(self, context: Context) -> _Noise:
         """The noise that the published steps name, or that the parameters do."""
@@ -193,28 +204,85 @@ class _Noise:
         return centre + clean.values * spread, centre, scale, clean.kept
 
 
+def _left_alone(targets: Targets, noise: _Noise, context: Context) -> list[str]:
+    """The known columns that no published step touched: their values must be equal."""
+    if not context.mechanism:
+        return []
+    changed = touched(context.mechanism, context.pair.original)
+    masked = context.pair.masked
+    return [
+        name
+        for name in targets.file.names
+        if name not in changed and name not in noise.columns and not masked.suppressed(name).any()
+    ]
+
+
 class _Links:
-    """The filtered file, in units of the original's deviations."""
+    """The filtered file, in units of the original's deviations, beside what must be equal."""
 
-    def __init__(self, clean: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> None:
+    def __init__(
+        self,
+        targets: Targets,
+        clean: np.ndarray,
+        centre: np.ndarray,
+        scale: np.ndarray,
+        equal: list[str],
+    ) -> None:
+        numbers, categories = targets.numbers, targets.categories
         self._centre, self._scale = centre, scale
-        self.clean = (clean - centre) / scale
+        self._at = [j for j, name in enumerate(numbers.names) if name not in equal]
+        self._codes_at = [j for j, name in enumerate(categories.names) if name not in equal]
+        self._same_x = [j for j, name in enumerate(numbers.names) if name in equal]
+        self._same_codes = [j for j, name in enumerate(categories.names) if name in equal]
+        self._clean = clean[:, self._at]
+        self._numbers, self._categories = numbers.masked, categories.masked
 
-    def placed(self, x: np.ndarray) -> np.ndarray:
-        placed: np.ndarray = (x - self._centre) / self._scale
+    def placed(self, people: People) -> np.ndarray:
+        """All known numbers of some people, in the units of the filtered file."""
+        placed: np.ndarray = (people.x - self._centre) / self._scale
         return placed
 
-    def find(self, x: np.ndarray, own: np.ndarray) -> Any:
-        return nearest(self.placed(x), self.clean, own=own, tolerance=TOLERANCE)
+    def _sides(self, people: People) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Points of the people, and the codes of both; the last code stands for all the columns
+        that must be equal."""
+        x = np.concatenate([self._numbers, people.x])[:, self._same_x]
+        codes = np.concatenate([self._categories, people.codes])
+        plain = np.ascontiguousarray(np.where(np.isnan(x), np.nan, x + 0.0))
+        _, same = distinct_rows(
+            plain.view(np.int64), np.ascontiguousarray(codes[:, self._same_codes], np.int32)
+        )
+        both = np.column_stack([codes[:, self._codes_at], same]).astype(np.int32)
+        m = len(self._clean)
+        a = self.placed(people)[:, self._at]
+        # A difference there weighs more than all the others together.
+        span = np.nanmax(np.abs(np.concatenate([a, self._clean])), axis=0, initial=1.0)
+        weights = np.ones(both.shape[1])
+        weights[-1] = 1.0 + both.shape[1] + 4.0 * float((span**2).sum())
+        return a, both[m:], both[:m], weights
 
-    def to_own(self, x: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def find(self, people: People, own: np.ndarray) -> Nearest:
+        """The nearest filtered records."""
+        a, codes_a, codes_b, weights = self._sides(people)
+        return nearest(
+            a,
+            self._clean,
+            own=own,
+            codes_a=codes_a,
+            codes_b=codes_b,
+            nominal_weights=weights,
+            tolerance=TOLERANCE,
+        )
+
+    def to_own(self, people: People, own: np.ndarray) -> np.ndarray:
         """Squared distance of each target to its own record; infinite where it has none."""
+        a, codes_a, codes_b, weights = self._sides(people)
         far = np.full(own.size, np.inf)
         has = own >= 0
-        a, b = self.placed(x[has]), self.clean[own[has]]
-        gone = np.isnan(a) | np.isnan(b)
-        one = np.isnan(a) != np.isnan(b)
-        far[has] = np.where(gone, one, (a - b) ** 2).sum(axis=1)
+        x, y = a[has], self._clean[own[has]]
+        gone = np.isnan(x) | np.isnan(y)
+        one = np.isnan(x) != np.isnan(y)
+        far[has] = np.where(gone, one, (x - y) ** 2).sum(axis=1)
+        far[has] += (codes_a[has] != codes_b[own[has]]) @ weights
         return far
 
 

@@ -5,16 +5,16 @@ What linkages by number share, whether they measure a risk or attack a method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from ..errors import MeasureError, SfumatoError
-from ..kernels.linkage import Nearest, nearest
+from .codec import encode
 from .linking import (
     CONFIDENCE,
     columns_to_link_by,
@@ -22,9 +22,10 @@ from .linking import (
     limits,
     numbers_of,
     require_records,
+    stacked,
 )
 from .pair import Pair
-from .schema import Kind
+from .schema import NUMERIC, Kind
 from .table import Table
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 """Distances that differ by this part of the least are equal."""
 _SQUARABLE = 1e140
+Entered = Literal["all", "some", "released"]
+"""Whether all records, the released ones alone, or some between went into a step."""
 
 
 def own_rows(pair: Pair, asking: str) -> np.ndarray:
@@ -50,12 +53,13 @@ def own_rows(pair: Pair, asking: str) -> np.ndarray:
 
 
 def acted_on(step: Method | Partitioner, original: Table) -> Sequence[str]:
-    """The columns that a published step changed."""
+    """The columns that a published step changed, or may have changed."""
     try:
         return step.targets(original)[0]
     except SfumatoError:
-        # Columns that an earlier step made fit for it.
-        return [name for name in step.columns if name in original.schema]
+        # Columns that an earlier step made fit for it; where none are named, any of its roles.
+        wanted = step.columns or [c.name for c in original.schema if c.role in step.roles]
+        return [name for name in wanted if name in original.schema]
 
 
 def moments_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,11 +98,7 @@ class Numbers:
     @cached_property
     def hidden(self) -> np.ndarray:
         """bool (m, v): cells that were suppressed, of which nothing is known."""
-        marks = [self.pair.masked.suppressed(name) for name in self.names]
-        if not marks:
-            return np.zeros((self.pair.masked.height, 0), dtype=bool)
-        found: np.ndarray = np.column_stack(marks)
-        return found
+        return hidden_cells(self.pair.masked, self.names)
 
     def of(self, table: Table) -> np.ndarray:
         """The same columns of another table, such as that of the non-participants."""
@@ -130,15 +130,99 @@ class Numbers:
         standardized: np.ndarray = (x - centre) / scale
         return standardized
 
-    def nearest(self, x: np.ndarray, own: np.ndarray) -> Nearest:
-        """The match that anybody would try: for each row of x the nearest masked record, both files
-        standardized. A suppressed cell counts as missing, that is 1 beside a value."""
-        published = np.where(self.hidden, np.nan, self.published)
-        return nearest(self.known(x), published, own=own, tolerance=TOLERANCE)
+    @cached_property
+    def shown(self) -> np.ndarray:
+        """The masked values, standardized by their own; NaN missing or suppressed."""
+        return np.where(self.hidden, np.nan, self.published)
 
     def only(self, names: Sequence[str]) -> Numbers:
         """Some of the columns."""
         return Numbers(self.pair, tuple(names))
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Columns that both files hold as values to be equal or not, in one numbering."""
+
+    pair: Pair
+    names: tuple[str, ...]
+
+    @cached_property
+    def original(self) -> np.ndarray:
+        """int32 (n, q): codes in the order of the values; 0 missing."""
+        return self._codes[0]
+
+    @cached_property
+    def masked(self) -> np.ndarray:
+        """int32 (m, q): 0 missing or suppressed."""
+        return np.where(self.hidden, np.int32(0), self._codes[1])
+
+    @cached_property
+    def _codes(self) -> tuple[np.ndarray, np.ndarray]:
+        tables = self.pair.original, self.pair.masked
+        parts = [in_one_numbering([table[name] for table in tables]) for name in self.names]
+        before, after = (stacked([part[k] for part in parts], tables[k].height) for k in range(2))
+        return before, after
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """bool (m, q): cells that were suppressed."""
+        return hidden_cells(self.pair.masked, self.names)
+
+    def of(self, table: Table) -> np.ndarray:
+        """The same columns of another table by the same codes, -1 for values that neither file
+        has."""
+        found = []
+        for j, name in enumerate(self.names):
+            if name not in table.schema:
+                raise MeasureError(
+                    f"the reference table has no column {name!r}",
+                    remedy="give it the columns of the original",
+                )
+            listed = [table[name], self.pair.original[name], self.pair.masked[name]]
+            theirs, before, after = in_one_numbering(listed)
+            top = max(int(part.max(initial=0)) for part in (theirs, before, after))
+            code = np.full(top + 1, -1, dtype=np.int32)
+            code[0] = 0
+            code[before], code[after] = self._codes[0][:, j], self._codes[1][:, j]
+            found.append(code[theirs])
+        return stacked(found, table.height)
+
+    def only(self, names: Sequence[str]) -> Categories:
+        """Some of the columns."""
+        return Categories(self.pair, tuple(names))
+
+
+def hidden_cells(table: Table, names: Sequence[str]) -> np.ndarray:
+    """bool (n, v): the cells of these columns that were suppressed."""
+    marks = [table.suppressed(name) for name in names]
+    if not marks:
+        return np.zeros((table.height, 0), dtype=bool)
+    found: np.ndarray = np.column_stack(marks)
+    return found
+
+
+def in_one_numbering(listed: Sequence[pl.Series]) -> list[np.ndarray]:
+    """int32 codes of several columns: 0 missing, else the place among the sorted values of all.
+
+    >>> [codes.tolist() for codes in in_one_numbering([pl.Series(["b", None]), pl.Series(["a"])])]
+    [[2, 0], [1]]
+    """
+    alike = [_sets_as_text(s) if s.dtype.is_nested() else s for s in listed]
+    kinds = {s.dtype for s in alike}
+    if len(kinds) > 1 or kinds & {pl.Categorical()}:
+        numeric = all(kind.is_numeric() for kind in kinds)
+        alike = [s.cast(pl.Float64 if numeric else pl.String) for s in alike]
+    whole = pl.concat([s.alias("") for s in alike])
+    if whole.dtype.is_float():
+        whole = whole + 0.0  # one zero
+    codes = encode(whole).codes.astype(np.int32)
+    return np.split(codes, np.cumsum([len(s) for s in listed])[:-1])
+
+
+def _sets_as_text(series: pl.Series) -> pl.Series:
+    texts = [None if v is None else repr(sorted({str(one) for one in v})) for v in series.to_list()]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def in_both(pair: Pair, name: str) -> bool:
@@ -150,21 +234,75 @@ def in_both(pair: Pair, name: str) -> bool:
     return not after.generalized and (before.kind == Kind.ORDINAL or not text)
 
 
-def numbers_to_link_by(pair: Pair, named: Sequence[str]) -> tuple[Numbers, dict[str, str]]:
-    """The columns named, else the quasi-identifiers, that are numbers in both files (dates and
-    ordinals among them), and why others are left out."""
-    names, left = columns_to_link_by(pair, named)
-    usable = [name for name in names if in_both(pair, name)]
-    left |= dict.fromkeys((n for n in names if n not in usable), "has no numbers in both tables")
-    for name in named:
-        if name in left:
-            raise MeasureError(f"column {name!r} {left[name]}", remedy="leave it out of `columns`")
-    if not usable:
-        raise MeasureError(
-            "no quasi-identifier has numbers in both tables",
-            remedy="link by record-linkage, which takes every kind of column",
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What an intruder knows of a record: numbers, and categories to be equal or not."""
+
+    numbers: Numbers
+    categories: Categories
+    names: tuple[str, ...]
+    """All of them, in the order of the columns."""
+    left_out: dict[str, str]
+    """Known columns that cannot be compared, and why."""
+
+    @classmethod
+    def of(cls, pair: Pair, named: Sequence[str]) -> Known:
+        """The columns named, else the quasi-identifiers. Numbers (dates and ordinals among them)
+        are columns that are so in both files; columns that hold labels are left out."""
+        names, left = columns_to_link_by(pair, named)
+        labels = [name for name in names if _holds_labels(pair, name)]
+        left |= dict.fromkeys(labels, "holds labels, which are not compared with values")
+        for name in named:
+            if name in left:
+                raise MeasureError(
+                    f"column {name!r} {left[name]}", remedy="leave it out of `columns`"
+                )
+        usable = [name for name in names if name not in left]
+        if not usable:
+            raise MeasureError(
+                "no quasi-identifier holds values in both tables",
+                remedy="link by record-linkage, which reads labels",
+            )
+        numbers = [name for name in usable if in_both(pair, name)]
+        others = [name for name in usable if name not in numbers]
+        return cls(
+            Numbers(pair, tuple(numbers)), Categories(pair, tuple(others)), tuple(usable), left
         )
-    return Numbers(pair, tuple(usable)), left
+
+
+def _holds_labels(pair: Pair, name: str) -> bool:
+    """Whether a masked column says so, or text stands in place of numbers or dates."""
+    text = pair.masked[name].dtype in (pl.String, pl.Categorical, pl.Enum)
+    numeric = pair.original.schema[name].kind in (*NUMERIC, Kind.DATE)
+    return pair.masked.schema[name].generalized or (text and numeric)
+
+
+def touched(steps: Iterable[Method | Partitioner], original: Table) -> dict[str, list[str]]:
+    """The columns that published steps changed, and the names of these steps."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        for name in acted_on(step, original):
+            found.setdefault(name, []).append(step.name)
+    return found
+
+
+DROPPING = ("sampling",)
+"""Methods that publish only some of the records."""
+
+
+def entered(steps: Sequence[Method | Partitioner], pair: Pair) -> list[Entered]:
+    """Which records each published step was given.
+
+    Records that no published step left out are taken to have been left out after all of them: the
+    ranks and moments of the whole file are then near to those of any random part of it.
+    """
+    count = len(steps)
+    if pair.masked.height >= pair.original.height:
+        return ["all"] * count
+    drops = [i for i, step in enumerate(steps) if step.name in DROPPING] or [count]
+    return [
+        "all" if i <= drops[0] else "released" if i > drops[-1] else "some" for i in range(count)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

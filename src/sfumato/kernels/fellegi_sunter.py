@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 LEAST = 1e-9
 """Probabilities are kept this far from 0 and 1, so that no single column decides alone for ever."""
+_WARM = 30
+"""Steps of EM before the first extrapolation, which from afar could land at another peak."""
 
 
 class Estimate(NamedTuple):
@@ -55,8 +57,55 @@ def marginal(counts: NDArray[np.int64], known: list[int]) -> NDArray[np.int64]:
 
 def _log(bits: Floats, chance: Floats) -> Floats:
     """Logarithm of the probability of each pattern where columns agree independently."""
-    found: Floats = bits @ np.log(chance) + (1.0 - bits) @ np.log1p(-chance)
+    never = np.log1p(-chance)
+    found: Floats = bits @ (np.log(chance) - never) + never.sum()
     return found
+
+
+class _Patterns:
+    """The patterns that occur, and one step of EM over them."""
+
+    def __init__(self, counts: NDArray[np.int64], fixed: bool) -> None:
+        # Most of the 2^v patterns have no pair once there are many columns.
+        here = np.flatnonzero(counts)
+        columns = int(counts.size).bit_length() - 1
+        self.bits: Floats = ((here[:, None] >> np.arange(columns)) & 1).astype(np.float64)
+        self.weight = counts[here].astype(np.float64)
+        self.total = float(self.weight.sum())
+        self.agree: Floats = self.weight @ self.bits
+        self.fixed = fixed
+
+    def step(self, now: Floats) -> tuple[Floats, float]:
+        """The probabilities (m, u and the share of matches, one after another) that follow, and
+        the log-likelihood of those that are given."""
+        v = self.bits.shape[1]
+        share = float(now[-1])
+        match = np.log(share) + _log(self.bits, now[:v])
+        other = np.log1p(-share) + _log(self.bits, now[v : 2 * v])
+        both = np.logaddexp(match, other)
+        matched = self.weight * np.exp(match - both)
+        found, on = float(matched.sum()), matched @ self.bits
+        after = np.concatenate(
+            (
+                on / max(found, LEAST),
+                (self.agree - on) / max(self.total - found, LEAST),
+                [share if self.fixed else found / self.total],
+            )
+        )
+        return _inside(after), float(self.weight @ both)
+
+
+def _inside(chance: Floats) -> Floats:
+    return np.clip(chance, LEAST, 1 - LEAST)
+
+
+def _leap(first: Floats, second: Floats, third: Floats) -> Floats:
+    """Where three successive estimates are heading: SQUAREM's extrapolation, scheme 3."""
+    step = second - first
+    bend = (third - second) - step
+    turn = float(np.linalg.norm(bend))
+    far = max(1.0, float(np.linalg.norm(step)) / turn) if turn > 0 else 1.0
+    return _inside(first + 2.0 * far * step + far**2 * bend)
 
 
 def estimate(
@@ -66,38 +115,45 @@ def estimate(
     fixed_share: bool = True,
     m_start: float = 0.9,
     tolerance: float = 1e-9,
+    gain: float = 1e-13,
     most: int = 5_000,
+    accelerated: bool = True,
 ) -> Estimate:
     """m and u from the counts of the 2^v patterns, columns independent in matches and in others.
 
     `share` is the share of matches among the pairs: known, or a first guess that EM goes on from.
     EM starts from u = the share of all pairs that agree, for matches are few, and from an m that
     lies the part `m_start` of the way from u to 1: above u, or EM would look for pairs that are
-    less alike than others. It stops when no probability changes by more than `tolerance`.
+    less alike than others.
+
+    Plain EM creeps where columns tell little. After its first steps, which choose the peak to
+    climb, every two are therefore followed by an extrapolation (SQUAREM: Varadhan & Roland 2008,
+    "Simple and globally convergent methods for accelerating the convergence of any EM algorithm",
+    Scandinavian Journal of Statistics 35), taken only where the likelihood is no less for it. EM
+    stops when no probability changes by more than `tolerance` in a step, or when the log-likelihood
+    has gained no more than the part `gain` of itself, which is near its rounding; it gives up after
+    `most` steps. Without acceleration `tolerance` alone decides.
     """
-    columns = int(counts.size).bit_length() - 1
-    here = np.flatnonzero(counts)
-    bits, weight = bits_of(columns)[here], counts[here].astype(np.float64)
-    total = float(weight.sum())
-    u = np.clip(weight @ bits / total, LEAST, 1 - LEAST)
-    m = np.clip(u + m_start * (1.0 - u), LEAST, 1 - LEAST)
-    share = float(np.clip(share, LEAST, 1 - LEAST))
-    converged, steps, likelihood = False, 0, -np.inf
+    patterns = _Patterns(counts, fixed_share)
+    u = _inside(patterns.agree / patterns.total)
+    now = np.concatenate((_inside(u + m_start * (1.0 - u)), u, _inside(np.array([share]))))
+    steps, converged, reached = 0, False, -np.inf
     while steps < most and not converged:
+        first = now
+        second, here = patterns.step(first)
         steps += 1
-        match = np.log(share) + _log(bits, m)
-        other = np.log1p(-share) + _log(bits, u)
-        both = np.logaddexp(match, other)
-        likelihood = float(weight @ both)
-        matched = weight * np.exp(match - both)
-        rest = weight * np.exp(other - both)
-        before = np.concatenate((m, u, [share]))
-        m = np.clip(matched @ bits / max(matched.sum(), LEAST), LEAST, 1 - LEAST)
-        u = np.clip(rest @ bits / max(rest.sum(), LEAST), LEAST, 1 - LEAST)
-        if not fixed_share:
-            share = float(np.clip(matched.sum() / total, LEAST, 1 - LEAST))
-        converged = bool(np.abs(np.concatenate((m, u, [share])) - before).max() <= tolerance)
-    return Estimate(m, u, share, steps, converged, likelihood)
+        converged = bool(np.abs(second - first).max() <= tolerance)
+        if accelerated:
+            converged |= here - reached <= gain * abs(here)
+        now, reached = second, here
+        if not accelerated or converged or steps <= _WARM or steps + 2 > most:
+            continue
+        third, middle = patterns.step(second)
+        after, there = patterns.step(_leap(first, second, third))
+        steps += 2
+        now = after if there >= middle else third
+    v = (now.size - 1) // 2
+    return Estimate(now[:v], now[v : 2 * v], float(now[-1]), steps, converged, reached)
 
 
 def weights(found: Estimate) -> Floats:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sfumato.kernels.blocks import Floats, Ints
 from sfumato.kernels.rank_windows import Places, Windows, apart, in_parts
 
-MOST_COLUMNS = 20
-"""2^20 patterns are counted still; beyond, most patterns would have no pair."""
+MOST_COLUMNS = 16
+"""2^16 patterns fit the caches; beyond, a pattern has hardly a pair, and says nothing of m."""
 _NARROW = 8
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.blocks import Floats, Ints
+from sfumato.kernels.blocks import Codes, Floats, Ints
 
 Places = NDArray[np.int32]
 
@@ -102,15 +102,34 @@ def rank_windows(x: Floats, column: Sorted, reach: int) -> tuple[Places, Places]
     >>> [run.tolist() for run in rank_windows(np.array([2.0, 4.0]), column, 1)]
     [[0, 3], [5, 6]]
     """
-    s = column.values
-    first = np.searchsorted(s, x, side="left")
-    last = np.searchsorted(s, x, side="right") - 1
-    start, stop = np.maximum(first - reach, 0), np.minimum(last + reach, s.size - 1)
-    some = start <= stop
-    low, high = np.zeros(x.size, np.int64), np.zeros(x.size, np.int64)
-    low[some] = np.searchsorted(s, s[start[some]], side="left")
-    high[some] = np.searchsorted(s, s[stop[some]], side="right")
-    return _with_missing(x, column, low, high)
+    return span_windows(x, *widened(x, x, column.values, reach), column)
+
+
+def widened(low: Floats, high: Floats, values: Floats, reach: int) -> tuple[Floats, Floats]:
+    """The least and the largest of the sorted values within `reach` ranks of a range's own; NaN
+    where there is none.
+
+    >>> ends = widened(np.array([2.0, 9.0]), np.array([3.0, 9.0]), np.array([1.0, 2.0, 4.0]), 1)
+    >>> [end.tolist() for end in ends]
+    [[1.0, 4.0], [4.0, 4.0]]
+    """
+    first = np.searchsorted(values, low, side="left")
+    last = np.searchsorted(values, high, side="right") - 1
+    start, stop = np.maximum(first - reach, 0), np.minimum(last + reach, values.size - 1)
+    some = (start <= stop) & ~np.isnan(low) & ~np.isnan(high)
+    least, largest = np.full(low.size, np.nan), np.full(low.size, np.nan)
+    least[some], largest[some] = values[start[some]], values[stop[some]]
+    return least, largest
+
+
+def span_windows(x: Floats, low: Floats, high: Floats, column: Sorted) -> tuple[Places, Places]:
+    """The run of values from low to high, none where these are NaN; the missing ones for a missing
+    x."""
+    begin, end = np.zeros(x.size, np.int64), np.zeros(x.size, np.int64)
+    some = ~np.isnan(low)
+    begin[some] = np.searchsorted(column.values, low[some], side="left")
+    end[some] = np.searchsorted(column.values, high[some], side="right")
+    return _with_missing(x, column, begin, end)
 
 
 def neighbour_windows(x: Floats, column: Sorted, slack: float) -> tuple[Places, Places]:
@@ -199,8 +218,8 @@ def _fits(place: Places, low: Places, high: Places, tail: Ints, columns: Ints) -
 @njit(cache=True, nogil=True)
 def _survivors(
     order: Places, place: Places, low: Places, high: Places, tail: Ints,
-    za: Floats, zb: Floats, own: Ints, tolerance: float, start: int, stop: int,
-    count: Ints, distance: Floats, ties: Ints, own_left: NDArray[np.bool_],
+    za: Floats, zb: Floats, ca: Codes, cb: Codes, own: Ints, tolerance: float,
+    start: int, stop: int, count: Ints, distance: Floats, ties: Ints, own_left: NDArray[np.bool_],
     own_tied: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     m = order.shape[1]
@@ -217,6 +236,8 @@ def _survivors(
                 row = order[j, k]
                 if _fits(place[row], low[i], high[i], tail, rest):
                     left[found], reached[found] = row, apart(za[i], zb[row])
+                    for c in range(ca.shape[1]):
+                        reached[found] += ca[i, c] != cb[row, c]
                     least = min(least, reached[found])
                     found += 1
         limit = least * (1.0 + tolerance)
@@ -234,14 +255,17 @@ def survivors(
     zb: Floats,
     own: Ints,
     *,
+    codes_a: Codes | None = None,
+    codes_b: Codes | None = None,
     tolerance: float = 1e-9,
     threads: int | None = None,
 ) -> Survivors:
     """The masked records in the windows of all columns, and the nearest of them.
 
     Distances are squared and taken over the columns of `za` and `zb`, standardized numbers of the
-    records and of the masked records. NaN is missing; an infinite cell of `zb` was suppressed and
-    is near to everything. `own[i]` is the row of `zb` that masks record i, -1 where there is none.
+    records and of the masked records, and 1 is added for each code of `codes_a` and `codes_b` that
+    differs. NaN is missing; an infinite cell of `zb` was suppressed and is near to everything.
+    `own[i]` is the row of `zb` that masks record i, -1 where there is none.
 
     >>> masked = np.array([1.0, 2.0, 3.0, 8.0])
     >>> column = sort_column(masked)
@@ -257,13 +281,16 @@ def survivors(
     own_left, own_tied = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     za, zb = np.ascontiguousarray(za, np.float64), np.ascontiguousarray(zb, np.float64)
     mine = np.ascontiguousarray(own, np.int64)
-    if len(za) != n or len(zb) != windows.order.shape[1] or mine.shape != (n,):
+    m = windows.order.shape[1]
+    ca = np.empty((n, 0), np.int32) if codes_a is None else np.ascontiguousarray(codes_a, np.int32)
+    cb = np.empty((m, 0), np.int32) if codes_b is None else np.ascontiguousarray(codes_b, np.int32)
+    if len(za) != n or len(zb) != m or mine.shape != (n,) or (len(ca), len(cb)) != (n, m):
         raise ValueError("records, masked records and own rows do not fit the windows")
 
     def work(start: int, stop: int) -> None:
         _survivors(
             windows.order, windows.place, windows.low, windows.high, windows.tail,
-            za, zb, mine, tolerance, start, stop, count, distance, ties, own_left, own_tied,
+            za, zb, ca, cb, mine, tolerance, start, stop, count, distance, ties, own_left, own_tied,
         )  # fmt: skip
 
     in_parts(work, n, threads)

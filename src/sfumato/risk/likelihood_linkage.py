@@ -32,7 +32,8 @@ class LikelihoodLinkage(Measure):
     the same on logarithms for multiplicative noise; for rank swapping all records within reach in
     every column alike, and no other (longer moves are in truth a little likelier); for PRAM the
     product of the Markov matrices' entries. Columns that are unchanged must be equal, and missing
-    values stay missing.
+    values stay missing. Ranks and covariances are those of the records that the step was given,
+    where others had been left out before.
 
     The intruder takes the record with the largest ratio P(b | a) / P(b), Fellegi & Sunter's (Lasko
     2.1), where P(b) is the mean of the likelihood over all originals: in proportion to it is the

@@ -4,7 +4,9 @@ original one.
 An intruder knows the method and its parameters, since they are published (Lasko 2007, 2.1.1). Steps
 are known by their names and read through their declared parameters alone. Where a parameter is
 relative to the data (a covariance, a number of ranks, a Markov matrix), the original's is taken, as
-by an intruder who holds the whole original file: the worst case.
+by an intruder who holds the whole original file: the worst case. A step that was given only some of
+the records is relative to those, and they are the ones that the masked file shows: its covariance
+less the noise's part, and its ranks.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..data.linked import Entered, entered
 from ..data.linking import has_numbers, numbers_of
 from ..data.pair import Pair
 from ..errors import MeasureError, SfumatoError
@@ -123,19 +126,22 @@ class Likelihood:
         self.points.append((moved[:n], moved[n:]))
 
 
-def _additive(here: Likelihood, step: Step, names: Sequence[str]) -> None:
+def _additive(here: Likelihood, step: Step, names: Sequence[str], records: Entered) -> None:
     """x + e, e ~ N(0, b S), pulled back to the mean where the step restores the covariance."""
     x, y = here.numbers(names, step)
     amount = float(step.amount)  # type: ignore[union-attr]
     pull = np.sqrt(1 + amount) if getattr(step, "restore", False) else 1.0
     mean, covariance = moments(x)
+    if records != "all":
+        mean, covariance = moments(y)
+        covariance = covariance * pull**2 / (1 + amount)
     if step.name == "uncorrelated-noise":
         covariance = np.diag(np.diag(covariance))
     # Centred, so that large values lose no digits.
     here.normal((x - mean) / pull, y - mean, covariance * amount / pull**2)
 
 
-def _multiplicative(here: Likelihood, step: Step, names: Sequence[str]) -> None:
+def _multiplicative(here: Likelihood, step: Step, names: Sequence[str], records: Entered) -> None:
     """x e, with lognormal factors of mean 1: normal noise on the logarithms. Signs are kept."""
     factor = getattr(step, "factor", "lognormal")
     if factor != "lognormal":
@@ -154,14 +160,19 @@ def _multiplicative(here: Likelihood, step: Step, names: Sequence[str]) -> None:
     noise = np.log1p(amount) * np.eye(len(names))
     if getattr(step, "correlated", False):
         noise = amount * moments(logs[0])[1]
+        if records != "all":
+            noise = amount / (1 + amount) * moments(logs[1])[1]
     here.normal(logs[0] - np.diag(noise) / 2, logs[1], noise)
 
 
-def _rank_swap(here: Likelihood, step: Step, names: Sequence[str]) -> None:
+def _rank_swap(here: Likelihood, step: Step, names: Sequence[str], records: Entered) -> None:
     """A rank within p of the own one, each as likely. Equal values share their ranks."""
+    if records == "some":
+        raise MeasureError(_between(step), remedy="measure rs-rl, which needs only a limit")
     x, y = here.numbers(names, step)
     for j in range(len(names)):
-        values = np.sort(x[~np.isnan(x[:, j]), j])
+        ranked = (x if records == "all" else y)[:, j]
+        values = np.sort(ranked[~np.isnan(ranked)])
         # As rank-swap rounds: down, but one rank at least.
         reach = int(getattr(step, "count", 0)) or max(
             1,
@@ -172,7 +183,7 @@ def _rank_swap(here: Likelihood, step: Step, names: Sequence[str]) -> None:
             gone = np.isnan(side)
             first = np.searchsorted(values, side, side="left")
             last = np.searchsorted(values, side, side="right") - 1
-            # A value that the original does not have cannot have come from a swap.
+            # A value that is not among those that were swapped cannot have taken part.
             strange = ~gone & (last < first)
             codes = np.where(gone, 1, np.where(strange, 2, 0)).astype(np.int32)
             ranks = np.stack([first, np.maximum(last, first)], axis=1)
@@ -182,9 +193,15 @@ def _rank_swap(here: Likelihood, step: Step, names: Sequence[str]) -> None:
         here.ranks.append((sides[0][1], sides[1][1], reach))
 
 
-def _pram(here: Likelihood, step: Step, names: Sequence[str]) -> None:
+def _pram(here: Likelihood, step: Step, names: Sequence[str], records: Entered) -> None:
     """The step's own Markov matrices, made again from the original: chance has no part in them."""
     assert isinstance(step, Method)
+    if records != "all":
+        raise MeasureError(
+            f"{step.name} was given only some of the records, and its Markov matrices come from "
+            "those, which the original does not tell apart",
+            remedy="measure dbrl, or mask before records are left out",
+        )
     made = step.mask(here.pair.original, here.rng)
     parts = [*made.facts.get("matrices", ()), *made.secrets.get("matrices", ())]
     units = {tuple(part["columns"]): list(part["stratum"]) for part in parts}
@@ -253,7 +270,11 @@ def _keys(listed: Sequence[Any]) -> list[tuple[str | None, ...]]:
     return [tuple(one) if isinstance(one, list | tuple) else (one,) for one in listed]
 
 
-_KNOWN: dict[str, Callable[[Likelihood, Step, Sequence[str]], None]] = {
+def _between(step: Step) -> str:
+    return f"{step.name} stands between two steps that leave records out: its ranks are not known"
+
+
+_KNOWN: dict[str, Callable[[Likelihood, Step, Sequence[str], Entered], None]] = {
     "correlated-noise": _additive,
     "uncorrelated-noise": _additive,
     "multiplicative-noise": _multiplicative,
@@ -283,9 +304,10 @@ def likelihood(
             continue
         place = next(i for i, step in enumerate(steps) if step is steps_of[0])
         by.setdefault(place, []).append(name)
+    given = entered(steps, pair)
     for place, columns in by.items():
         step = steps[place]
-        _KNOWN[step.name](here, step, columns)
+        _KNOWN[step.name](here, step, columns, given[place])
         told.setdefault(step.name, []).extend(columns)
     return here, told
 

@@ -7,15 +7,18 @@ intruder even knows that the link is right.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..data.linked import Credit, about_interval, facts_of, numbers_to_link_by, own_rows
+from ..data.linked import TOLERANCE, Credit, Known, about_interval, facts_of, own_rows
 from ..data.linking import drawn
-from ..data.rank_swapped import reaches, survivors_of
+from ..data.rank_swapped import Reach, reaches, windows_of
+from ..data.table import Table
 from ..errors import MeasureError
+from ..kernels.rank_windows import Survivors, survivors
 from ..protocols import Context, Measure, Measurement
 from .scenarios import scenarios
 
@@ -27,14 +30,19 @@ class RankSwapLinkage(Measure):
     within p ranks (ties included, so that the true one is always in); of the records left in all
     columns the nearest is taken, by the standardized squared distance, a tie with t - 1 others
     counting 1/t. p is read from the release's own rank-swap steps unless it is given; a column that
-    no step changed must be equal, and one that another method changed too is left out, as are
-    columns without numbers. Two missing values agree, a suppressed cell agrees with everything.
+    no step changed must be equal, categories among them, and one that another method changed too is
+    left out. Two missing values agree, a suppressed cell agrees with everything.
+
+    Where only some of the records are released, p percent of the ranks are those of the records
+    that were swapped: of the released ones where the others had been left out before, and of the
+    original file, which the intruder is taken to hold, where they were left out afterwards. A p
+    that is given is one of the released records.
 
     `detail["known"]` is the share of records with a single record left: links that an intruder who
     knows whom the file holds knows to be right; `detail["known_right"]` is the share of these that
-    are (1 if p is right), `detail["left"]` the mean number of records left, and
-    `detail["none_left"]` counts records for which nothing is left, which happens only where p is
-    wrong or the record was not released.
+    are (1 if p is right and all records were released), `detail["left"]` the mean number of records
+    left, and `detail["none_left"]` counts records for which nothing is left, which happens only
+    where p is wrong or the record was not released.
 
     >>> from sfumato.data.pair import Pair
     >>> from sfumato.data.table import table
@@ -94,18 +102,15 @@ class RankSwapLinkage(Measure):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         own = own_rows(pair, self.name)
-        numbers, left_out = numbers_to_link_by(pair, self.columns)
-        reach, changed = reaches(
-            context.mechanism, pair.original, numbers.names, p=self.p, count=self.count
-        )
-        left_out |= changed
+        file = Known.of(pair, self.columns)
+        reach, changed = reaches(context.mechanism, file, p=self.p, count=self.count)
+        left_out = {**file.left_out, **changed}
         rows = drawn(pair.original.height, self.sample, context.rng)
         n, sampled = pair.original.height, rows.size < pair.original.height
         known = scenarios(list(reach), self.scenarios)
         parts, found = [], []
         for names in known:
-            some = numbers.only(names)
-            left = survivors_of(some, some.original[rows], own[rows], reach)
+            left = _survivors(file, names, reach, own[rows], rows)
             found.append(left)
             parts.append(Credit.of(left.own_tied, left.ties))
         single = np.stack([left.remaining == 1 for left in found])
@@ -114,7 +119,7 @@ class RankSwapLinkage(Measure):
         detail: dict[str, Any] = {
             **facts_of(pair, own, left_out),
             "columns": list(reach),
-            "ranks": dict(reach),
+            "ranks": {name: sum(ranks) for name, ranks in reach.items()},
             "known": float(single.mean()),
             "known_right": float(right.sum() / max(single.sum(), 1)),
             "left": float(np.mean([left.remaining.mean() for left in found])),
@@ -136,9 +141,8 @@ class RankSwapLinkage(Measure):
                     "the reference table has no records", remedy="leave it out, or fill it"
                 )
             others = drawn(context.reference.height, self.sample, context.rng)
-            some = numbers.only(known[-1])
             nobody = np.full(others.size, -1, dtype=np.int64)
-            strangers = survivors_of(some, some.of(context.reference)[others], nobody, reach)
+            strangers = _survivors(file, known[-1], reach, nobody, others, context.reference)
             detail["non_participants"] = {
                 "records": int(others.size),
                 "single_left": float((strangers.remaining == 1).mean()),
@@ -154,3 +158,21 @@ class RankSwapLinkage(Measure):
             per_record_of="original",
             detail=detail,
         )
+
+
+def _survivors(
+    file: Known,
+    names: Sequence[str],
+    reach: Mapping[str, Reach],
+    own: np.ndarray,
+    rows: np.ndarray,
+    table: Table | None = None,
+) -> Survivors:
+    """What is left of the masked file for some rows of a table (the original unless given), and the
+    nearest of it, for whoever knows these columns."""
+    numbers = file.numbers.only([name for name in file.numbers.names if name in names])
+    categories = file.categories.only([name for name in file.categories.names if name in names])
+    x = (numbers.original if table is None else numbers.of(table))[rows]
+    codes = (categories.original if table is None else categories.of(table))[rows]
+    windows = windows_of(numbers, categories, x, codes, reach)
+    return survivors(windows, numbers.known(x), numbers.published, own, tolerance=TOLERANCE)
