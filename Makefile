@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden heavy bench bench-microaggregation docs clean
+.PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -26,6 +26,7 @@ help:
 	@echo "make heavy    the tests that take minutes or gigabytes"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
+	@echo "make bench-masking   every masking method, the slides' tables, and peers"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
@@ -87,6 +88,17 @@ bench-microaggregation: .venv/.installed
 	$(BIN)/python benchmarks/crest_speed.py
 	$(BIN)/python benchmarks/li_sarkar.py
 	$(BIN)/python benchmarks/information_loss.py
+
+# The methods, measures and intruders of the textbook, beside the slides and the peers.
+bench-masking: .venv/.installed
+	$(BIN)/python benchmarks/methods_speed.py
+	$(BIN)/python benchmarks/linkage_speed.py
+	$(BIN)/python benchmarks/rank_swapping.py
+	$(BIN)/python benchmarks/clusters.py
+	$(BIN)/python benchmarks/clusters.py --warm
+	$(BIN)/python benchmarks/ipso.py
+	$(BIN)/python benchmarks/census_map.py
+	$(BIN)/python benchmarks/masking_peers.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference
