@@ -19,12 +19,12 @@ from typing import Literal
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.linking import columns_to_link_by, has_numbers, numbers_of, require_records, stacked
+from ..data.linked import moments_of, own_rows
+from ..data.linking import columns_to_link_by, has_numbers, numbers_of, stacked
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
 from .covering import codes_of_both
-from .linkage import _moments
 
 Distance = Literal[
     "euclidean",
@@ -131,7 +131,7 @@ class Files:
 
     def _place(self, which: Sequence[int], degree: int) -> Place:
         x, y, p = self.x[:, which], self.y[:, which], len(which)
-        (mean_x, sd_x), (mean_y, sd_y) = _moments(x), _moments(y)
+        (mean_x, sd_x), (mean_y, sd_y) = moments_of(x), moments_of(y)
         one, still = np.ones(p), np.eye(p)
         if self.distance == "standardized":
             return Place(mean_x, sd_x, mean_y, sd_y, still)
@@ -231,20 +231,6 @@ class Points:
             known[masked] = self.codes_b[:, j]
             columns.append(known[theirs].astype(np.int32))
         return stacked(columns, table.height)
-
-
-def own_rows(pair: Pair, asking: str) -> np.ndarray:
-    """The masked row of each original record, -1 where it was not released."""
-    require_records(pair, asking)
-    rows, masked = pair.aligned_rows()
-    if np.unique(rows).size < rows.size:
-        raise MeasureError(
-            "several masked records come from one original: its own record is not defined",
-            remedy="measure the releases one by one",
-        )
-    own = np.full(pair.original.height, -1, dtype=np.int64)
-    own[rows] = masked
-    return own
 
 
 def turned(z: np.ndarray, by: np.ndarray) -> np.ndarray:

@@ -13,14 +13,13 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.labels import has_labels
+from ..data.linked import moments_of, own_rows
 from ..data.linking import has_numbers, numbers_of
 from ..data.pair import Pair
 from ..data.schema import Role
 from ..errors import MeasureError
 from ..kernels.scores import order_of
 from ..protocols import Context, Measure, Measurement
-from .distances import own_rows
-from .linkage import _moments
 
 _SCALE = {"p": 1.0, "p/2": 0.5}
 _ROUNDING = 1e-9
@@ -155,7 +154,7 @@ class IntervalDisclosure(Measure):
             yield from rank_intervals(values, reach)
             return
         constant = everyone[0] == everyone[-1]
-        deviation = 0.0 if constant else float(_moments(everyone[:, None])[1][0])
+        deviation = 0.0 if constant else float(moments_of(everyone[:, None])[1][0])
         for share in reach:
             # The ends themselves are inside, however the difference rounds.
             step = share * deviation * (1 + _ROUNDING)

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from ..criteria.classes import first_equal
 from ..criteria.labels import has_labels
+from ..data.linked import moments_of, own_rows
 from ..data.linking import (
     CONFIDENCE,
     columns_to_link_by,
@@ -24,7 +25,6 @@ from ..data.linking import (
     has_numbers,
     limits,
     numbers_of,
-    require_records,
     stacked,
 )
 from ..data.pair import Pair
@@ -84,7 +84,7 @@ class RecordLinkage(Measure):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         n, m = pair.original.height, pair.masked.height
-        own = _own(pair)
+        own = own_rows(pair, self.name)
         names, left_out = columns_to_link_by(pair, self.columns)
         files = _Files(pair, names, self.standardize)
         rows = drawn(n, self.sample, context.rng)
@@ -167,8 +167,8 @@ class _Files:
             name for name in names if name not in self.labels and name not in self.numbers
         ]
         original, masked = self._raw(pair.original), self._raw(pair.masked)
-        self._centre, self._scale = _moments(original)
-        own = (self._centre, self._scale) if standardize == "original" else _moments(masked)
+        self._centre, self._scale = moments_of(original)
+        own = (self._centre, self._scale) if standardize == "original" else moments_of(masked)
         self._masked = (masked - own[0]) / own[1]
         marks = {name: pair.masked.suppressed(name) for name in names if name not in self.labels}
         self._hidden = any(mask.any() for mask in marks.values())
@@ -224,37 +224,6 @@ class _Files:
             tolerance=_TOLERANCE,
         )
         return _Links(found.distance, found.ties, found.own_tied, found.own)
-
-
-def _own(pair: Pair) -> np.ndarray:
-    """The masked row of each original record, -1 where it was not released."""
-    require_records(pair, "record-linkage")
-    rows, masked = pair.aligned_rows()
-    if np.unique(rows).size < rows.size:
-        raise MeasureError(
-            "several masked records come from one original: its own record is not defined",
-            remedy="measure the releases one by one",
-        )
-    own = np.full(pair.original.height, -1, dtype=np.int64)
-    own[rows] = masked
-    return own
-
-
-def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard deviations by column, missing aside; 1 for a constant column."""
-    here = ~np.isnan(x)
-    count = np.maximum(here.sum(axis=0), 1)
-    # In parts of the largest value, since squares of very large or small numbers leave the floats.
-    unit = np.where(here, np.abs(x), 0.0).max(axis=0, initial=0.0)
-    unit = np.where((unit > _SQUARABLE) | (unit < 1 / _SQUARABLE), unit, 1.0)
-    unit = np.where(unit > 0, unit, 1.0)
-    parts = np.where(here, x, 0.0) / unit
-    mean = parts.sum(axis=0) / count
-    spread = np.sqrt((np.where(here, parts - mean, 0.0) ** 2).sum(axis=0) / count) * unit
-    mean = mean * unit
-    low = np.where(here, x, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(here, x, -np.inf).max(axis=0, initial=-np.inf)
-    return mean, np.where((spread > 0) & (low < high), spread, 1.0)
 
 
 def _apart(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
