@@ -86,7 +86,16 @@ class Declaration(BaseModel):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, as plain values for a plan file."""
-        return self.model_dump(exclude_defaults=True)
+        shown = self.model_dump(exclude_defaults=True)
+        fields = type(self).model_fields
+        # A search or a measure named by default is its name there, and a declaration here.
+        named = {
+            key: value
+            for key, value in shown.items()
+            if isinstance(getattr(self, key), Declaration) and not fields[key].is_required()
+        }
+        usual = {key: fields[key].get_default(call_default_factory=True) for key in named}
+        return {key: v for key, v in shown.items() if key not in named or v != usual[key]}
 
     def __str__(self) -> str:
         shown = hide_secrets(type(self), self.parameters())
