@@ -277,6 +277,8 @@ def test_nothing_to_recover_and_not_from_another_table() -> None:
     table = as_table(numbers(20))
     with pytest.raises(MethodError, match="as it is"):
         NormalScoreNoise().recover(table, {"columns": ["v0"]})
+    with pytest.raises(MethodError, match="resampled-noise recovers no distributions"):
+        ResampledNoise().marginals(np.eye(2), 0.1)
     other = sf.table({"v0": ["a", "b"], "v1": [1.0, 2.0]}, quasi=["v0", "v1"])
     with pytest.raises(MethodError, match="'v0' holds nominal values"):
         UncorrelatedNoise().recover(other, {"columns": ["v0", "v1"], "relative_variance": 0.1})

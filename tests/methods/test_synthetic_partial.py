@@ -48,7 +48,9 @@ def test_only_keys_of_records_at_risk_change(model: str, donors: str) -> None:
     outcome = method.mask(table, np.random.default_rng(1))
     risky = _alike(table, ["area", "age"], 10) < 20
     assert outcome.linked
-    assert outcome.facts["records at risk"] == risky.sum()
+    assert outcome.secrets == {"records at risk": risky.sum()}
+    assert outcome.facts["share at risk"] == round(risky.mean(), 2)
+    assert "records at risk" not in outcome.facts
     assert 0 < risky.mean() < 0.25
     changed = outcome.table["age"].to_numpy() != table["age"].to_numpy()
     assert not changed[~risky].any()
@@ -89,6 +91,17 @@ def test_ties_do_not_make_a_few_records_everybodys_donor() -> None:
     assert counts.max() < 20
 
 
+@pytest.mark.parametrize(("rare", "told"), [(0, False), (9, False), (10, True), (31, False)])
+def test_few_records_at_risk_are_not_counted_in_public(rare: int, told: bool) -> None:
+    """Nor are few that are not; 40 records, of which `rare` have a value of their own."""
+    values = [0] * (40 - rare) + list(range(1, rare + 1))
+    table = sf.table({"age": values, "x": list(range(40))}, quasi="age")
+    outcome = PartiallySynthetic(bins=0, k=3).mask(table, np.random.default_rng(0))
+    assert outcome.secrets == {"records at risk": rare}
+    assert ("share at risk" in outcome.facts) == told
+    assert not any(f" {rare} " in warning for warning in outcome.warnings)
+
+
 def test_missing_keys_stay_missing() -> None:
     table = ordinary(120, missing=True)
     outcome = PartiallySynthetic().mask(table, np.random.default_rng(0))
@@ -102,7 +115,7 @@ def test_choices_are_advised_upon() -> None:
     assert "at risk" in many.warnings[0]
     lonely = sf.table({"age": [1.0] * 30 + [5.0, 6.0], "x": list(range(32))}, quasi="age")
     outcome = PartiallySynthetic(bins=0, donors="at-risk").mask(lonely, np.random.default_rng(0))
-    assert "only 2 donors" in outcome.warnings[0]
+    assert "no more than 30 donors" in outcome.warnings[0]
     assert outcome.table["age"].to_list()[-2:] == [6.0, 5.0]  # each other's: never its own
     with pytest.raises(MethodError, match="no two records"):
         PartiallySynthetic(bins=0, donors="safe").mask(table, np.random.default_rng(0))

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
+from sfumato.errors import InputError
 
 
 def _people(n: int = 300) -> sf.Table:
@@ -143,6 +144,45 @@ def test_questions_share_one_secret(tmp_path: Path) -> None:
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
     ask[2] = "tell me everything"
     assert "is not a question" in str(run.invoke(app, ask).exception)
+
+
+def test_a_secret_serves_one_table_and_one_choice_of_options(tmp_path: Path) -> None:
+    """The same draws around other values, or in another width, would tell the values."""
+    people = _people(50).frame.with_columns(debt=pl.col("pay") / 3)
+    people.write_csv(tmp_path / "people.csv")
+    people.with_columns(pl.col("pay") + 1).write_csv(tmp_path / "later.csv")
+    people.reverse().write_csv(tmp_path / "reversed.csv")
+    people.write_parquet(tmp_path / "people.parquet")
+    key = tmp_path / "key"
+
+    def ask(file: str, protect: str, *more: str, key: Path = key) -> dict[str, float]:
+        words = ["query", str(tmp_path / file), "sum pay", "--protect", protect, "--key", str(key)]
+        run = CliRunner().invoke(app, [*words, *more, "--json"], catch_exceptions=False)
+        answer: dict[str, float] = json.loads(run.output)
+        return answer
+
+    with pytest.raises(sf.SfumatoError, match="no such column"):
+        ask("people.csv", "pya=0.1")
+    assert not key.exists()  # a slip binds no secret
+    first = ask("people.csv", "pay=0.1,debt=0.2")
+    assert ask("people.parquet", " debt=0.2,pay=0.1") == first
+    assert ask("people.csv", "pay=0.1,debt=0.2", "--public", "sex,age") == first
+    kept = key.read_bytes()
+    for words, what in (
+        (("later.csv", "pay=0.1,debt=0.2"), r"\(the data were others\)"),
+        (("reversed.csv", "pay=0.1,debt=0.2"), r"\(the data were others\)"),
+        (("people.csv", "pay=0.3,debt=0.2"), r"\(--protect was debt=0.2,pay=0.1\)"),
+        (("people.csv", "pay=0.1"), r"\(--protect was debt=0.2,pay=0.1\)"),
+    ):
+        with pytest.raises(InputError, match=what) as refused:
+            ask(*words)
+        assert "use another key file" in refused.value.remedy
+        assert ask(*words, key=tmp_path / f"{len(list(tmp_path.iterdir()))}.key") != first
+    assert key.read_bytes() == kept
+    for text in ("12345", "{}", "no secret"):
+        key.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match="is not a secret"):
+            ask("people.csv", "pay=0.1,debt=0.2")
 
 
 def test_drawn_records_are_not_taken_for_anybodys(tmp_path: Path) -> None:

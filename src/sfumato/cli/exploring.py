@@ -181,7 +181,9 @@ def query(
     ],
     key: Annotated[
         Path,
-        typer.Option(help="Secret that all answers share; made, readable by you alone, if absent."),
+        typer.Option(
+            help="Secret of this file and these options; made, readable by you alone, if absent."
+        ),
     ],
     public: Annotated[
         str, typer.Option(help="Columns that questions may name (all that are not protected).")
@@ -190,7 +192,7 @@ def query(
 ) -> None:
     """Answer a question by an interval that no number of other questions narrows (camouflage)."""
     from ..data.io import read
-    from .questions import ask, limits, secret
+    from .questions import ask, limits
 
-    answer = ask(read(file), question, limits(protect), secret(key), names(public) or None)
+    answer = ask(read(file), question, limits(protect), key, names(public) or None)
     show.answered(question, answer, json=json)

@@ -38,14 +38,6 @@ def uniform_scores(x: np.ndarray, rng: np.random.Generator | None = None) -> np.
     return scores
 
 
-def normal_scores(x: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-    """Standard normal quantiles of the uniform scores (Lasko 2.5)."""
-    from scipy.special import ndtri
-
-    scores: np.ndarray = ndtri(uniform_scores(x, rng))
-    return scores
-
-
 def normal_distribution(z: np.ndarray) -> np.ndarray:
     """The standard normal distribution function: the way back from normal to uniform scores."""
     from scipy.special import ndtr

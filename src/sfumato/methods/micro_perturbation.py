@@ -10,8 +10,7 @@ from pydantic import Field
 
 from ..kernels.groups import group_means
 from ..protocols import Outcome, Verb
-from .centroid import Centroid
-from .original_domain import Domain, disjoint, numbers_of, publish
+from .original_domain import Domain, Drawn, disjoint, numbers_of, outcome
 
 if TYPE_CHECKING:
     from ..data.partition import Cover, Partition
@@ -78,25 +77,10 @@ class MicroPerturbation(Verb):
         groups = disjoint(partition, self.name)
         numbers = numbers_of(table, columns)
         y, found = perturb(numbers.x, groups, rng, centre=self.centre)
-        made = publish(table, numbers, y, groups, self.domain, rng)
-        facts: dict[str, Any] = {
-            "groups": groups.groups,
-            "smallest group": groups.smallest,
-            "noise": "recentred in each group" if self.centre else "independent draws",
-            **found.facts,
-            **made.facts,
-        }
-        warnings = [
-            *found.warnings,
-            *_unmasked(numbers.x, groups, found.covariance, numbers.names),
-            *made.warnings,
-        ]
-        result = table.with_columns(made.series, made.columns, made.marks)
-        if numbers.without:
-            result, told, warned = by_mode(result, groups, numbers.without, rng)
-            facts |= told
-            warnings += warned
-        return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+        still = _unmasked(numbers.x, groups, found.covariance, numbers.names)
+        drawn = Drawn(y, found.facts, (*found.warnings, *still))
+        noise = "recentred in each group" if self.centre else "independent draws"
+        return outcome(table, numbers, drawn, groups, self.domain, rng, noise=noise)
 
 
 class Within(NamedTuple):
@@ -259,18 +243,3 @@ def repair_warning(changed: float) -> tuple[str, ...]:
         "with its missing values the covariance within the groups is that of no data; the "
         f"variances of the noise were kept and its correlations changed by up to {changed:.2g}",
     )
-
-
-def by_mode(
-    table: Table, partition: Partition, names: Sequence[str], rng: np.random.Generator
-) -> tuple[Table, dict[str, Any], list[str]]:
-    """Columns without numbers, as `centroid` publishes them."""
-    outcome = Centroid().apply(table, partition, names, rng)
-    facts: dict[str, Any] = {"replaced by the group's mode": list(names)}
-    if gone := outcome.facts.get("suppressed cells"):
-        facts["cells suppressed in groups that miss some values"] = gone
-    warning = (
-        f"{', '.join(names)}: categories without numbers cannot be perturbed; each took its "
-        "group's mode, which loses the spread within the group"
-    )
-    return outcome.table, facts, [warning]

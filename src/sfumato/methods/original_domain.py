@@ -28,6 +28,8 @@ from ..data.codec import Matrix, encode, floats, from_floats
 from ..data.partition import Partition
 from ..data.schema import ORDERED, Column, Kind
 from ..errors import MethodError
+from ..protocols import Outcome
+from .centroid import Centroid
 from .suppression import suppress
 
 if TYPE_CHECKING:
@@ -59,6 +61,60 @@ class Published:
     marks: dict[str, np.ndarray] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """New numbers for all groups, and what the evidence must say of them."""
+
+    y: np.ndarray
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+    gone: np.ndarray | None = None
+    """Cells that must be suppressed."""
+
+
+def outcome(
+    table: Table,
+    numbers: Numbers,
+    drawn: Drawn,
+    groups: Partition,
+    domain: Domain,
+    rng: np.random.Generator,
+    **said: Any,
+) -> Outcome:
+    """The table with the drawn numbers in place of its own; columns without numbers take their
+    group's mode. `said` are facts of the verb's own."""
+    made = publish(table, numbers, drawn.y, groups, domain, rng, gone=drawn.gone)
+    facts: dict[str, Any] = {
+        "groups": groups.groups,
+        "smallest group": groups.smallest,
+        **said,
+        **drawn.facts,
+        **made.facts,
+    }
+    result = table.with_columns(made.series, made.columns, made.marks)
+    warnings = [*drawn.warnings, *made.warnings]
+    if numbers.without:
+        result, told, warned = by_mode(result, groups, numbers.without, rng)
+        facts |= told
+        warnings += warned
+    return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+
+
+def by_mode(
+    table: Table, partition: Partition, names: Sequence[str], rng: np.random.Generator
+) -> tuple[Table, dict[str, Any], list[str]]:
+    """Columns without numbers, as `centroid` publishes them."""
+    found = Centroid().apply(table, partition, names, rng)
+    facts: dict[str, Any] = {"replaced by the group's mode": list(names)}
+    if gone := found.facts.get("suppressed cells"):
+        facts["cells suppressed in groups that miss some values"] = gone
+    warning = (
+        f"{', '.join(names)}: categories without numbers cannot be perturbed; each took its "
+        "group's mode, which loses the spread within the group"
+    )
+    return found.table, facts, [warning]
 
 
 def disjoint(partition: Partition | Cover, asking: str) -> Partition:

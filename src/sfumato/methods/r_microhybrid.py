@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,8 +10,7 @@ from pydantic import Field
 
 from ..kernels.groups import group_means
 from ..protocols import Outcome, Verb
-from .micro_perturbation import by_mode
-from .original_domain import Domain, disjoint, numbers_of, publish
+from .original_domain import Domain, Drawn, disjoint, numbers_of, outcome
 
 if TYPE_CHECKING:
     from ..data.partition import Cover, Partition
@@ -69,34 +67,10 @@ class RMicrohybrid(Verb):
         groups = disjoint(partition, self.name)
         numbers = numbers_of(table, columns)
         found = synthesize(numbers.x, groups, rng)
-        made = publish(table, numbers, found.y, groups, self.domain, rng, gone=found.gone)
-        facts: dict[str, Any] = {
-            "groups": groups.groups,
-            "smallest group": groups.smallest,
-            **found.facts,
-            **made.facts,
-        }
-        result = table.with_columns(made.series, made.columns, made.marks)
-        warnings = [*found.warnings, *made.warnings]
-        if numbers.without:
-            result, told, warned = by_mode(result, groups, numbers.without, rng)
-            facts |= told
-            warnings += warned
-        return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+        return outcome(table, numbers, found, groups, self.domain, rng)
 
 
-@dataclass(frozen=True, eq=False)
-class Synthetic:
-    """New numbers for all groups."""
-
-    y: np.ndarray
-    gone: np.ndarray
-    """Cells that must be suppressed."""
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
-
-
-def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) -> Synthetic:
+def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) -> Drawn:
     """New numbers with the same mean vector and covariance matrix in each group."""
     n, p = x.shape
     scale = _spread(x)
@@ -137,7 +111,7 @@ def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) ->
         facts["groups by what they miss"] = made
     if lost:
         facts["records suppressed where fewer than three of a group miss the same"] = lost
-    return Synthetic(y, gone, facts, _warnings(made, singular, small, bound, p))
+    return Drawn(y, facts, _warnings(made, singular, small, bound, p), gone)
 
 
 def _warnings(made: int, singular: int, small: int, bound: int, p: int) -> tuple[str, ...]:

@@ -13,14 +13,13 @@ from ...data.partition import Partition
 from ...protocols import Method, Outcome
 from ..micro_perturbation import (
     MicroPerturbation,
-    by_mode,
     perturb,
     present_means,
     repair_warning,
     root_of,
     unmasked_warning,
 )
-from ..original_domain import Domain, numbers_of, publish
+from ..original_domain import Domain, by_mode, numbers_of, publish
 from .classes import Alpha, Around, Classes, Confidential, Exchange, Partial
 from .crest import Crest
 

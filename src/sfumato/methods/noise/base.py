@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.schema import Kind
+from ...errors import MethodError
 from ...protocols import Outcome
 from ..numbers import Masked, NumericMethod
 from .recovery import Published, published
@@ -125,7 +126,10 @@ class AdditiveNoise(NoiseMethod):
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         """The distribution function of each column's noise, for data of that covariance."""
-        raise NotImplementedError
+        raise MethodError(
+            f"{self.name} recovers no distributions, only {' and '.join(self.recovers)}",
+            remedy="mask with uncorrelated-noise, correlated-noise or coloured-mixture-noise",
+        )
 
     def _without_noise(self, covariance: np.ndarray, amount: np.ndarray, pull: float) -> np.ndarray:
         grown: np.ndarray = covariance * pull**2

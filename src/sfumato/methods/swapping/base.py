@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,13 +11,10 @@ import polars as pl
 from ...data.codec import encode
 from ...data.schema import Kind, Role
 from ...protocols import Method, Outcome
+from ..published_counts import exact_shares, told_shares
 
 if TYPE_CHECKING:
     from ...data.table import Table
-
-FEWEST_TOLD = 10
-"""Records from which a realised count is published, as is the number of the others: that none, or
-all, of a few were swapped says who was, and chance no longer shields anybody."""
 
 ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
@@ -94,33 +90,6 @@ def is_moved(places: np.ndarray) -> np.ndarray:
     """Which positions received another's value."""
     found: np.ndarray = places != np.arange(places.size)
     return found
-
-
-def exact_shares(moved: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The share that was moved, by column, for those who may know it."""
-    return {name: float(one.mean()) if one.size else 0.0 for name, one in moved.items()}
-
-
-def told_shares(moved: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The share that was moved, by column, to two decimals; without those that rest on few.
-
-    >>> told_shares({"a": np.arange(60) < 20, "b": np.arange(60) < 55})
-    {'a': 0.33}
-    """
-    return {
-        name: round(float(one.mean()), 2)
-        for name, one in moved.items()
-        if min(int(one.sum()), int((~one).sum())) >= FEWEST_TOLD
-    }
-
-
-def at_least(count: int) -> str:
-    """A count as it may be published.
-
-    >>> at_least(1200), at_least(3)
-    ('1,200', 'fewer than 10')
-    """
-    return f"{count:,}" if count >= FEWEST_TOLD else f"fewer than {FEWEST_TOLD}"
 
 
 def without_order(left: list[str]) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from ...data.schema import Role
 from ...errors import MethodError
 from ...kernels.within_groups import pair_within
 from ...protocols import Method, Outcome
-from .base import at_least, exact_shares, gathered, is_moved, told_shares
+from ..published_counts import at_least, exact_shares, told_shares
+from .base import gathered, is_moved
 from .blocks import absent, agreeing, alike_in_gaps
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from ...errors import MethodError
 from ...kernels.groups import group_order
 from ...kernels.household_swap import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
-from .base import exact_shares, gathered, told_shares
+from ..published_counts import exact_shares, told_shares
+from .base import gathered
 from .blocks import absent, agreeing, joined
 
 if TYPE_CHECKING:

@@ -10,15 +10,8 @@ from pydantic import Field, model_validator
 from ...errors import MethodError
 from ...kernels.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
-from .base import (
-    ORDERED_KINDS,
-    exact_shares,
-    is_moved,
-    rearranged,
-    sorted_rows,
-    told_shares,
-    without_order,
-)
+from ..published_counts import exact_shares, told_shares
+from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order
 
 if TYPE_CHECKING:
     from ...data.table import Table

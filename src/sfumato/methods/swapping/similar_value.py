@@ -13,15 +13,14 @@ from ...errors import MethodError, SfumatoError
 from ...kernels.rank_swap import rank_swap
 from ...progress import report
 from ...protocols import Method, Outcome
+from ..published_counts import exact_shares, told_shares
 from .base import (
     ORDERED_KINDS,
-    exact_shares,
     is_moved,
     mean_ranks,
     others_with_order,
     rearranged,
     sorted_rows,
-    told_shares,
     without_order,
 )
 

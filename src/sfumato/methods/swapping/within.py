@@ -12,8 +12,9 @@ from ...data.partition import Partition
 from ...errors import MethodError
 from ...kernels.within_groups import permute_within
 from ...protocols import Outcome, Verb
+from ..published_counts import at_least, exact_shares, told_shares
 from ..suppression import suppress
-from .base import at_least, exact_shares, gathered, is_moved, told_shares
+from .base import gathered, is_moved
 from .blocks import absent, alike_in_gaps
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,7 @@ from ...kernels.condensation import condense
 from ...kernels.covariance import moments
 from ...kernels.frames import strata_of
 from ...protocols import Outcome, Verb
-from ..micro_perturbation import by_mode
-from ..original_domain import Domain, disjoint, numbers_of, publish
+from ..original_domain import Domain, Drawn, disjoint, numbers_of, outcome
 
 if TYPE_CHECKING:
     from ...data.partition import Cover, Partition
@@ -72,32 +70,8 @@ class Condensation(Verb):
         groups = disjoint(partition, self.name)
         numbers = numbers_of(table, columns)
         found = condensed(numbers.x, groups, rng, centre=self.centre)
-        made = publish(table, numbers, found.y, groups, self.domain, rng, gone=found.gone)
-        facts: dict[str, Any] = {
-            "groups": groups.groups,
-            "smallest group": groups.smallest,
-            "draws": "recentred in each group" if self.centre else "independent",
-            **found.facts,
-            **made.facts,
-        }
-        result = table.with_columns(made.series, made.columns, made.marks)
-        warnings = [*found.warnings, *made.warnings]
-        if numbers.without:
-            result, told, warned = by_mode(result, groups, numbers.without, rng)
-            facts |= told
-            warnings += warned
-        return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """New numbers for all groups."""
-
-    y: np.ndarray
-    gone: np.ndarray
-    """Cells that must be suppressed."""
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
+        draws = "recentred in each group" if self.centre else "independent"
+        return outcome(table, numbers, found, groups, self.domain, rng, draws=draws)
 
 
 def condensed(
@@ -137,7 +111,7 @@ def condensed(
         facts["groups by what they miss"] = made
     if lost:
         facts["records suppressed where no other of a group misses the same"] = lost
-    return Drawn(y, gone, facts, _warnings(made, flat, alone))
+    return Drawn(y, facts, _warnings(made, flat, alone), gone)
 
 
 def _check(x: np.ndarray) -> None:

@@ -16,6 +16,7 @@ from ...errors import MethodError
 from ...kernels.local_regression import carried_over
 from ...kernels.scores import uniform_scores
 from ...protocols import Method, Outcome
+from ..published_counts import told_shares
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -84,23 +85,22 @@ class PartiallySynthetic(Method):
         keys, left = self.targets(table)
         given, passed = self._given(table, keys)
         missing = np.column_stack([table[name].is_null().to_numpy() for name in keys])
-        risky = np.flatnonzero(_alike(table, keys, self.bins) < self.k)
+        at_risk = _alike(table, keys, self.bins) < self.k
         warnings = [f"{name} was left alone: it holds what cannot be drawn" for name in left]
         if passed:
             warnings.append(f"{', '.join(passed)}: too many values to find neighbours by")
         facts: dict[str, Any] = {
             "columns": keys,
             "given": given,
-            "records at risk": int(risky.size),
-            "share at risk": risky.size / max(table.height, 1),
+            **told_shares({"share at risk": at_risk}),
         }
-        risky = risky[~missing[risky].all(axis=1)]
+        secrets = {"records at risk": int(at_risk.sum())}
+        at_risk &= ~missing.all(axis=1)
+        risky = np.flatnonzero(at_risk)
         if not risky.size:
-            return Outcome(table, facts=facts, warnings=tuple(warnings))
+            return Outcome(table, facts=facts, secrets=secrets, warnings=tuple(warnings))
         complete = ~missing.any(axis=1)
         if self.donors != "any":
-            at_risk = np.zeros(table.height, dtype=bool)
-            at_risk[risky] = True
             complete &= at_risk == (self.donors == "at-risk")
         pool = np.flatnonzero(complete)
         if pool.size < 2:
@@ -120,19 +120,28 @@ class PartiallySynthetic(Method):
             made, column = self._column(table, name, points, (risky, donor, near), missing[:, j])
             series.append(made)
             columns.append(column)
-        return Outcome(table.with_columns(series, columns), facts=facts, warnings=tuple(warnings))
+        return Outcome(
+            table.with_columns(series, columns),
+            facts=facts,
+            secrets=secrets,
+            warnings=tuple(warnings),
+        )
 
     def _advice(self, share: float, donors: int) -> list[str]:
-        """What is said where another choice of donors would serve better."""
+        """What is said where another choice of donors would serve better.
+
+        Bounds only: an exact count would tell how many are at risk.
+        """
         if self.donors == "any" and share > _MANY:
             return [
-                f"{share:.0%} of the records are at risk: donors that are not shift keys towards "
-                'the common ones; donors = "at-risk" keeps the joint distribution better'
+                f"more than {_MANY:.0%} of the records are at risk: donors that are not shift keys "
+                'towards the common ones; donors = "at-risk" keeps the joint distribution better'
             ]
-        if donors <= 3 * self.neighbours:
+        few = 3 * self.neighbours
+        if donors <= few:
             return [
-                f"there are only {donors:,} donors: neighbours are far, and who sees the keys can "
-                'guess between few records; donors = "any" has more'
+                f"there are no more than {few:,} donors: neighbours are far, and who sees the keys "
+                'can guess between few records; donors = "any" has more'
             ]
         return []
 
