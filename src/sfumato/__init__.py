@@ -45,6 +45,8 @@ _WHERE = {
     "protect": "release.run",
     "tune": "explore.tune",
     "risk_utility_map": "explore.risk_utility",
+    "kernel_components": "explore.components",
+    "reference_split": "data.splitting",
     "recover": "release.recover",
     "combine": "data.combining",
     "Combined": "data.combining",
@@ -71,8 +73,10 @@ if TYPE_CHECKING:
     from .data.pair import Pair
     from .data.partition import Cover, Partition
     from .data.schema import Column, Kind, Role, Schema
+    from .data.splitting import reference_split
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
+    from .explore.components import kernel_components
     from .explore.risk_utility import risk_utility_map
     from .explore.tune import tune
     from .methods.camouflage import Camouflaged, camouflage
@@ -136,12 +140,14 @@ __all__ = [
     "draft_plan",
     "errors",
     "generators",
+    "kernel_components",
     "measure",
     "method",
     "partition",
     "protect",
     "read",
     "recover",
+    "reference_split",
     "register",
     "registry",
     "risk_utility_map",

@@ -128,6 +128,8 @@ class Finding:
         found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
         if self.broken:
             found += f" in {self.broken:,} of {self.of:,} classes"
+        if not self.met and "because" in self.detail:
+            found += f" ({self.detail['because']})"
         return found
 
     def to_dict(self) -> dict[str, Any]:

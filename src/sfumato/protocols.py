@@ -114,6 +114,15 @@ class Method(_Columnar, ABC):
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         """The masked table. The input is never modified."""
 
+    def mask_against(
+        self, table: Table, rng: np.random.Generator, reference: Table | None
+    ) -> Outcome:
+        """The masked table, where non-participants may be looked at to choose how.
+
+        Methods that choose nothing do not look.
+        """
+        return self.mask(table, rng)
+
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """The original's statistics, estimated from the masked table by what is published: the
         method's parameters and the facts that the evidence names."""
@@ -188,6 +197,10 @@ class Measure(Declaration, ABC):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     needs_alignment: ClassVar[bool] = False
     """Whether it must know which masked record belongs to which original."""
+    needs_reference: ClassVar[bool] = False
+    """Whether its figure compares with people who are not in the data."""
+    limit: ClassVar[float | None] = None
+    """What a requirement of `true` means, where the measure says itself what is enough."""
     counts_classes: ClassVar[bool] = False
     """Whether it counts records that look alike, which means nothing once values are perturbed."""
     decimals: ClassVar[int | None] = None

@@ -55,3 +55,14 @@ def stream(seed: int, step: int, name: str) -> np.random.Generator:
     digest = hashlib.sha256(f"sfumato/{seed}/{step}/{name}".encode()).digest()
     key = np.frombuffer(digest[:16], dtype="<u8").astype(np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
+
+
+def children(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
+    """Generators of their own for work that runs side by side, whatever kind `rng` is.
+
+    Each has a key of 128 bits drawn from `rng`, so that it is as secret as its parent.
+    """
+    import numpy as np
+
+    keys = rng.integers(2**64, size=(count, 2), dtype=np.uint64)
+    return [np.random.Generator(np.random.Philox(key=key)) for key in keys]

@@ -40,6 +40,10 @@ PARAMETERS: dict[str, Parameters] = {
     "delaunay": lambda t: {"columns": _ordered(t)[:2]},
     # What an intruder knows of how the release was made; releases of the suite come from searches.
     "likelihood-linkage": lambda t: {"mechanism": {"use": "correlated-noise", "amount": 0.5}},
+    # As the paper has it, it promises no k.
+    "rhs": lambda t: {"small": "pool"},
+    # Its automatic size needs hundreds of people who did not take part.
+    "pica": lambda t: {"size": 10},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},

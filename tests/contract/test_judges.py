@@ -36,7 +36,9 @@ def masked(table: Table, search: str) -> Table | None:
 def measure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement | None:
     try:
         built = build(entry.kind, entry.name, parameters(entry, pair.original))
-        return take_one(built, pair, seed=seed)
+        # Whoever is compared with, a figure or a named error must come out.
+        others = pair.original if built.needs_reference else None
+        return take_one(built, pair, seed=seed, reference=others)
     except SfumatoError as error:
         assert str(error).strip()
         return None

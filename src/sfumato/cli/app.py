@@ -138,6 +138,9 @@ def assess(
         str,
         typer.Option(help="Measures to take, separated by commas (the plan's, else the usual)."),
     ] = "",
+    reference: Annotated[
+        str, typer.Option(help="File of people who are not in the original, to compare with.")
+    ] = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -153,6 +156,7 @@ def assess(
         quasi=names(quasi),
         confidential=names(confidential),
         measures=names(measures),
+        reference=reference,
     )
     show.assessed(evidence, json=json)
 
@@ -235,4 +239,4 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring  # noqa: E402, F401
+from . import exploring, others  # noqa: E402, F401

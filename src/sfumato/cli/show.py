@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
 
 if TYPE_CHECKING:
+    from ..explore.components import Components
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
     from ..methods.camouflage import Interval
@@ -301,6 +302,24 @@ def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
         print(f"  {row['label']:<{width}}  {row['loss']:>18.4g}  {row['risk']:>18.4g}")
     for label, why in found.failed.items():
         print(f"not made: {label}: {why}")
+    if output is not None:
+        print(f"wrote {output}")
+
+
+def compared(found: Components, output: Path | None, *, json: bool) -> None:
+    """A release along the kernel principal components of its original."""
+    if json:
+        print_json(found.table.to_dicts())
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in found.table.columns:
+        table.add_column(name.replace("_", " "), justify="right")
+    for row in found.table.iter_rows():
+        table.add_row(*(str(v) if isinstance(v, int) else f"{v:.3g}" for v in row))
+    console().print(table)
+    print("distance: Kolmogorov-Smirnov, 0 the same to 1 apart; p: that of a sub-sample")
     if output is not None:
         print(f"wrote {output}")
 

@@ -153,7 +153,7 @@ def _row(
     found: dict[str, list[float]] = {"risk": [], "loss": []}
     for draw in range(draws):
         own = int(stream(seed, draw, f"map/{label}").integers(2**62))
-        draft = run_steps(original, plan, own, lambda what, done, of: None, Local())
+        draft = run_steps(original, plan, own, lambda what, done, of: None, Local(), reference)
         for side, gauge in (("risk", wish.risk), ("loss", wish.loss)):
             if gauge.counts_classes and draft.groups is not None:
                 raise MeasureError(f"{gauge.name} was not measured: {PERTURBED}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.splitting import reference_split
 from ..data.table import Table
 from ..engines.local import Local
 from ..errors import MeasureError, MethodError, ParameterError
@@ -60,10 +61,14 @@ class Tuned:
     at_most: float
     tuned_plan: Plan = field(repr=False)
     """The plan with that value, whether it kept the limit or not."""
+    confirmed: Trial | None = None
+    """The value once more, against non-participants whom the search had not seen."""
 
     @property
     def met(self) -> bool:
-        """Whether any value tried kept the limit."""
+        """Whether any value tried kept the limit, and was confirmed where it could be."""
+        if self.confirmed is not None and self.confirmed.judged > self.at_most:
+            return False
         return any(trial.judged <= self.at_most for trial in self.trials)
 
     def told(self) -> str:
@@ -72,6 +77,7 @@ class Tuned:
         return (
             f"tuned: {self.parameter} = {self.value} keeps {self.measure} <= {self.at_most:g} "
             f"(tried {tried})"
+            + ("" if self.confirmed is None else ", confirmed on a second sample of others")
         )
 
     @property
@@ -79,7 +85,7 @@ class Tuned:
         """The plan with the value that was found, and the limit as a requirement; an error where no
         value kept the limit."""
         if not self.met:
-            best = min(self.trials, key=lambda trial: trial.judged)
+            best = min((t for t in (*self.trials, self.confirmed) if t), key=lambda t: t.judged)
             raise MethodError(
                 f"no {self.parameter} up to {self.trials[-1].value} brings {self.measure} to "
                 f"{self.at_most:g}; the lowest was {best.judged:.4g} with {best.value}",
@@ -113,6 +119,8 @@ def tune(
     Random steps are drawn several times, with seeds that have nothing to do with a release's, and
     every draw must keep the limit (or their mean, `judge_by = "mean"`). Another draw may still
     exceed it: the tuned plan therefore requires the limit, and a release that breaks it is refused.
+    A measure that compares with non-participants is searched with one half of them; the value found
+    must keep the limit against the other half too, else larger ones are tried.
     """
     chosen = as_plan(plan)
     given = {
@@ -141,7 +149,9 @@ class _Search:
         progress: Listener | None,
     ) -> None:
         self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
-        self.reference = reference
+        self.reference, self.second = reference, None
+        if reference is not None and wish.measure.needs_reference:
+            self.reference, self.second = reference_split(reference, seed=seed % 2**32)
         self.tell = progress or (lambda what, done, of: None)
         self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
@@ -190,20 +200,36 @@ class _Search:
                 value = middle
             else:
                 low = middle
-        return self._tuned(value)
+        if self.second is None:
+            return self._tuned(value)
+        return self._confirmed(value)
 
-    def _tuned(self, value: int) -> Tuned:
+    def _confirmed(self, value: int) -> Tuned:
+        """The first value from here on that keeps the limit against people not seen so far."""
+        while True:
+            tried = self.trials.get(value)
+            if self._keeps(value) if tried is None else tried.judged <= self.wish.at_most:
+                again = self._try(value, self.second)
+                if again.judged <= self.wish.at_most or value >= self.stop:
+                    return self._tuned(value, again)
+            elif value >= self.stop:
+                return self._tuned(value)
+            value = min(max(value + 1, int(value * _GROWTH)), self.stop)
+
+    def _tuned(self, value: int, confirmed: Trial | None = None) -> Tuned:
         trials = tuple(self.trials[tried] for tried in sorted(self.trials))
         wish = self.wish
         limit = Requirement(self.measure, at_most=wish.at_most)
         others = tuple(r for r in self.plan.requirements if r.thing != self.measure)
         plan = self._with(value).with_(tune=None, requirements=(*others, limit))
-        return Tuned(wish.parameter, value, trials, self.measure.name, wish.at_most, plan)
+        return Tuned(
+            wish.parameter, value, trials, self.measure.name, wish.at_most, plan, confirmed
+        )
 
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
         try:
-            trial = self._try(value)
+            trial = self._try(value, self.reference)
         except MethodError:
             if not self.trials:
                 raise
@@ -222,13 +248,15 @@ class _Search:
         steps[self.index] = Step(use, step.then)  # type: ignore[arg-type]
         return self.plan.with_(steps=tuple(steps))
 
-    def _try(self, value: int) -> Trial:
+    def _try(self, value: int, reference: Table | None) -> Trial:
         plan = self._with(value)
         draws = self.wish.draws if any(step.random for step in plan.steps) else 1
         measured, others = [], []
         for draw in range(draws):
             seed = int(stream(self.seed, draw, "tune").integers(2**62))
-            draft = run_steps(self.original, plan, seed, lambda what, done, of: None, Local())
+            draft = run_steps(
+                self.original, plan, seed, lambda what, done, of: None, Local(), reference
+            )
             panel = [self.measure, *self.wish.also]
             taken = [
                 float(
@@ -237,7 +265,7 @@ class _Search:
                         draft.pair,
                         seed=seed,
                         partition=draft.groups,
-                        reference=self.reference,
+                        reference=reference,
                         mechanism=plan.mechanism,
                     )
                 )

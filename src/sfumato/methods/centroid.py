@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..data.codec import decode, encode, floats, from_floats
 from ..data.partition import Partition
-from ..data.schema import ORDERED, Kind
+from ..data.schema import NUMERIC, ORDERED, Kind
 from ..errors import MethodError
 from ..kernels.groups import group_means, group_medians, group_modes
 from ..protocols import Outcome, Verb
@@ -26,9 +26,10 @@ class Centroid(Verb):
     """Replace each value by its group's mean, median or mode.
 
     Numbers and dates take the mean (or median), ordinals the median, categories the mode (ties
-    to the first in order). The mean of whole numbers need not be whole; `whole` rounds it. Where
-    some of a group miss a value and others do not, the whole group's cells are suppressed, else
-    those who miss it would stand apart.
+    to the first in order). The geometric mean is that of the logarithms, for numbers that are all
+    above zero; dates keep the plain mean, as do other numbers, which the facts name. The mean of
+    whole numbers need not be whole; `whole` rounds it. Where some of a group miss a value and
+    others do not, the whole group's cells are suppressed, else those who miss it would stand apart.
     """
 
     name: ClassVar[str] = "centroid"
@@ -37,8 +38,10 @@ class Centroid(Verb):
     )
 
     numeric: Annotated[
-        Literal["mean", "median"], Field(description="what replaces numbers and dates")
-    ] = "mean"
+        Literal["mean", "geometric", "median"],
+        Field(description="what replaces numbers and dates: the mean, the mean of logarithms for "
+              "numbers above zero, or the median"),
+    ] = "mean"  # fmt: skip
     whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = False
 
     def apply(
@@ -59,6 +62,9 @@ class Centroid(Verb):
         for name in columns:
             column = table.schema[name]
             made = self._column(table, name, partition)
+            number = column.kind in NUMERIC and not column.generalized
+            if self.numeric == "geometric" and number and not _positive(table[name]):
+                facts.setdefault("plain mean", []).append(name)
             mixed = _mixed(table[name].is_null().to_numpy(), table.suppressed(name), partition)
             gone = (mixed[labels] & (labels >= 0)) | (labels < 0)
             if gone.any():
@@ -82,8 +88,17 @@ class Centroid(Verb):
             lower = column.kind in (Kind.ORDINAL, Kind.DATE)
             centre = group_medians(labels, numbers, partition.groups, lower=lower)
         else:
-            centre = group_means(labels, numbers[:, None], partition.groups)[:, 0]
+            centre = group_means(labels, numbers, partition.groups)
+            if self.numeric == "geometric" and column.kind in NUMERIC and _positive(given):
+                # As parts of the plain mean, so that equal values keep theirs to the last bit.
+                logs = np.log(numbers / _spread(centre, labels, 1.0))
+                centre = centre * np.exp(group_means(labels, logs, partition.groups))
         return from_floats(_spread(centre, labels, np.nan), column, given, whole=self.whole)
+
+
+def _positive(series: pl.Series) -> bool:
+    """Whether all numbers have a logarithm, missing ones aside."""
+    return bool((series > 0).all())
 
 
 def _spread(by_group: np.ndarray, labels: np.ndarray, suppressed: float) -> np.ndarray:

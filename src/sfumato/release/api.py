@@ -177,6 +177,19 @@ def _has_new_labels(series: Any, original: Any) -> bool:
     return bool(set(series.drop_nulls().cast(pl.String).unique().to_list()) - known)
 
 
+def files_of(
+    original: str, masked: str, *, plan: Any = None, reference: str = ""
+) -> tuple[Table, Table, Table | None]:
+    """An original, its release and a sample of others, from files; columns by the plan."""
+    words = Plan() if plan is None else Plan.read(plan)
+    before = read_input(words, Path(), original)[0]
+    after = _like(read_with_notes(masked)[0].frame, before)
+    pair, others = _participants(Pair(before, after, None), words, masked)
+    if reference:
+        others = _like(read_input(words, Path(), reference)[0], before)
+    return pair.original, after, others
+
+
 def assess_files(
     original: str,
     masked: str,
@@ -186,10 +199,12 @@ def assess_files(
     quasi: list[str] | None = None,
     confidential: list[str] | None = None,
     measures: list[str] | None = None,
+    reference: str = "",
 ) -> Evidence:
     """`assess` for two files, with roles from a plan or from lists.
 
-    The measures are those named, else those of the plan, else the usual ones.
+    The measures are those named, else those of the plan, else the usual ones. `reference` is a file
+    of non-participants, where the plan names none.
 
     A release of Sfumato's is shuffled; the alignment in its private folder is used where it is
     found.
@@ -212,15 +227,19 @@ def assess_files(
     panel = usual_panel() if words.measures is None else words.measures
     if measures:
         panel = tuple(build("measure|attack", name, {}) for name in measures)
-    pair, reference = _participants(pair, words)
-    taken, left = take(panel, pair, seed=0, reference=reference, mechanism=words.mechanism)
+    pair, others = _participants(pair, words, masked)
+    if reference:
+        others = _like(read_input(words, Path(), reference)[0], pair.original)
+    taken, left = take(panel, pair, seed=0, reference=others, mechanism=words.mechanism)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
 
 
 def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
     """The pair, and what was assumed about which record became which."""
-    kept = Path(align) if align.endswith(".parquet") else _private_alignment(masked)
+    kept = (
+        Path(align) if align.endswith(".parquet") else _private_folder(masked) / "alignment.parquet"
+    )
     if not align and not kept.is_file() and kept.parent.is_dir():
         return Pair(before, after, None), [
             "the release has no alignment: its records were drawn from a model and stem from nobody"
@@ -253,19 +272,27 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
     ]
 
 
-def _participants(pair: Pair, plan: Plan) -> tuple[Pair, Table | None]:
+def _participants(pair: Pair, plan: Plan, masked: str) -> tuple[Pair, Table | None]:
     """The non-participants: those of the plan's file, or the records that it held out."""
     if plan.input.reference and isinstance(plan.input.reference, str):
         return pair, hold_out(pair.original, plan, None, 0)[1]
-    if pair.rows is None or not isinstance(plan.input.reference, float):
+    if not isinstance(plan.input.reference, float):
         return pair, None
-    kept = np.unique(pair.rows[pair.rows >= 0])
+    noted = _private_folder(masked) / "participants.parquet"
+    if noted.is_file():
+        kept = pl.read_parquet(noted)["original_row"].to_numpy()
+    elif pair.rows is not None:
+        kept = np.unique(pair.rows[pair.rows >= 0])
+    else:
+        return pair, None
     out = np.setdiff1d(np.arange(pair.original.height), kept)
-    if not out.size:
+    if not out.size or (kept.size and int(kept.max()) >= pair.original.height):
         return pair, None
-    rows = np.where(pair.rows >= 0, np.searchsorted(kept, pair.rows), -1)
+    rows = pair.rows
+    if rows is not None:
+        rows = np.where(rows >= 0, np.searchsorted(kept, rows), -1)
     return Pair(pair.original.take(kept), pair.masked, rows), pair.original.take(out)
 
 
-def _private_alignment(masked: str) -> Path:
-    return private_path(Path(masked).absolute().parent) / "alignment.parquet"
+def _private_folder(masked: str) -> Path:
+    return private_path(Path(masked).absolute().parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,17 @@ class Draft:
         return (self.pair, *others)
 
 
-def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: Engine) -> Draft:
+def run_steps(
+    original: Table,
+    plan: Plan,
+    seed: int,
+    tell: Listener,
+    engine: Engine,
+    reference: Table | None = None,
+) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
     table = original
+    changed: set[str] = set()
     rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
     partition: Partition | None = None
     groups = PerturbedGroups()
@@ -67,7 +76,10 @@ def run_steps(original: Table, plan: Plan, seed: int, tell: Listener, engine: En
         if isinstance(step.use, Method) and step.use.handles_identifiers:
             nameless |= set(step.use.targets(table)[0])
         with listening(tell):
-            outcome = engine.run(step.run, table, rng)
+            # Non-participants tell nothing of columns that a step before has changed.
+            others = None if changed & touched else reference
+            outcome = engine.run(partial(step.run, reference=others), table, rng)
+        changed |= touched
         label = f"{index + 1}-{step.use.name}"
         if outcome.secrets:
             secrets[label] = dict(outcome.secrets)

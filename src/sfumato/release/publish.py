@@ -30,7 +30,8 @@ _OUR_NAMES = {
     _PUBLIC_MARK: {*_DATA_NAMES, "report.html", _PUBLIC_MARK},
     _PRIVATE_MARK: {
         *("plan.toml", "keys.json", "alignment.parquet", "lineage.parquet", "report.html"),
-        *("risk-published.parquet", "risk-original.parquet", _PRIVATE_MARK),
+        *("risk-published.parquet", "risk-original.parquet", "participants.parquet"),
+        _PRIVATE_MARK,
     },
 }
 _LOCK = "lock"

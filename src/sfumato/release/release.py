@@ -185,6 +185,8 @@ class Release:
         if self.private.secrets:
             _write_json(folder / "keys.json", dict(self.private.secrets))
         self._write_alignment(folder / "alignment.parquet")
+        if (kept := self.private.input_rows) is not None:
+            pl.DataFrame({"original_row": kept}).write_parquet(folder / "participants.parquet")
         if self.private.lineage:
             pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
         for side, name in (("masked", "published"), ("original", "original")):

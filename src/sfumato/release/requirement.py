@@ -41,6 +41,7 @@ class Requirement:
             limit=limit,
             met=met,
             at_least=at_least,
+            detail={"because": why} if (why := measurement.detail.get("because")) else {},
             decimals=self.thing.decimals if isinstance(self.thing, Measure) else None,
         )
 
@@ -78,11 +79,15 @@ def _limit_on_measure(
     name: str, cls: type[Measure], given: Any
 ) -> tuple[list[Requirement], list[Complaint]]:
     way = "at-most" if cls.direction == "lower" else "at-least"
+    if given is True and cls.limit is not None:
+        given = cls.limit
     if not isinstance(given, Mapping):
         given = {way: given}
     plain = {key.replace("_", "-"): value for key, value in given.items()}
     limits = {key: plain.pop(key) for key in _LIMITS if key in plain}
     complaints = cls.complaints(plain)
+    if not limits and cls.limit is not None:
+        limits[way] = cls.limit
     if len(limits) != 1:
         complaints.append(
             Complaint(name, "a measure needs one limit", f"{name} = {{ {way} = ... }}")

@@ -12,6 +12,7 @@ import numpy as np
 from ..data.io import read_with_notes
 from ..data.kinds import Misfit, complaint, fit, order_of
 from ..data.schema import Schema, missing_column
+from ..data.splitting import held_out
 from ..data.table import Table
 from ..data.table import table as make_table
 from ..engines.local import Local
@@ -73,7 +74,7 @@ def protect(
         reference = with_columns_of(plan, reference)
     original, reference, kept = hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
-    draft = run_steps(original, plan, seed, tell, engine or Local())
+    draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
     findings = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
@@ -122,7 +123,7 @@ def attempt(
     plan: Plan, original: Table, seed: int, reference: Table | None
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
-    draft = run_steps(original, plan, seed, lambda what, done, of: None, Local())
+    draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
     return _judged(plan, draft, seed, reference), draft
 
 
@@ -245,14 +246,9 @@ def hold_out(
         raise ParameterError(
             f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"
         )
-    out = max(1, round(share * table.height))
-    if out >= table.height:
-        raise ParameterError(
-            f"holding out {out} of {table.height} records leaves none", remedy="a smaller reference"
-        )
-    order = stream(seed, 0, "reference").permutation(table.height)
-    kept = np.sort(order[out:])
-    return table.take(kept), table.take(np.sort(order[:out])), kept
+    out = held_out(table, share, rng=stream(seed, 0, "reference"))
+    kept = np.flatnonzero(~out)
+    return table.take(kept), table.take(np.flatnonzero(out)), kept
 
 
 def _check_promises(plan: Plan, table: Table) -> None:

@@ -57,10 +57,12 @@ class Step:
         suited = (c.name for c in table.schema if c.role in self.use.roles)
         return named or {name for name in suited if self.use.suits(table, name)}
 
-    def run(self, table: Table, rng: np.random.Generator) -> Outcome:
+    def run(
+        self, table: Table, rng: np.random.Generator, reference: Table | None = None
+    ) -> Outcome:
         """The masked table, and what the evidence must name."""
         if isinstance(self.use, Method):
-            return self.use.mask(table, rng)
+            return self.use.mask_against(table, rng, reference)
         columns, left = self.use.targets(table)
         partition = self.use.partition(Matrix(table, columns), rng)
         assert self.then is not None

@@ -1,0 +1,89 @@
+"""Commands about people who are not in the data: split, components."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import show
+from .base import Json, app, names
+
+
+@app.command()
+def split(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    participants: Annotated[
+        Path, typer.Argument(metavar="PARTICIPANTS", help="File to write: records to release.")
+    ],
+    reference: Annotated[
+        Path, typer.Argument(metavar="REFERENCE", help="File to write: records held out.")
+    ],
+    share: Annotated[float, typer.Option(help="Share of the records to hold out.")] = 0.5,
+    together: Annotated[
+        str, typer.Option(help="Column of a person or household, never to be torn apart.")
+    ] = "",
+    strata: Annotated[
+        str, typer.Option(help="Columns to hold out the same share of each value of.")
+    ] = "",
+    seed: Annotated[int | None, typer.Option(help="Repeat a split.", min=0)] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files.")] = False,
+    json: Json = False,
+) -> None:
+    """Hold out a sample of non-participants, by whom the risk of a release is judged."""
+    from ..data.io import read, write
+    from ..data.splitting import reference_split
+    from ..errors import OutputError
+    from ..rng import draw_seed
+
+    for path in (participants, reference):
+        if path.exists() and not replace:
+            raise OutputError(f"{path} exists already", remedy="--replace, or another file")
+    table = read(file, household=[together]) if together else read(file)
+    drawn = draw_seed() if seed is None else seed
+    kept, out = reference_split(table, share, seed=drawn, strata=names(strata) or None)
+    write(kept, participants, replace=replace)
+    write(out, reference, replace=replace)
+    if json:
+        show.print_json({"participants": kept.height, "reference": out.height})
+        return
+    print(f"{kept.height:,} records to release in {participants}")
+    print(f"{out.height:,} held out in {reference}: keep them as private as the original")
+
+
+@app.command()
+def components(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
+    masked: Annotated[
+        str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")
+    ],
+    plan: Annotated[
+        Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
+    ] = None,
+    reference: Annotated[
+        str, typer.Option(help="File of people who are not in the original, to compare with.")
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Figure to write (.svg, .png, .pdf, .html)."),
+    ] = None,
+    count: Annotated[int, typer.Option(help="Components to compare.", min=1)] = 20,
+    degree: Annotated[
+        int, typer.Option(help="Degree of the polynomial kernel: interactions up to it.", min=1)
+    ] = 4,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what a release keeps of the original's nonlinear structure (kernel PCA); for owners."""
+    from ..errors import OutputError
+    from ..explore.components import kernel_components
+    from ..release.api import files_of
+
+    if output is not None and output.exists() and not replace:
+        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    before, after, others = files_of(original, masked, plan=plan, reference=reference)
+    found = kernel_components(before, after, reference=others, components=count, degree=degree)
+    if output is not None:
+        found.figure(output)
+    show.compared(found, output, json=json)

@@ -1,0 +1,159 @@
+"""What all spectral methods share: records become points, are swapped there, and come back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ...data.encoding import Encoding
+from ...data.schema import Kind, Schema
+from ...data.table import Table, as_frame
+from ...errors import MethodError
+from ...protocols import Method, Outcome
+
+_SAME = 1e-9
+"""Squared distances, in deviations, that are nothing but rounding."""
+_BLOCK = 4096
+
+
+class Swapped(NamedTuple):
+    """Points that stem from no single record, and what is to be told."""
+
+    values: np.ndarray
+    """float64 (n, d)."""
+    facts: Mapping[str, Any] = {}
+    warnings: tuple[str, ...] = ()
+
+
+class SpectralMethod(Method):
+    """A method that acts on the records as points, in a basis of its own."""
+
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "target", "insensitive")
+    kinds: ClassVar[tuple[str, ...]] = (
+        Kind.CONTINUOUS,
+        Kind.INTEGER,
+        Kind.ORDINAL,
+        Kind.NOMINAL,
+        Kind.BOOLEAN,
+        Kind.DATE,
+    )
+    random: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = True
+    least: ClassVar[int] = 2
+    """Records that it needs: one record has nobody to swap with."""
+
+    columns: Annotated[
+        tuple[str, ...],
+        Field(
+            description="columns to act on; unless given, all but identifiers, weights, "
+            "households, sets and free text; the others are dropped"
+        ),
+    ] = ()
+    log: Annotated[
+        Literal["auto", "positive", "never"] | tuple[str, ...],
+        Field(
+            description="which strictly positive numbers are taken by their logarithms: those that "
+            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
+        ),
+    ] = "auto"
+    categories: Annotated[
+        Literal["argmax", "shares", "probabilities"],
+        Field(
+            description="how categories come back: the one with the largest coordinate, the same "
+            "with each as frequent as in the original, or one column of probabilities for each"
+        ),
+    ] = "argmax"
+    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+
+    @property
+    def permutes(self) -> bool:
+        """Whether each component's values are those of the original, in another order."""
+        return True
+
+    @abstractmethod
+    def swapped(self, x: np.ndarray, rng: np.random.Generator) -> Swapped:
+        """The points (n, d) of a release for those of the original; x is not changed."""
+
+    def swapped_against(
+        self,
+        x: np.ndarray,
+        rng: np.random.Generator,
+        reference: np.ndarray | None,
+        encoding: Encoding,
+    ) -> Swapped:
+        """The same for methods that look at non-participants (as points, by the original's means
+        and deviations) or at what the coordinates are."""
+        return self.swapped(x, rng)
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        return self.mask_against(table, rng, None)
+
+    def mask_against(
+        self, table: Table, rng: np.random.Generator, reference: Table | None
+    ) -> Outcome:
+        """The masked table, chosen with a sample of people who are not in it where one is given."""
+        wanted, _ = self.targets(table)
+        chosen = [name for name in table.names if name in set(wanted)]
+        if table.height < self.least:
+            raise MethodError(
+                f"{self.name} needs {self.least} records or more, not {table.height}",
+                remedy="use another method for a table this small",
+            )
+        encoding = Encoding.of(table, chosen, log=self.log)
+        x = encoding.encode(table)
+        # Most methods do not look at anybody else.
+        looks = type(self).swapped_against is not SpectralMethod.swapped_against
+        others = encoding.encode(reference) if looks and reference is not None else None
+        made = self.swapped_against(x, rng, others, encoding)
+        found = encoding.decode(made.values, table, categories=self.categories, whole=self.whole)
+        warnings = [*made.warnings, *_dropped(table, chosen)]
+        if self.permutes:
+            warnings += _one_line(x, chosen)
+        if names := encoding.telling:
+            warnings.append(
+                f"{', '.join(names)}: some categories are one record's alone and may be published "
+                "as they are; recode them first"
+            )
+        facts = {
+            "columns": chosen,
+            "records": len(made.values),
+            **encoding.said,
+            **found.facts,
+            **made.facts,
+        }
+        out = Table(pl.DataFrame(found.series), Schema(found.columns), origin=as_frame(table)[1])
+        return Outcome(out, facts=facts, warnings=tuple(warnings), linked=False)
+
+
+def _dropped(table: Table, chosen: list[str]) -> list[str]:
+    gone = [name for name in table.names if name not in chosen]
+    if not gone:
+        return []
+    return [
+        f"{', '.join(gone)}: dropped, since swapped records belong to nobody whose values could "
+        "stand beside them; name columns in `columns` to have them swapped"
+    ]
+
+
+def _one_line(x: np.ndarray, chosen: list[str]) -> list[str]:
+    """A warning where the records differ along one direction only: swapping their places along it
+    gives the same records in another order."""
+    mean = x.mean(axis=0)
+    axis = None
+    for start in range(0, len(x), _BLOCK):
+        centred = x[start : start + _BLOCK] - mean
+        sizes = np.einsum("ij,ij->i", centred, centred)
+        far = int(np.argmax(sizes))
+        if axis is None and sizes[far] > _SAME:
+            axis = centred[far] / np.sqrt(sizes[far])
+        if axis is not None and (sizes - (centred @ axis) ** 2 > _SAME * (1.0 + sizes)).any():
+            return []
+    return [
+        f"{', '.join(chosen)}: the records have a single component, and every one is published as "
+        "it was; add columns that differ from these"
+    ]
