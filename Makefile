@@ -16,7 +16,8 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking docs clean
+.PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
+	bench-spectral docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -27,6 +28,7 @@ help:
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
+	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
@@ -99,6 +101,12 @@ bench-masking: .venv/.installed
 	$(BIN)/python benchmarks/ipso.py
 	$(BIN)/python benchmarks/census_map.py
 	$(BIN)/python benchmarks/masking_peers.py
+
+bench-spectral: .venv/.installed
+	$(BIN)/python benchmarks/spectral.py --out build/spectral
+	$(BIN)/python benchmarks/spectral_speed.py
+	$(BIN)/python benchmarks/prediction.py
+	$(BIN)/python benchmarks/kernel_pca.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference

@@ -57,7 +57,9 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
     assert sorted(line.split(",")[0] for line in lines[1:]) == ["30.0", "30.0", "40.0", "50.0"]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "how-to.md", "microaggregation.md", "masking.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "how-to.md", "microaggregation.md", "masking.md", "spectral.md"]
+)
 def test_the_documents_python_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

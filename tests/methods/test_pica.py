@@ -43,8 +43,8 @@ NAMES = ("a", "b", "c", "sex", "blood")
 
 @settings(max_examples=25)
 @given(
-    st.integers(2, 70), st.integers(1, 9), st.integers(2, 40), st.sampled_from(["ica", "pca"]),
-    st.integers(0, 2**32),
+    st.integers(2, 70), st.integers(1, 9), st.integers(2, 40),
+    st.sampled_from(["ica", "pca"]), st.integers(0, 2**32),
 )  # fmt: skip
 def test_means_are_exact_and_the_input_stays(
     n: int, p: int, size: int, kind: str, seed: int

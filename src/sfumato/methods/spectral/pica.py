@@ -60,7 +60,16 @@ class Pica(SpectralMethod):
     All pairs of records are weighed up to 10,000 records. Larger tables, and more than 50 clusters,
     are first divided into parts of about 5,000 by the same means with a Nystrom approximation from
     `landmarks`, and clustered exactly inside them. A cluster twice as large as wanted is divided
-    again; one that is too small is joined with its nearest neighbour.
+    again; one that is too small is joined with its nearest neighbour, since of few records, or of
+    records along one line, swapping gives the originals back. On 100,000 records in 30 columns and
+    for a size of 200, nine in ten clusters have 130 to 300.
+
+    Against a sample of non-participants, over five seeds of 2,000 records of NHANES, the bounds of
+    the shortfall of the prediction distance were 0.13, 0.05 and 0.02 for sizes 100, 200 and 300;
+    0.05 is allowed, so that 200 passes about every second time. Between 1,000 and 3,800 records
+    they hardly changed. Principal components instead of independent ones protect more at the same
+    size (0.05, 0.01, 0.01) and keep less: with 200, one of twenty kernel components differed, none
+    with independent ones.
     """
 
     name: ClassVar[str] = "pica"

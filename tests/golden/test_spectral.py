@@ -1,0 +1,55 @@
+"""What Lasko (2007) found in chapters 4 and 5, on a later survey: the same order of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+
+RECORDS = 2000
+COMPONENTS_LOST = {"svd-swap": 11, "pica 200": 0}
+"""Of 20 kernel principal components in table 5.1, those with p < 0.05."""
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("seed", range(5))
+def test_the_conclusions_of_chapter_5(
+    seed: int,
+    shared_data: Callable[[str], Path],
+    golden_record: Callable[[str, object, object], None],
+) -> None:
+    frame = pl.read_csv(shared_data("nhanes") / "nhanes_adults_28.csv").drop("seqn")
+    labs = frame.columns[15:]
+    frame = frame.with_columns(pl.col(frame.columns[:15]).cast(pl.Boolean))
+    order = np.random.default_rng(seed).permutation(frame.height)
+    people, others = (
+        sf.table(frame[order[first : first + RECORDS].tolist()], quasi=frame.columns)
+        for first in (0, RECORDS)
+    )
+    methods = {
+        "svd-swap": sf.method("svd-swap", log=labs),
+        **{f"pica {size}": sf.method("pica", size=size, log=labs) for size in (100, 200, 300)},
+    }
+    gate, lost = {}, {}
+    for name, method in methods.items():
+        release = sf.protect(people, method, seed=seed, measures=(), reference=others)
+        gate[name] = float(release.measure("non-participation", log=labs))
+        kept = release.measure("kernel-pca", log=labs, scale="unstandardized")
+        lost[name] = kept.detail["below_0.05"]
+    # PICA100 protects less than a reference sample, larger clusters and SVD swapping as much.
+    for name, passes in (("svd-swap", True), ("pica 300", True), ("pica 100", False)):
+        golden_record(f"{name} passes the standard, seed {seed}", passes, gate[name] <= 1)
+        assert (gate[name] <= 1) == passes
+    assert gate["svd-swap"] < gate["pica 300"] < gate["pica 200"] < gate["pica 100"]
+    # PICA200 is on the edge: the thesis' test does not reject it, and ours asks for proof.
+    assert gate["pica 200"] < 1.25
+    # SVD swapping loses components that PICA keeps.
+    for name, printed in COMPONENTS_LOST.items():
+        golden_record(f"components lost by {name}, seed {seed}", printed, lost[name])
+    assert lost["svd-swap"] >= lost["pica 200"] + 3
+    assert lost["pica 200"] <= 2
