@@ -24,7 +24,8 @@ def draw_all(sample: Sample, folder: Path) -> Iterator[Path]:
     for name in ("reference", *NONLINEAR):
         table = sample.others if name == "reference" else sample.releases[name]
         path = folder / f"figure-5-3-{name.replace(' ', '-')}.svg"
-        sf.kernel_components(sample.people, table, log=LABS).save(path)
+        found = sf.kernel_components(sample.people, table, log=LABS, scale="unstandardized")
+        found.figure(path, title=name)
         yield path
 
 
@@ -61,7 +62,7 @@ def matches(sample: Sample) -> Any:
                     {"match": label, "value": float(own[i]), "share": (int(i) + 1) / own.size}
                     for i in at
                 ]
-            auc = found.detail["auc"][part]
+            auc = found.private["auc"][part]
             title = f"{name}: prediction {part} (AUC {auc:.2f})"
             panels.append(_lines(lines, title, "match", ("correct", "incorrect")))
         rows.append(alt.hconcat(*panels))

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.splitting import reference_split
+from sfumato.data.splitting import held_out, reference_split
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.rng import stream
+from sfumato.release.plan import Plan
+from sfumato.release.run import hold_out
 
 
 def rows(table: sf.Table) -> list[int]:
@@ -41,10 +42,30 @@ def test_both_sides_are_the_table(n: int, share: float, seed: int) -> None:
 
 
 def test_it_draws_what_a_plan_holds_out() -> None:
-    """Records that stand alone: the first of a random order, as release/run.py has it."""
-    order = stream(5, 0, "reference").permutation(40)
-    _, outside = reference_split(numbered(40), 0.25, seed=5)
-    assert rows(outside) == np.sort(order[:10]).tolist()
+    people = sf.table(numbered(40))
+    _, outside = reference_split(people, 0.25, seed=5)
+    plan = Plan.parse("[input]\nreference = 0.25\n")
+    others = hold_out(people, plan, None, 5)[1]
+    assert others is not None
+    assert rows(outside) == rows(others)
+
+
+def test_large_households_are_as_likely_as_small_ones_in_small_strata() -> None:
+    sizes = np.tile([1, 2, 3, 4], 200)
+    home = np.repeat(np.arange(sizes.size), sizes)
+    ward = np.repeat(np.arange(200), 10)
+    people = sf.table({"home": home, "ward": ward}, household=["home"])
+    out = np.mean(
+        [
+            np.bincount(home[held_out(people, 0.1, rng=np.random.default_rng(s), strata="ward")],
+                        minlength=sizes.size) > 0
+            for s in range(40)
+        ],
+        axis=0,
+    )  # fmt: skip
+    for size in (1, 2, 3, 4):
+        # 200 households drawn 40 times: a standard error of 0.003.
+        assert out[sizes == size].mean() == pytest.approx(0.1, abs=0.012)
 
 
 def test_a_number_of_records_may_be_given() -> None:

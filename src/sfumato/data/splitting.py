@@ -74,7 +74,7 @@ def held_out(
             "all records belong to one household or person: none can be held out",
             remedy="give the column that joins them another role",
         )
-    found: np.ndarray = _drawn(weight, stratum[first], size, rng)[unit]
+    found: np.ndarray = _drawn(weight, stratum[first], size / n, rng)[unit]
     return found
 
 
@@ -162,30 +162,23 @@ def _strata(given: Table, strata: str | Sequence[str] | None) -> np.ndarray:
 
 
 def _drawn(
-    weight: np.ndarray, stratum: np.ndarray, size: int, rng: np.random.Generator
+    weight: np.ndarray, stratum: np.ndarray, share: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """bool: units drawn at random whose records are about `size`, in proportion in each stratum.
+    """bool: units drawn at random, each with the same chance.
 
-    There is at least one, and one is left.
+    In a random order, stratum by stratum (or else by size), every so-manieth unit is drawn: a
+    systematic sample, which has the share of every stratum (or size) within one unit. There is at
+    least one, and one is left.
     """
-    order = rng.permutation(weight.size)
-    shuffled = order
-    order = order[np.argsort(stratum[order], kind="stable")]
-    records = np.bincount(stratum, weights=weight).astype(np.int64)
-    # Shares are rounded at random, such that the sum is met and every record is as likely drawn.
-    lots = rng.permutation(records.size)
-    until = np.floor(np.cumsum(records[lots]) * (size / records.sum()) + rng.random())
-    until[-1] = size
-    quota = np.empty_like(records)
-    quota[lots] = np.diff(until, prepend=0)
-    before = np.cumsum(weight[order]) - weight[order]
-    start = np.cumsum(records) - records
-    # A unit is drawn where the middle of its records falls within the stratum's share.
-    middle = before - start[stratum[order]] + weight[order] / 2.0
+    lots = rng.permutation(int(stratum.max()) + 1)
+    # Not by both: strata alike in sizes would be in step with the draw.
+    by = weight if lots.size == 1 else lots[stratum]
+    order = np.lexsort((rng.random(weight.size), by))
+    passed = np.floor(np.arange(weight.size + 1) * share + rng.random())
     chosen = np.zeros(weight.size, dtype=bool)
-    chosen[order[middle <= quota[stratum[order]]]] = True
+    chosen[order[np.diff(passed) > 0]] = True
     if not chosen.any():
-        chosen[shuffled[0]] = True
+        chosen[rng.integers(weight.size)] = True
     elif chosen.all():
-        chosen[shuffled[-1]] = False
+        chosen[rng.integers(weight.size)] = False
     return chosen

@@ -29,6 +29,10 @@ from ..rng import draw_seed, stream
 if TYPE_CHECKING:
     from ..protocols import Declaration
 
+_Sides = tuple[Table, "Table | None"]
+"""The records to mask, and people who are not among them."""
+_LIKE = 0.9
+"""Of the records: so many others are as many."""
 _GROWTH = 1.25
 """How fast values grow while the limit is far away; the gap at the end is searched by halving."""
 
@@ -120,7 +124,8 @@ def tune(
     every draw must keep the limit (or their mean, `judge_by = "mean"`). Another draw may still
     exceed it: the tuned plan therefore requires the limit, and a release that breaks it is refused.
     A measure that compares with non-participants is searched with one half of them; the value found
-    must keep the limit against the other half too, else larger ones are tried.
+    must keep the limit against the other half too, else larger ones are tried. Where they are as
+    many as the records, these are halved as well, so that like is compared with like.
     """
     chosen = as_plan(plan)
     given = {
@@ -149,9 +154,10 @@ class _Search:
         progress: Listener | None,
     ) -> None:
         self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
-        self.reference, self.second = reference, None
+        self.first: _Sides = (original, reference)
+        self.second: _Sides | None = None
         if reference is not None and wish.measure.needs_reference:
-            self.reference, self.second = reference_split(reference, seed=seed % 2**32)
+            self.first, self.second = _halves(original, reference, seed)
         self.tell = progress or (lambda what, done, of: None)
         self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
@@ -202,14 +208,14 @@ class _Search:
                 low = middle
         if self.second is None:
             return self._tuned(value)
-        return self._confirmed(value)
+        return self._confirmed(value, self.second)
 
-    def _confirmed(self, value: int) -> Tuned:
+    def _confirmed(self, value: int, second: _Sides) -> Tuned:
         """The first value from here on that keeps the limit against people not seen so far."""
         while True:
             tried = self.trials.get(value)
             if self._keeps(value) if tried is None else tried.judged <= self.wish.at_most:
-                again = self._try(value, self.second)
+                again = self._try(value, second)
                 if again.judged <= self.wish.at_most or value >= self.stop:
                     return self._tuned(value, again)
             elif value >= self.stop:
@@ -229,7 +235,7 @@ class _Search:
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
         try:
-            trial = self._try(value, self.reference)
+            trial = self._try(value, self.first)
         except MethodError:
             if not self.trials:
                 raise
@@ -248,15 +254,14 @@ class _Search:
         steps[self.index] = Step(use, step.then)  # type: ignore[arg-type]
         return self.plan.with_(steps=tuple(steps))
 
-    def _try(self, value: int, reference: Table | None) -> Trial:
+    def _try(self, value: int, sides: _Sides) -> Trial:
         plan = self._with(value)
+        original, reference = sides
         draws = self.wish.draws if any(step.random for step in plan.steps) else 1
         measured, others = [], []
         for draw in range(draws):
             seed = int(stream(self.seed, draw, "tune").integers(2**62))
-            draft = run_steps(
-                self.original, plan, seed, lambda what, done, of: None, Local(), reference
-            )
+            draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
             panel = [self.measure, *self.wish.also]
             taken = [
                 float(
@@ -282,3 +287,12 @@ class _Search:
         also = dict(zip(names, np.mean(others, axis=0).tolist(), strict=True))
         judged = max(measured) if self.wish.judge_by == "worst" else float(np.mean(measured))
         return Trial(value, tuple(measured), also, judged)
+
+
+def _halves(original: Table, reference: Table, seed: int) -> tuple[_Sides, _Sides]:
+    """What a value is chosen with, and what it is confirmed on."""
+    others, more = reference_split(reference, seed=seed % 2**32)
+    if reference.height < _LIKE * original.height:
+        return (original, others), (original, more)
+    people, rest = reference_split(original, seed=seed % 2**32)
+    return (people, others), (rest, more)

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
+from ...data.decoding import apportioned
 from ...data.schema import Kind
 from ...errors import MethodError
 from ...kernels.frames import Stratum, factors, frame, spread_of, strata_of, whitened
@@ -88,7 +89,7 @@ class MomentPreserving(Synthesizer):
                 f"{self.name} found no three records that have the same values",
                 remedy="name fewer columns, or those without missing values",
             )
-        sizes = _apportioned(np.array([s.rows.size for s in kept]), rows)
+        sizes = apportioned(np.array([s.rows.size for s in kept]), rows)
         # In any order, so that a row's place does not tell what it misses.
         order = rng.permutation(rows)
         start = 0
@@ -170,12 +171,3 @@ def _quantiles(x: np.ndarray, size: int) -> np.ndarray:
     """The distribution of each column at as many points."""
     u = (np.arange(size) + 0.5) / size
     return np.column_stack([from_uniform(u, column) for column in x.T])
-
-
-def _apportioned(sizes: np.ndarray, total: int) -> np.ndarray:
-    """Whole numbers in proportion to the sizes that sum to the total, by largest remainders."""
-    exact = sizes / sizes.sum() * total
-    given: np.ndarray = np.floor(exact).astype(np.int64)
-    most = np.argsort(-(exact - given), kind="stable")[: total - int(given.sum())]
-    given[most] += 1
-    return given
