@@ -205,3 +205,10 @@ def test_settled_points_are_where_the_decoded_ones_lie(shares: bool) -> None:
     found = code.decode(x, table, categories=how)
     published = sf.Table(pl.DataFrame(found.series), sf.Schema(found.columns))
     assert np.allclose(code.settled(x, shares=shares), code.encode(published))
+
+
+def test_probabilities_of_two_columns_need_two_names() -> None:
+    people = sf.table({"x": ["a", "b=c", "a"], "x=b": ["c", "d", "e"]})
+    code = Encoding.of(people, ["x", "x=b"])
+    with pytest.raises(MethodError, match="'x=b=c'"):
+        code.decode(code.encode(people), people, categories="probabilities")

@@ -132,6 +132,17 @@ def test_split_holds_whole_households_out(folder: Path) -> None:
     assert kept.height + out.height == 4000
     with pytest.raises(sf.SfumatoError, match=r"a\.csv exists already"):
         CliRunner().invoke(app, words, catch_exceptions=False)
+    assert (folder / "b.parquet").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("second", ["people.csv", "c.csv", "nowhere/b.csv", "b.weird"])
+def test_a_split_that_cannot_be_written_leaves_nothing(folder: Path, second: str) -> None:
+    before = (folder / "people.csv").read_bytes()
+    words = ["split", "people.csv", "c.csv", second, "--replace"]
+    with pytest.raises(sf.SfumatoError):
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert [path.name for path in folder.iterdir()] == ["people.csv"]
+    assert (folder / "people.csv").read_bytes() == before
 
 
 def test_components_and_assess_take_a_file_of_others(folder: Path) -> None:

@@ -192,7 +192,7 @@ def test_drawn_records_are_not_taken_for_anybodys(tmp_path: Path) -> None:
     told = ["assess", str(tmp_path / "people.csv"), str(tmp_path / "out" / "data.csv"), "--json"]
     shown = json.loads(run.invoke(app, [*told, "--measures", "dbrl,pil"]).output)
     assert set(shown["measures"]) == {"probabilistic-loss"}
-    assert any("stem from nobody" in note for note in shown["notes"])
+    assert any("no one person" in note for note in shown["notes"])
     (tmp_path / "bad.parquet").write_bytes(b"no parquet")
     with pytest.raises(sf.SfumatoError, match="is not an alignment"):
         run.invoke(app, [*told, "--align", str(tmp_path / "bad.parquet")], catch_exceptions=False)

@@ -32,19 +32,19 @@ def split(
     json: Json = False,
 ) -> None:
     """Hold out a sample of non-participants, by whom the risk of a release is judged."""
-    from ..data.io import read, write
+    from ..data.io import read
+    from ..data.io.writing import write_both
     from ..data.splitting import reference_split
     from ..errors import OutputError
     from ..rng import draw_seed
 
-    for path in (participants, reference):
-        if path.exists() and not replace:
-            raise OutputError(f"{path} exists already", remedy="--replace, or another file")
+    places = {Path(path).resolve() for path in (file, participants, reference)}
+    if len(places) < 3:
+        raise OutputError("two of the three files are the same", remedy="name three files")
     table = read(file, household=[together]) if together else read(file)
     drawn = draw_seed() if seed is None else seed
     kept, out = reference_split(table, share, seed=drawn, strata=names(strata) or None)
-    write(kept, participants, replace=replace)
-    write(out, reference, replace=replace)
+    write_both((kept, participants), (out, reference), replace=replace)
     if json:
         show.print_json({"participants": kept.height, "reference": out.height})
         return

@@ -83,6 +83,12 @@ def decoded(
             codes = _codes(block, own, absent, categories == "shares")
             series.append(decode(codes, block.levels, block.column.name))
             columns.append(block.column)
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MethodError(
+            f"the probabilities of two columns would both be {twice!r}", remedy="rename one of them"
+        )
     facts: dict[str, Any] = {"categories": categories}
     if _FEW <= beyond <= cells - _FEW:
         facts["share of numbers beyond the original's range"] = round(beyond / cells, 2)

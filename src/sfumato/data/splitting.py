@@ -33,7 +33,7 @@ def reference_split(
 
     A household stays on one side (role "household"), and so does a person with several records, who
     agree in every identifier that repeats (role "identifier"): relatives and earlier visits are no
-    strangers. The size is then met as nearly as whole households allow. `strata` names columns
+    strangers. The size is then met about, as whole households allow. `strata` names columns
     whose values are to be as frequent on both sides; a household counts by its first record.
 
     Choices that look at a reference must be confirmed on another: split it once more.

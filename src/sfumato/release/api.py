@@ -242,7 +242,7 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
     )
     if not align and not kept.is_file() and kept.parent.is_dir():
         return Pair(before, after, None), [
-            "the release has no alignment: its records were drawn from a model and stem from nobody"
+            "the release has no alignment: its records are no one person's"
         ]
     if align.endswith(".parquet") and not kept.is_file():
         raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")

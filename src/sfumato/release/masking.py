@@ -119,8 +119,8 @@ def run_steps(
     if not linked:
         rows = None
         notes.append(
-            "records were drawn from a model: none stems from one person, so that nothing is said "
-            "of who became which record"
+            "records were drawn from a model or put together from several people's: nothing is "
+            "said of who became which record"
         )
     elif rows is None:
         rows = np.arange(original.height)

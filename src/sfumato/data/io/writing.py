@@ -61,6 +61,21 @@ def write(
         _write_to(table, end, temporary, suppressed, escape_formulas, name)
 
 
+def write_both(*files: tuple[Table, Path], replace: bool = False) -> None:
+    """Write several tables that belong together: none appears before all are on the disk.
+
+    Only their owner may read them: they are as private as what they were made from.
+    """
+    with contextlib.ExitStack() as stack:
+        for table, path in files:
+            end = _target(path, None)
+            if os.path.lexists(end.file):
+                _may_replace(end, _stem(end.file), replace=replace)
+            temporary = stack.enter_context(replacing(end.file, replace=replace))
+            _write_to(table, end, temporary, SUPPRESSED, False, _stem(end.file))
+            temporary.chmod(0o600)
+
+
 def write_file(
     table: Table,
     path: Any,
