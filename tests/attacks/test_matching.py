@@ -80,6 +80,29 @@ def test_an_offset_and_another_unit_do_not_help() -> None:
     assert "auc" not in moved.detail
 
 
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 10.0), (1.0, -100.0), (0.01, 0.0)])
+def test_nor_of_answers_and_skewed_numbers(factor: float, offset: float) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 10))
+    x[:, :6] = np.exp(x[:, :6])
+    x[:, 6:] = x[:, 6:] > 0
+    moved = numbers(x * factor + offset)
+    found = attack(numbers(x), moved)
+    assert (found.value, found.detail["placement"]) == (1.0, "own")
+    assert attack(numbers(x), moved, moments="original").value < 0.9
+
+
+def test_nor_does_leaving_out_the_extreme_people() -> None:
+    x = np.random.default_rng(0).normal(size=(2000, 3))
+    kept = np.sort(np.argsort((x**2).sum(axis=1))[:1200])
+    pair = Pair(numbers(x), numbers(x[kept]), kept)
+    found, own = (
+        one.measure(Context(pair, np.random.default_rng(0)))
+        for one in (Matching(), Matching(moments="own"))
+    )
+    assert (found.value, found.detail["placement"]) == (0.6, "original")
+    assert own.value < 0.4
+
+
 def test_it_knows_which_matches_to_believe_where_small_distances_are_correct() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(600, 8))

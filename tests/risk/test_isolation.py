@@ -83,6 +83,39 @@ def test_copies_isolate_all_but_the_many_and_strangers_few() -> None:
     assert measure(numbers(x), numbers(x), sample=100).value < 0.26
 
 
+def mixed(n: int, seed: int) -> np.ndarray:
+    """Eight numbers, four skewed ones and four answers."""
+    x = np.random.default_rng(seed).normal(size=(n, 16))
+    x[:, 8:12] = np.exp(x[:, 8:12])
+    x[:, 12:] = x[:, 12:] > 0
+    return x
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 10.0), (1.0, -100.0), (0.01, 0.0)])
+def test_an_offset_of_answers_and_skewed_numbers_hides_nobody(factor: float, offset: float) -> None:
+    x = mixed(300, 0)
+    found = measure(numbers(x), numbers(x * factor + offset))
+    assert found.value == measure(numbers(x), numbers(x)).value > 0.99
+    assert measure(numbers(x), numbers(x * factor + offset), moments="original").value < 0.5
+
+
+def test_leaving_out_the_extreme_people_hides_nobody_else() -> None:
+    x = np.random.default_rng(0).normal(size=(1000, 4))
+    middle = numbers(x[np.argsort((x**2).sum(axis=1))[:600]])
+    assert measure(numbers(x), middle).value >= 0.6
+    assert measure(numbers(x), middle, moments="own").value < 0.5
+
+
+def test_a_small_reference_is_beside_as_many_released_records() -> None:
+    x, others = (np.random.default_rng(s).normal(size=(2000, 6)) for s in (0, 1))
+    found = measure(numbers(x), numbers(others), numbers(mixed(200, 2)[:, :6]), c=1.3)
+    assert found.baseline is not None
+    assert found.value > 2 * found.baseline
+    assert found.detail["same_size"] == pytest.approx(found.baseline, rel=0.25)
+    assert "same_size" in found.detail["baseline"]
+    assert "same_size" not in measure(numbers(x), numbers(others), numbers(others)).detail
+
+
 def test_labels_and_missing_values_are_read() -> None:
     frame = pl.DataFrame({"age": [20, 30, None, 50, 60, 70], "town": list("aabbcc")})
     original = sf.table(frame, quasi=frame.columns)

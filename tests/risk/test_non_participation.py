@@ -51,7 +51,9 @@ ORIGINAL, OTHERS, MORE = people(2000, 1), people(2000, 2), people(2000, 3)
 @pytest.mark.parametrize("standard", ["sample", "strangers"])
 def test_copies_fail_grossly_and_other_people_pass(standard: str) -> None:
     assert gate(ORIGINAL, ORIGINAL, OTHERS, standard=standard).value > 15
-    passed = gate(ORIGINAL, MORE, OTHERS, standard=standard)
+    # Two samples of people need more records than pairs of predictions of the same.
+    sizes = 2000 if standard == "sample" else 4000
+    passed = gate(*(people(sizes, seed) for seed in (1, 3, 2)), standard=standard)
     assert passed.value <= 1
     assert passed.detail["passes"] is True
     assert passed.detail["standard"] == standard
@@ -60,6 +62,51 @@ def test_copies_fail_grossly_and_other_people_pass(standard: str) -> None:
 @pytest.mark.parametrize(("factor", "offset"), [(1.0, 5.0), (3.0, -50.0), (0.001, 0.0)])
 def test_an_offset_and_another_unit_do_not_fool_it(factor: float, offset: float) -> None:
     assert gate(ORIGINAL, ORIGINAL * factor + offset, OTHERS).value > 15
+
+
+def far_out(x: np.ndarray) -> np.ndarray:
+    """The rows, those nearest to the mean first."""
+    z = x.copy()
+    z[:, 2:4] = np.log(z[:, 2:4])
+    order: np.ndarray = np.argsort((((z - z.mean(axis=0)) / z.std(axis=0)) ** 2).sum(axis=1))
+    return order
+
+
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize("standard", ["sample", "strangers"])
+def test_copies_without_the_extreme_people_fail(share: float, standard: str) -> None:
+    """Their own deviations are smaller, by which every copy moves: it must not look like others."""
+    release = ORIGINAL[np.sort(far_out(ORIGINAL)[: int(share * 2000)])]
+    found = gate(ORIGINAL, release, OTHERS, standard=standard)
+    assert found.value > 0.9 * 20 * share
+    assert found.detail["placement"] == "original"
+    ratios = found.detail["placements"]
+    assert ratios["own"] < ratios["original"] == found.value
+    words = {"standard": standard}
+    for moments, ratio in ratios.items():
+        assert gate(ORIGINAL, release, OTHERS, moments=moments, **words).value == ratio
+
+
+@pytest.mark.parametrize("far", [100.0, 1e6])
+def test_copies_beside_one_record_far_out_fail(far: float) -> None:
+    release = ORIGINAL.copy()
+    release[0, :4] = far
+    assert gate(ORIGINAL, release, OTHERS).value > 15
+
+
+def test_it_says_which_placement_decided() -> None:
+    moved = gate(ORIGINAL, ORIGINAL * 3 - 50, OTHERS).detail
+    assert moved["placement"] == "own"
+    assert moved["placements"]["original"] < 1 < moved["placements"]["own"]
+    answers = {"columns": ("e", "f")}
+    assert gate(ORIGINAL, MORE, OTHERS, **answers).detail["placement"] == "both are the same"
+    assert "placement" not in gate(ORIGINAL, MORE, OTHERS, moments="own").detail
+
+
+def test_most_samples_of_2000_others_pass() -> None:
+    found = [gate(*(people(2000, 100 + 3 * s + i) for i in range(3))).value for s in range(12)]
+    assert sum(value <= 1 for value in found) >= 8
+    assert max(found) < 1.5
 
 
 def test_a_few_copies_are_found_out() -> None:
@@ -75,10 +122,12 @@ def test_too_few_records_fail() -> None:
     found = gate(ORIGINAL[:60], MORE[:60], OTHERS[:60])
     assert found.value > 1
     assert found.detail["passes"] is False
+    assert "60 records are too few" in found.detail["because"]
+    assert "because" not in gate(ORIGINAL, ORIGINAL, OTHERS).detail
 
 
 def test_it_is_the_shortfall_of_the_definition() -> None:
-    x, y, z = ORIGINAL[:120, :2], MORE[:100, :2], OTHERS[:100, :2]
+    x, y, z = ORIGINAL[:100, :2], MORE[:100, :2], OTHERS[:100, :2]
     words = {"columns": ("a", "b"), "moments": "original"}
     found = sf.measure(
         "non-participation",
@@ -105,10 +154,34 @@ def test_the_standard_follows_the_sizes() -> None:
     assert gate(ORIGINAL, MORE, OTHERS).detail["standard"] == "sample"
     few = gate(ORIGINAL, MORE, OTHERS[:700])
     assert few.detail["standard"] == "strangers"
-    same_size = gate(ORIGINAL, MORE, OTHERS[:700], standard="sample")
-    assert same_size.detail["compared_records"] == 700
-    assert gate(ORIGINAL, ORIGINAL, OTHERS[:700], standard="sample").value > 5
     assert gate(ORIGINAL, MORE[:500], OTHERS).detail["compared_records"] == 500
+    # One record more or less is no other question.
+    odd = gate(ORIGINAL, MORE, OTHERS[:1999])
+    assert odd.detail["standard"] == "sample"
+    assert odd.value == pytest.approx(gate(ORIGINAL, MORE, OTHERS).value, abs=0.1)
+    with pytest.raises(MeasureError, match="700 records and the release 2,000") as caught:
+        gate(ORIGINAL, MORE, OTHERS[:700], standard="sample")
+    assert "strangers" in str(caught.value.remedy)
+
+
+def test_a_somewhat_smaller_reference_does_not_hide_copies() -> None:
+    """A part of the release has a part of the copies, for which the figure is corrected."""
+    release = MORE.copy()
+    release[:300] = ORIGINAL[:300]
+    whole, part = gate(ORIGINAL, release, OTHERS), gate(ORIGINAL, release, OTHERS[:1800])
+    assert part.detail["standard"] == "sample"
+    assert part.value == pytest.approx(whole.value, rel=0.15)
+    distance = part.detail["distance"]
+    assert distance["ratio"] == pytest.approx(distance["upper_bound"] / (0.05 * 0.9))
+
+
+def test_people_who_share_few_points_are_no_more_evidence_than_these() -> None:
+    detail = gate(ORIGINAL, MORE[:300], OTHERS).detail
+    assert (detail["compared_records"], detail["predicted_records"]) == (300, 300)
+    alone = gate(ORIGINAL[:300], MORE[:300], OTHERS[:300]).detail["distance"]
+    wide, narrow = (one["upper_bound"] - one["largest_shortfall"]
+                    for one in (detail["distance"], alone))  # fmt: skip
+    assert wide == pytest.approx(narrow, rel=0.4)
 
 
 def test_a_second_sample_is_the_baseline_where_there_is_one() -> None:

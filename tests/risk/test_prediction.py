@@ -165,15 +165,49 @@ def test_one_search_for_all_three_and_none_kept(monkeypatch: pytest.MonkeyPatch)
     before = len(predicted._memo)
     for one in MEASURES:
         one().measure(Context(pair, rng, reference=other))
-    assert searches == [40, 40]
-    PredictionDistance(k=3).measure(Context(pair, rng, reference=other))
-    assert searches == [40, 40, 40, 40]
+    assert searches == [40] * 4  # of the release and of the reference, each placed in two ways
+    PredictionDistance(k=3, moments="own").measure(Context(pair, rng, reference=other))
+    assert searches == [40] * 6
     PredictionDistance().measure(Context(pair, rng, reference=people(60, 3)))
-    assert len(searches) == 6
+    assert len(searches) == 10
     assert len(predicted._memo) == before + 1
     del pair
     gc.collect()
     assert len(predicted._memo) == before
+
+
+def test_placements_that_are_the_same_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = []
+    real = predicted.predictions
+    monkeypatch.setattr(predicted, "predictions", lambda *a: searches.append(len(a[1])) or real(*a))
+    original = people(50)
+    taken("prediction-distance", original, original.take(np.arange(50)[::-1]))
+    assert searches == [50]
+    taken("prediction-distance", original, people(50, 1), columns=("sex", "town"))
+    assert searches == [50, 50]
+
+
+def test_for_each_record_the_worse_placement_counts() -> None:
+    original, release, reference = people(90), people(80, 1), people(80, 2)
+    for name in NAMES:
+        own, by_original, worst = (
+            taken(name, original, release, reference, moments=moments)
+            for moments in ("own", "original", "worst")
+        )
+        least = np.minimum(own.per_record, by_original.per_record)
+        assert (worst.per_record == least).all()
+        assert worst.value == np.median(least)
+        assert worst.baseline <= min(own.baseline, by_original.baseline)
+        assert taken(name, original, release, reference).value == worst.value
+
+
+def test_leaving_out_the_extreme_people_does_not_look_like_protection() -> None:
+    x = np.random.default_rng(0).normal(size=(1000, 3))
+    names = ["a", "b", "c"]
+    middle = x[np.argsort((x**2).sum(axis=1))[:800]]
+    original, copies = (sf.table(pl.DataFrame(v, schema=names), quasi=names) for v in (x, middle))
+    assert taken("prediction-distance", original, copies).value == pytest.approx(0, abs=1e-9)
+    assert taken("prediction-distance", original, copies, moments="own").value > 0.05
 
 
 def test_what_is_published_says_nothing_of_one_person() -> None:
@@ -228,7 +262,7 @@ def test_nhanes(seed: int, shared_data: Any, golden_record: Any) -> None:
         spread = points[1][near].var(axis=0).mean()
         expected.append((distance[near[0]], distance[near[0]] / distance[near[-1]], spread))
     for j, name in enumerate(NAMES):
-        got = taken(name, original, release, log="positive")
+        got = taken(name, original, release, log="positive", moments="own")
         median = float(np.median(np.array(expected)[:, j]))
         golden_record(f"{name}, NHANES adults, seed {seed}", median, got.value)
         assert got.value == pytest.approx(median, rel=1e-9)

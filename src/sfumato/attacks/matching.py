@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, Moments
+from ..data.encoding import Encoding
 from ..data.linked import (
     TOLERANCE,
     Credit,
@@ -20,6 +20,7 @@ from ..data.linked import (
 )
 from ..data.linking import columns_to_link_by, drawn
 from ..data.pair import Pair
+from ..data.placement import Placing, distinct, placements
 from ..data.schema import Kind
 from ..errors import MeasureError, MethodError
 from ..kernels.auc import auc_of_small
@@ -40,14 +41,16 @@ class Matching(Attack):
     """Match each record to its nearest masked one, and tell the correct matches from the others.
 
     The intruder holds the original records and takes for each the nearest masked one, by the root
-    mean square difference of standardized (log) numbers and of categories as -1 and +1. A record
-    whose own is among t equally near ones counts 1/t: the figure is the empirical re-identification
-    rate. A rate alone does not say what a match is worth, as an intruder must know which of his
-    matches to believe. `detail["auc"]` says how well he can tell: the probability that a correct
-    match has a smaller prediction distance, ambiguity or uncertainty than an incorrect one (0.5: it
-    tells nothing; 1: he knows), and the same for a classifier that learns from all three, on
-    records that it has not seen. The classifier is more than an intruder has, who knows of no match
-    whether it is correct. Figures about fewer than ten matches are left out.
+    mean square difference of standardized (log) numbers and of categories as -1 and +1. He
+    standardizes masked numbers by their own means and deviations or by the original's, whichever
+    finds more (`detail["placement"]`). A record whose own is among t equally near ones counts 1/t:
+    the figure is the empirical re-identification rate. A rate alone does not say what a match is
+    worth, as an intruder must know which of his matches to believe. `detail["auc"]` says how well
+    he can tell: the probability that a correct match has a smaller prediction distance, ambiguity
+    or uncertainty than an incorrect one (0.5: it tells nothing; 1: he knows), and the same for a
+    classifier that learns from all three, on records that it has not seen. The classifier is more
+    than an intruder has, who knows of no match whether it is correct. Figures about fewer than ten
+    matches are left out.
 
     `detail["naive"]` is the nearest match by standardized numbers and equal categories,
     `detail["control"]` how often a non-participant's nearest masked record is at least as close as
@@ -81,12 +84,12 @@ class Matching(Attack):
         ),
     ] = "auto"
     moments: Annotated[
-        Moments,
+        Placing,
         Field(
-            description="masked numbers are standardized by their own means and deviations, or by "
-            "the original's"
+            description="masked numbers are standardized by their own means and deviations, by the "
+            'original\'s, or both ways, of which the higher rate counts ("worst")'
         ),
-    ] = "own"
+    ] = "worst"
     thresholded: Annotated[
         bool,
         Field(description="take numbers in place of two values as the nearer one of them"),
@@ -107,15 +110,18 @@ class Matching(Attack):
         rows = drawn(n, self.sample, rng)
         try:
             encoding = Encoding.of(pair.original, names, log=self.log)
-            masked = encoding.encode(
-                pair.masked, moments=self.moments, thresholded=self.thresholded
-            )
+            placed = placements(encoding, pair.masked, self.moments, thresholded=self.thresholded)
         except MethodError as error:
             raise MeasureError(error.message, remedy=error.remedy) from error
         known = encoding.encode(pair.original)[rows]
-        found = predictions(known, masked, min(self.k, m))
-        to_own = _to_own(known, masked, own[rows])
-        credit = Credit.of(to_own <= found.distance**2 * (1 + TOLERANCE), found.ties)
+        tried = {}
+        for place in distinct(placed):
+            found = predictions(known, placed[place], min(self.k, m))
+            to_own = _to_own(known, placed[place], own[rows])
+            credit = Credit.of(to_own <= found.distance**2 * (1 + TOLERANCE), found.ties)
+            tried[place] = found, to_own, credit
+        worst = max(tried, key=lambda place: tried[place][2].value)
+        masked, (found, to_own, credit) = placed[worst], tried[worst]
         sampled = rows.size < n
         baseline = float((own >= 0).mean() / m)
         naive, naively = self._naive(context, rows, own, baseline)
@@ -128,6 +134,7 @@ class Matching(Attack):
             **told,
             "interval": about_interval(sampled),
             "baseline": _GUESS,
+            "placement": worst,
         }
         if sampled:
             detail["sample"] = int(rows.size)

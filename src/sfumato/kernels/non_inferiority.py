@@ -41,7 +41,10 @@ def shortfall(
 ) -> Shortfall:
     """The upper confidence bound of sup_t [F_release(t) - F_reference(t)]; small values are bad.
 
-    `paired`: value i of both belongs to the same record.
+    `paired`: value i of both belongs to the same record. Records are taken as independent, which
+    more targets than the points that predict them are not: a shortfall at the margin of 0.1 was
+    said to be below it by 0.14 of samples of 20,000 targets and 1,000 points, by 0.09 of 5,000 and
+    1,250, and by 0.02 to 0.04 where there were as many (five columns, 100 to 300 simulations).
 
     "pointwise" (intersection-union, Berger & Hsu 1996): that the largest difference is below a
     margin is claimed only if the one-sided bound at every point is, so that no correction for many

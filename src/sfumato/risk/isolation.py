@@ -10,6 +10,7 @@ from pydantic import Field
 from ..data.encoding import Encoding, Moments
 from ..data.linking import drawn, require_records
 from ..data.pair import Pair
+from ..data.placement import Placing, distinct, placements
 from ..data.schema import Kind, Role
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
@@ -32,7 +33,9 @@ class Isolation(Measure):
     points that cost him nothing, so that the figure is a lower bound. Nobody is safe from being
     isolated by chance: the baseline is the figure when people who are not in the data are released
     in place of the release, where a reference sample is given (as many of them as the release has,
-    where there are enough).
+    where there are enough; where not, `detail["same_size"]` is the figure of as many released
+    records). Released numbers are standardized in two ways, as `prediction-distance` says, and the
+    higher share counts, in the baseline too.
 
     With t = 5, the crowd is that of the prediction measures and of groups of five: none of five
     equal originals can be isolated. With c = 2 the fifth nearest original must be twice
@@ -78,12 +81,12 @@ class Isolation(Measure):
         ),
     ] = "auto"
     moments: Annotated[
-        Moments,
+        Placing,
         Field(
-            description="released numbers are standardized by their own means and deviations, or "
-            "by the original's"
+            description="released numbers are standardized by their own means and deviations, by "
+            'the original\'s, or both ways, of which the higher share counts ("worst")'
         ),
-    ] = "own"
+    ] = "worst"
     sample: Annotated[
         int,
         Field(
@@ -105,28 +108,34 @@ class Isolation(Measure):
         try:
             encoding = Encoding.of(pair.original, names, log=self.log)
             originals = encoding.encode(pair.original)
-            released = encoding.encode(pair.masked, moments=self.moments)
+            released = placements(encoding, pair.masked, self.moments)
         except MethodError as error:
             raise MeasureError(error.message, remedy=error.remedy) from error
-        looked_at = drawn(len(released), self.sample, context.rng)
-        found = isolated(originals, released[looked_at], self.c, self.t)
+        size = pair.masked.height
+        looked_at = drawn(size, self.sample, context.rng)
+        found = self._worst(originals, released, looked_at)
         detail: dict[str, Any] = {
             "columns": names,
             **encoding.said,
             "records": n,
-            "released_records": len(released),
+            "released_records": size,
+            "moments": self.moments,
         }
         if left_out:
             detail["left_out"] = left_out
-        if looked_at.size < len(released):
+        if looked_at.size < size:
             detail["sample"] = int(looked_at.size)
         baseline = None
         if context.reference is not None:
             others = _strangers(context.reference, encoding, self.moments)
-            others = others[drawn(len(others), looked_at.size, context.rng)]
-            baseline = float(isolated(originals, others, self.c, self.t).mean())
-            detail["non_participants"] = len(others)
+            some = drawn(context.reference.height, looked_at.size, context.rng)
+            baseline = float(self._worst(originals, others, some).mean())
+            detail["non_participants"] = int(some.size)
             detail["baseline"] = "people who are not in the data, released instead"
+            if some.size < looked_at.size:
+                detail["baseline"] += ", fewer than were: compare it with `same_size`"
+                as_many = looked_at[drawn(looked_at.size, some.size, context.rng)]
+                detail["same_size"] = float(self._worst(originals, released, as_many).mean())
         return self.result(
             float(found.mean()),
             baseline=baseline,
@@ -134,6 +143,15 @@ class Isolation(Measure):
             per_record_of="original",
             detail=detail,
         )
+
+    def _worst(
+        self, originals: np.ndarray, placed: dict[Moments, np.ndarray], rows: np.ndarray
+    ) -> np.ndarray:
+        """Whom these rows isolate, as they are placed where they isolate most."""
+        found = [
+            isolated(originals, placed[place][rows], self.c, self.t) for place in distinct(placed)
+        ]
+        return max(found, key=lambda one: int(one.sum()))
 
 
 def isolated(originals: np.ndarray, points: np.ndarray, c: float, t: int) -> np.ndarray:
@@ -175,7 +193,7 @@ def columns_of_both(pair: Pair, named: tuple[str, ...]) -> tuple[list[str], dict
     return names, left_out
 
 
-def _strangers(reference: Table, encoding: Encoding, moments: Moments) -> np.ndarray:
+def _strangers(reference: Table, encoding: Encoding, moments: Placing) -> dict[Moments, np.ndarray]:
     """The non-participants as points, as if they had been released."""
     if not reference.height:
         raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
@@ -185,4 +203,4 @@ def _strangers(reference: Table, encoding: Encoding, moments: Moments) -> np.nda
                 f"the reference table has no column {name!r}",
                 remedy="give it the columns of the original",
             )
-    return encoding.encode(reference, moments=moments)
+    return placements(encoding, reference, moments)

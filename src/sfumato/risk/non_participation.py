@@ -7,16 +7,22 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..data.linking import drawn
 from ..errors import MeasureError
 from ..kernels.non_inferiority import one_sided_ks, shortfall
 from ..kernels.prediction import Predictions
 from ..protocols import Context, Measurement
+from ..rng import stream
 from .predicted import Predicted, Predicting
 from .prediction import quantiles
 
 ASPECTS = ("distance", "ambiguity", "uncertainty")
 POINTS = {"distance": 1296, "ambiguity": 324, "uncertainty": 324}
 """The thesis' sub-samples for its Kolmogorov-Smirnov tests."""
+ENOUGH = 0.9
+"""Of the release's records, how many a reference sample has at least."""
+
+Parts = dict[str, dict[str, float]]
 
 
 class NonParticipation(Predicting):
@@ -31,11 +37,19 @@ class NonParticipation(Predicting):
     two). At 1 or below the release passes: with the confidence asked for, no such share of people
     has been moved to values that are worse. Too few records do not pass by default; they fail.
 
+    Released numbers are standardized by their own means and deviations, so that an offset or
+    another unit does not hide copies, and by the original's, so that leaving out the extreme people
+    does not. The worse of both counts; `detail["placement"]` says which it was. A release that does
+    both at once can deceive.
+
     standard = "sample" (the thesis): participants predicted from the release, beside the same
     participants predicted from the reference sample; the larger of the two is drawn down to the
-    size of the smaller. "strangers": participants predicted from the release, beside
-    people of the reference sample predicted from the release; sizes need not agree. "auto" takes
-    the sample where the reference has as many records as the release, and else the strangers.
+    size of the smaller, and at most as many participants are predicted, as they share its records
+    and are no more evidence than these. It needs a reference of at least 0.9 of the release's
+    records: copies are rarer in a part of the release, for which the figure is corrected.
+    "strangers": participants predicted from the release, beside people of the reference sample
+    predicted from the release; sizes need not agree. "auto" takes the sample where the reference
+    has enough records, and else the strangers.
 
     What passing does not mean: it holds for the distribution, not for each person. A release that
     is a sample of strangers with one person's copy in it passes. It holds for these columns as
@@ -84,56 +98,96 @@ class NonParticipation(Predicting):
         found = self.predicted(context)
         standard = self._standard(found)
         by_sample = standard == "sample"
-        ours = found.by_as_many if by_sample else found.by_release
-        theirs = found.by_reference if by_sample else found.of_strangers
-        parts, private = self._compared(ours, theirs, by_sample, context.rng)
         detail: dict[str, Any] = {"standard": standard, "moments": self.moments, **found.facts}
+        kept, some = 1.0, None
         if by_sample:
-            detail["compared_records"] = min(found.released, found.others)
+            compared = min(found.released, found.others)
+            kept = compared / found.released
+            some = drawn(found.rows.size, compared, stream(0, 0, "non-participation/targets"))
+            detail |= {"compared_records": compared, "predicted_records": some.size}
+        at = {
+            place: self._compared(
+                found.by_as_many(place) if by_sample else found.by_release(place),
+                found.by_reference(place) if by_sample else found.of_strangers(place),
+                some,
+                kept,
+                context.rng,
+            )
+            for place in found.placements
+        }
+        ratios = {place: _largest(parts) for place, (parts, _) in at.items()}
+        worst = max(ratios, key=lambda place: ratios[place])
+        value, (parts, private) = ratios[worst], at[worst]
+        if len(ratios) > 1:
+            detail |= {"placement": worst, "placements": ratios}
+        elif self.moments == "worst":
+            detail["placement"] = "both are the same"
         baseline = None
         if by_sample and found.others >= 2 * found.released:
-            second = self._compared(found.by_others, theirs, True, context.rng)[0]
-            baseline = max(part["ratio"] for part in second.values())
+            baseline = max(
+                _largest(
+                    self._compared(
+                        found.by_others(place), found.by_reference(place), some, 1.0, context.rng
+                    )[0]
+                )
+                for place in found.placements
+            )
             detail["baseline"] = "a second sample of people who did not take part"
-        value = max(part["ratio"] for part in parts.values())
         detail |= {"passes": bool(value <= 1.0), "confidence": self.confidence, **parts}
-        kept = all(part["largest_shortfall"] <= part["margin"] for part in parts.values())
-        if value > 1.0 and kept:
+        if value > 1.0 and not any(_proven(parts, kept) for parts, _ in at.values()):
+            seen = found.rows.size if some is None else some.size
             detail["because"] = (
-                f"no shortfall was found beyond the margins, but {len(ours.distance):,} records "
-                "are too few to be sure: release or hold out more, or allow larger margins"
+                f"no shortfall beyond the margins is proven, but {seen:,} records are too few to "
+                "be sure that there is none: release or hold out more, or allow larger margins"
             )
         return self.result(value, baseline=baseline, detail=detail, private=private)
 
     def _standard(self, found: Predicted) -> str:
-        standard = self.standard
-        if standard == "auto":
-            standard = "sample" if found.others >= found.released else "strangers"
-        if standard == "sample" and found.others < self.k:
+        enough = found.others >= ENOUGH * found.released
+        if self.standard == "strangers" or (self.standard == "auto" and not enough):
+            return "strangers"
+        if found.others < self.k:
             raise MeasureError(
                 f"{self.name} needs k = {self.k} records of the reference sample and there are "
                 f"{found.others}",
                 remedy='a larger reference sample, or standard = "strangers"',
             )
-        return standard
+        if not enough:
+            raise MeasureError(
+                f"the reference sample has {found.others:,} records and the release "
+                f"{found.released:,}: in a part of the release as small as the sample, copies of "
+                "participants are too rare",
+                remedy='standard = "strangers", or a reference sample as large as the release',
+            )
+        return "sample"
 
     def _compared(
-        self, ours: Predictions, theirs: Predictions, paired: bool, rng: np.random.Generator
-    ) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
-        """For each of the three what is published, and what is not."""
-        public: dict[str, dict[str, float]] = {}
+        self,
+        ours: Predictions,
+        theirs: Predictions,
+        some: np.ndarray | None,
+        kept: float,
+        rng: np.random.Generator,
+    ) -> tuple[Parts, dict[str, Any]]:
+        """For each of the three what is published, and what is not.
+
+        `some`: which of the same people both predict, of whom the share `kept` can have a copy.
+        """
+        public: Parts = {}
         private: dict[str, Any] = {}
         for aspect in ASPECTS:
             x, y = getattr(ours, aspect), getattr(theirs, aspect)
+            if some is not None:
+                x, y = x[some], y[some]
             margin = self.distance_margin if aspect == "distance" else self.margin
-            worse = shortfall(x, y, paired=paired, confidence=self.confidence)
+            worse = shortfall(x, y, paired=some is not None, confidence=self.confidence)
             public[aspect] = {
                 "median": float(np.median(x)),
                 "reference_median": float(np.median(y)),
                 "largest_shortfall": worse.largest,
                 "upper_bound": worse.upper,
                 "margin": margin,
-                "ratio": worse.upper / margin,
+                "ratio": worse.upper / (margin * kept),
                 "ks_p_value": one_sided_ks(x, y, points=POINTS[aspect], rng=rng)[1],
             }
             private[aspect] = {
@@ -142,3 +196,20 @@ class NonParticipation(Predicting):
                 "at": worse.at,
             }
         return public, private
+
+
+def _largest(parts: Parts) -> float:
+    return max(part["ratio"] for part in parts.values())
+
+
+def _proven(parts: Parts, kept: float) -> bool:
+    """Whether some shortfall is beyond its margin by more than chance would explain.
+
+    The largest of many differences strays further than one of them: Kolmogorov's band is about 1.5
+    times as wide as the bound at one point.
+    """
+    return any(
+        part["largest_shortfall"] - 1.5 * (part["upper_bound"] - part["largest_shortfall"])
+        > part["margin"] * kept
+        for part in parts.values()
+    )

@@ -6,19 +6,19 @@ searched once for each pair of tables and kept as long as the pair is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
-from ..data.codec import floats
 from ..data.encoding import Encoding, Logs, Moments
 from ..data.linking import drawn, require_records
 from ..data.pair import Pair
-from ..data.schema import NUMERIC, Column, Kind, Role
+from ..data.placement import Placing, distinct, placements
+from ..data.schema import Column, Kind, Role
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from ..kernels.prediction import Predictions, predictions
@@ -28,8 +28,6 @@ from ..rng import stream
 ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
 MOST_CATEGORIES = 100
 """A coordinate for nearly every record would drown the others."""
-_FAR = 1e6
-"""Nothing lies further from the mean, in deviations: its square would swallow the others."""
 
 
 class Predicting(Measure):
@@ -57,12 +55,13 @@ class Predicting(Measure):
         ),
     ] = "auto"
     moments: Annotated[
-        Moments,
+        Placing,
         Field(
             description="released numbers are standardized by their own means and deviations, so "
-            "that an offset does not hide them, or by the original's"
+            "that an offset does not hide them, by the original's, so that leaving out the extreme "
+            'people does not, or both ways, of which the worse counts ("worst")'
         ),
-    ] = "own"
+    ] = "worst"
     sample: Annotated[
         int,
         Field(
@@ -104,66 +103,77 @@ class Predicted:
                 remedy=f"give k = {masked.height} at most",
             )
         names, self.left_out = _columns(pair, reference, wanted.columns)
-        own = wanted.moments == "own"
         log = wanted.log if isinstance(wanted.log, str) else _known(wanted.log, names)
         try:
             self.encoding = Encoding.of(original, names, log=log)
             self.rows = drawn(original.height, wanted.sample, stream(0, 0, "prediction/originals"))
-            self._originals = self._points(original.take(self.rows))
-            self._release = self._points(masked, own)
-            self._reference = None if reference is None else self._points(reference, own)
+            self._originals = self._as_they_are(original, self.rows)
+            self._release = self._placed(masked, wanted.moments)
+            self._reference = {} if reference is None else self._placed(reference, wanted.moments)
         except MethodError as error:
             raise MeasureError(f"{wanted.name}: {error.message}", remedy=error.remedy) from error
         self.records, self.released = original.height, masked.height
+        self.others = 0 if reference is None else reference.height
+        sides = [side for side in (self._release, self._reference) if side]
+        self.placements: tuple[Moments, ...] = distinct(*sides)
+        self._searched: dict[tuple[str, int], Predictions] = {}
 
-    def _points(self, table: Table, own: bool = False) -> np.ndarray:
-        if own:
-            table = _brought_back(table, self.encoding)
-        moments: Moments = "own" if own else "original"
-        found = self.encoding.encode(table, moments=moments, thresholded=True)
-        return np.clip(found, -_FAR, _FAR, out=found)
+    def _placed(self, table: Table, wanted: Placing) -> dict[Moments, np.ndarray]:
+        return placements(self.encoding, table, wanted, thresholded=True)
 
-    @property
-    def others(self) -> int:
-        """Records of the reference sample."""
-        return 0 if self._reference is None else len(self._reference)
+    def _as_they_are(self, table: Table, rows: np.ndarray) -> np.ndarray:
+        """These records of people, whom nobody has moved."""
+        return placements(self.encoding, table.take(rows), "original", thresholded=True)["original"]
 
-    @cached_property
-    def by_release(self) -> Predictions:
+    def lowest(self, search: Callable[[Moments], Predictions], aspect: str) -> np.ndarray:
+        """For each record the smaller value of all placements."""
+        found = [getattr(search(place), aspect) for place in self.placements]
+        least: np.ndarray = np.minimum.reduce(found)
+        return least
+
+    def by_release(self, place: Moments) -> Predictions:
         """The originals, predicted from the release."""
-        return predictions(self._originals, self._release, self.k)
+        return self._search("release", self._originals, self._release[place])
 
-    @cached_property
-    def by_as_many(self) -> Predictions:
+    def by_as_many(self, place: Moments) -> Predictions:
         """The originals, predicted from as many released records as the reference sample has."""
         if self.others >= self.released:
-            return self.by_release
+            return self.by_release(place)
         some = drawn(self.released, self.others, stream(0, 0, "prediction/released"))
-        return predictions(self._originals, self._release[some], self.k)
+        return self._search("as many", self._originals, self._release[place], some)
 
-    @cached_property
-    def by_reference(self) -> Predictions:
+    def by_reference(self, place: Moments) -> Predictions:
         """The originals, predicted from at most as many strangers as there are released records."""
-        return self._by_strangers(0)
+        return self._by_strangers(0, place)
 
-    @cached_property
-    def by_others(self) -> Predictions:
+    def by_others(self, place: Moments) -> Predictions:
         """The same with as many other strangers, where there are enough."""
-        return self._by_strangers(1)
+        return self._by_strangers(1, place)
 
-    def _by_strangers(self, part: int) -> Predictions:
-        assert self._reference is not None
+    def _by_strangers(self, part: int, place: Moments) -> Predictions:
         order = stream(0, 0, "prediction/reference").permutation(self.others)
         size = min(self.released, self.others)
         some = np.sort(order[part * size : (part + 1) * size])
-        return predictions(self._originals, self._reference[some], self.k)
+        return self._search(f"strangers {part}", self._originals, self._reference[place], some)
+
+    def of_strangers(self, place: Moments) -> Predictions:
+        """Strangers, predicted from the release."""
+        return self._search("of strangers", self._people, self._release[place])
 
     @cached_property
-    def of_strangers(self) -> Predictions:
-        """Strangers, predicted from the release."""
+    def _people(self) -> np.ndarray:
         assert self.strangers is not None
         some = drawn(self.others, self._sample, stream(0, 0, "prediction/strangers"))
-        return predictions(self._points(self.strangers.take(some)), self._release, self.k)
+        return self._as_they_are(self.strangers, some)
+
+    def _search(
+        self, what: str, people: np.ndarray, points: np.ndarray, some: np.ndarray | None = None
+    ) -> Predictions:
+        key = what, id(points)  # alive as long as this is
+        if key not in self._searched:
+            points = points if some is None else points[some]
+            self._searched[key] = predictions(people, points, self.k)
+        return self._searched[key]
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -232,47 +242,3 @@ def _known(log: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
                 remedy="leave it out of `log`",
             )
     return log
-
-
-def _brought_back(table: Table, encoding: Encoding) -> Table:
-    """The table with the offset or the other unit undone of columns that have one.
-
-    Standardizing undoes it for plain numbers, but not for two values, and not before a logarithm.
-    """
-    moved = []
-    for block in encoding.blocks:
-        column, before = table.schema[block.column.name], block.column
-        concerned = block.logged if block.scale is not None else block.wide == 1
-        number = before.kind in NUMERIC and not (column.generalized or before.generalized)
-        series = table[column.name]
-        if not (concerned and number and series.dtype.is_numeric()):
-            continue
-        x, was = floats(series, column), floats(block.series, before)
-        here, there = x[~np.isnan(x)], was[~np.isnan(was)]
-        if not here.size or not np.isfinite(here).all():
-            continue
-        if block.logged:
-            centre, spread = _quartiles(here)
-            aim, width = _quartiles(there)
-            # Other samples differ by less, and less hardly bends a logarithm.
-            as_it_was = abs(centre - aim) <= width and width <= 2 * spread <= 4 * width
-        else:
-            low, high = float(here.min()), float(here.max())
-            if two := bool(((here == low) | (here == high)).all()):
-                centre, spread = low, high - low
-                aim, width = block.ends[0], block.ends[1] - block.ends[0]
-            else:
-                centre, spread = float(here.mean()), float(here.std())
-                aim, width = float(there.mean()), float(there.std())
-            inside = block.ends[0] <= low and high <= block.ends[1]
-            as_it_was = inside and not (two and low < high)
-        if not as_it_was and spread > 0 and width > 0:
-            x = (x - centre) * (width / spread) + aim
-            moved.append(pl.Series(column.name, x, nan_to_null=True))
-    return table.with_columns(moved) if moved else table
-
-
-def _quartiles(x: np.ndarray) -> tuple[float, float]:
-    """The median, and how far the quartiles lie apart."""
-    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
-    return float(middle), float(high - low)

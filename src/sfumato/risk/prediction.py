@@ -22,12 +22,12 @@ class _Prediction(Predicting):
 
     def measure(self, context: Context) -> Measurement:
         found = self.predicted(context)
-        values = getattr(found.by_release, self.aspect)
+        values = found.lowest(found.by_release, self.aspect)
         detail = {"moments": self.moments, **found.facts}
         private: dict[str, Any] = {"quantiles": quantiles(values)}
         baseline = None
         if found.others >= self.k:
-            theirs = getattr(found.by_reference, self.aspect)
+            theirs = found.lowest(found.by_reference, self.aspect)
             baseline = float(np.median(theirs))
             private["reference_quantiles"] = quantiles(theirs)
             detail["baseline"] = "predicted from as many people who did not take part"
@@ -36,7 +36,8 @@ class _Prediction(Predicting):
                     "predicted from people who did not take part, of whom there are fewer than "
                     "released records: compare it with `same_size`"
                 )
-                detail["same_size"] = float(np.median(getattr(found.by_as_many, self.aspect)))
+                as_many = found.lowest(found.by_as_many, self.aspect)
+                detail["same_size"] = float(np.median(as_many))
         per_record = np.full(found.records, np.nan)
         per_record[found.rows] = values
         return self.result(
@@ -56,10 +57,15 @@ class PredictionDistance(_Prediction):
     logarithm where that makes them less skewed), two values lie at -1 and +1, each of three
     categories or more is such a coordinate of its own. It is the closest that an intruder can come
     who takes a released record for the original one, and needs no link between them: records drawn
-    from a model are measured too. Released numbers are standardized by their own means and
-    deviations, so that adding a constant or changing the unit does not look like protection; two
-    values outside the original's, and numbers far from them that have a logarithm, are brought back
-    first. What a label stands for lies in its middle, and a suppressed value at the column's mean.
+    from a model are measured too. What a label stands for lies in its middle, and a suppressed
+    value at the column's mean.
+
+    Released numbers are standardized in two ways, and for each original the smaller value counts,
+    in each of the three measures of prediction and in their baselines. By their own means and
+    deviations: adding a constant or changing the unit does not look like protection (two values
+    outside the original's, and numbers far from them that have a logarithm, are brought back
+    first). By the original's: nor does leaving out the extreme people, which alters the deviation.
+    `moments` names one way.
 
     0 is a copy. How large is large enough depends on the columns and on the number of records:
     where a reference sample is given, the baseline is the distance to the nearest of as many people
