@@ -72,7 +72,7 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"{given.records:,} x {frame.width}: {took:.1f} s, {peak:.2f} GiB at most; "
-        f"D {found.value:.4f}, by chance {found.baseline:.4f}, "
+        f"D {found.value:.4f}, "
         f"{found.detail['components'][-1]['cumulative']:.0%} of the variance"
     )
     if not given.skip_accuracy:

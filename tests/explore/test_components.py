@@ -27,6 +27,21 @@ def test_the_table_is_the_measure_s() -> None:
     assert found.table.to_dicts() == measured.detail["components"]
     assert found.measurement.value == measured.value
     assert "6 components" in repr(found)
+    assert "by comparison" in repr(found)
+
+
+@pytest.mark.parametrize("fit", ["all", "half"])
+def test_every_parameter_of_the_measure_is_taken(fit: str) -> None:
+    x, y = _frame(300, 1), _frame(250, 2)
+    ways = {"fit": fit, "degree": 2, "subsample": 100, "seed": 4}
+    found = kernel_components(x, y, **ways)  # type: ignore[arg-type]
+    measured = sf.measure("kernel-pca", x, y, align="none", **ways)
+    assert found.table.to_dicts() == measured.detail["components"]
+    assert found.measurement.baseline == measured.baseline
+    assert found.measurement.detail == measured.detail
+    assert ("by comparison" in repr(found)) == (fit == "half")
+    said = json.dumps(found.figure(components=2).to_dict()["title"])
+    assert ("the other half is shown" in said) == (fit == "half")
 
 
 def test_the_figure_draws_no_record_of_the_original(tmp_path: Path) -> None:

@@ -135,6 +135,18 @@ def test_nystrom_is_close_even_where_few_records_have_most_of_the_variance() -> 
     assert (np.cumsum(found.variance) <= np.cumsum(exact.variance) * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_total_of_landmarks_is_hardly_too_large(kind: str) -> None:
+    """Of the mean, what lies beside the landmarks' span is not taken off."""
+    x = np.random.default_rng(13).normal(size=(1000, 10))
+    k = Kernel.of(kind, x)  # type: ignore[arg-type]
+    exact = kernel_components(x, k, 3).total
+    for m, most in ((50, 0.02), (200, 0.005)):
+        rows = drawn_landmarks(x, k, m, np.random.default_rng(m))
+        total = kernel_components(x, k, 3, landmarks=rows).total
+        assert exact * (1 - 1e-12) <= total < exact * (1 + most)
+
+
 @given(st.integers(3, 30), st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_shares_add_up_to_one(n: int, seed: int, kind: str) -> None:
     x = _records(n, 3, seed)

@@ -34,3 +34,23 @@ def log_cosh_gain(u: np.ndarray) -> np.ndarray:
     """How far E log cosh of each unit column lies from that of a normal variable, squared."""
     normal = 0.37456720749143544  # E log cosh z, by numerical integration
     return (np.log(np.cosh(u)).mean(axis=0) - normal) ** 2
+
+
+def lost_components(
+    a: np.ndarray, b: np.ndarray, rng: np.random.Generator, *, components: int = 20, points: int
+) -> int:
+    """Kernel components (degree 4) of a along which `points` records of a and of b differ by the
+    two-sided Kolmogorov-Smirnov test at 0.05."""
+    from scipy.linalg import eigh
+    from scipy.stats import ks_2samp
+
+    own, other = (a @ a.T + 1) ** 4, (b @ a.T + 1) ** 4
+    columns, total = own.mean(axis=0), own.mean()
+    own = own - columns - columns[:, None] + total
+    other = other - columns - other.mean(axis=1, keepdims=True) + total
+    _, vectors = eigh(own, subset_by_index=[len(a) - components, len(a) - 1])
+    one, two = (rng.choice(len(x), points, replace=False) for x in (a, b))
+    return sum(
+        ks_2samp(p[one], q[two]).pvalue < 0.05
+        for p, q in zip((own @ vectors).T, (other @ vectors).T, strict=True)
+    )

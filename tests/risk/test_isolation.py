@@ -161,7 +161,7 @@ def test_noise_isolates_most_and_groups_nobody(
     for name, values in found.items():
         shown = f"{np.mean(values):.4f} ({min(values):.4f} to {max(values):.4f})"
         golden_record(f"(2,5)-isolated, {name}", "-", shown)
-    assert min(found["noise"]) > 0.6
+    assert min(found["noise"]) > 0.5
     assert min(found["rhs"]) > 0.97
     assert max(found["reference"]) < 0.02
     assert max(found["spectral-rhs"]) <= max(found["reference"])

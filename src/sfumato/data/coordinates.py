@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _EXTREME = 1e140
 """Numbers beyond it, and below its reciprocal, are taken in parts of the largest."""
 _LINE = 8
+_TENTHS = (0.1, 0.5, 0.9)
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -130,8 +131,8 @@ class Block:
         return LabelPlaces(self.column, domain)
 
     def write(self, out: np.ndarray, table: Table, *, own: bool, thresholded: bool) -> None:
-        """Put the column of a table into out (n, width); `own`: standardized by the table's own
-        mean and deviation."""
+        """Put the column of a table into out (n, width); `own`: standardized so that the table's
+        own middle and width become those of the original."""
         name = self.column.name
         column, series = table.schema[name], table[name]
         if self.scale is not None:
@@ -139,7 +140,7 @@ class Block:
             if self.logged:
                 # Nobody's value is so low: the lowest that is somebody's is nearest.
                 x = np.log(np.where(x <= 0, self.ends[0], x))
-            z = (Scale.of(x) if own else self.scale).standardized(x)
+            z = (self._own_scale(x) if own else self.scale).standardized(x)
             out[:, 0] = np.where(np.isnan(z), 0.0, z)
         elif series.dtype.is_numeric() and self._between and not column.generalized:
             low, high = self.ends
@@ -160,6 +161,26 @@ class Block:
         if self.gaps:
             out[:, -1] = np.where(absent, 1.0, -1.0)
             out[hidden, -1] = 2.0 * self.gaps / len(self.series) - 1.0
+
+    @cached_property
+    def _middle(self) -> np.ndarray:
+        """What a tenth, half and nine tenths of the original's numbers are below."""
+        x = self._as_numbers(self.series, self.column)
+        x = x[~np.isnan(x)]
+        return _tenths(np.log(x) if self.logged else x) if x.size else np.zeros(3)
+
+    def _own_scale(self, x: np.ndarray) -> Scale:
+        """By the middle eight tenths of the values: a few far ones do not move it."""
+        assert self.scale is not None
+        plain = Scale.of(x)
+        here = x[~np.isnan(x)]
+        low, middle, high = _tenths(here) / plain.unit if here.size else np.zeros(3)
+        was_low, was_middle, was_high = self._middle / self.scale.unit
+        if not (low < high and was_low < was_high):
+            return plain
+        wider = (high - low) / (was_high - was_low)
+        centre = middle - (was_middle - self.scale.centre) * wider
+        return Scale(plain.unit, float(centre), float(self.scale.spread * wider))
 
     @property
     def _between(self) -> bool:
@@ -233,3 +254,8 @@ def grouped(blocks: Sequence[Block]) -> list[list[Block]]:
         groups[-1].append(block)
         room -= block.width
     return groups
+
+
+def _tenths(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.quantile(x, _TENTHS)
+    return found

@@ -135,7 +135,8 @@ class Encoding:
     ) -> np.ndarray:
         """float64 (n, d): the records of the original, of its release, or of other people.
 
-        Numbers are standardized by the original's mean and deviation, or by the table's own. What
+        Numbers are standardized by the original's mean and deviation, or so that the table's own
+        median and middle eight tenths lie where the original's do. What
         the original does not have is taken as a reader would: an interval lies in its middle, a set
         or a node of a hierarchy at the mean over its values, a suppressed cell at the column's
         mean; a category that the original lacks is -1 throughout, and between two values it is 0.

@@ -67,10 +67,11 @@ class Components:
 
     def __repr__(self) -> str:
         found = self.measurement
+        beside = "" if found.baseline is None else f", {found.baseline:.3f} by comparison"
         return (
             f"Components({len(self.compared.gaps)} components with "
             f"{min(self.compared.components.share.sum(), 1.0):.0%} of the variance; "
-            f"largest distance {found.value:.3f}, {found.baseline:.3f} by comparison)"
+            f"largest distance {found.value:.3f}{beside})"
         )
 
 
@@ -87,7 +88,8 @@ def kernel_components(
 
     `reference` is a sample of other people of the same population, `groups` says which group each
     released record belongs to (for the figure), and the parameters are those of the measure
-    `kernel-pca`.
+    `kernel-pca`. With `fit = "half"` the original's records are those of the half that the
+    components were not found in.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(1).normal(size=(2, 300, 2))

@@ -7,9 +7,8 @@ colours of their groups. No record of the original is drawn, only smooth densiti
 that ten records lie beyond and without contours around fewer than ten. They are still made from the
 original, and its owner decides whether to publish them.
 
-A component's records are shown from the original's median, in robust deviations of the original.
-Where a few records lie far out, as high powers of standardized numbers make them, the scale is
-logarithmic beyond one deviation.
+A component's records are shown from the original's median, in robust deviations of the original;
+the scale is logarithmic beyond one where a few records lie far out, as high powers make them.
 """
 
 from __future__ import annotations
@@ -33,6 +32,8 @@ ORIGINAL, RELEASE = "#0072b2", "#d55e00"
 _GROUPS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#000000", "#0072b2", "#d55e00")
 _INK, _FAINT, _GREY = "#33383f", "#e9ecef", "#a9afb7"
 _SERIES = ("original (smoothed)", "release")
+_ALL = "Components were found in the original itself: p tends to be too small for other people."
+_HALF = "Components were found in one half of the original; the other half is shown."
 _PANEL, _GAP = 150, 8
 _LINE, _GRID = 160, 64
 _SHARES = (0.3, 0.6, 0.9)
@@ -44,8 +45,7 @@ _HEAVY = 12.0
 """Components that reach further than this, in robust deviations, have a logarithmic scale."""
 _FEW = 10
 """Contours around fewer records are not drawn."""
-_SMOOTHER = 1.3
-"""Contours need wider kernels than curves to be calm."""
+_SMOOTHER = 1.3  # contours need wider kernels than curves to be calm
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def chart(found: Components, components: int, title: str) -> Any:
                 "deviations" + "; logarithmic beyond one" * any(r.heavy for r in rulers) + ".",
                 f"Above: contours around {_listed(_SHARES)} of the records, and released records "
                 "in grey. Below: released records as far as they reach,",
-                "the outlying ones strongest.",
+                f"the outlying ones strongest. {_HALF if compared.held_out else _ALL}",
             ],
             color=_INK, subtitleColor=_INK, subtitleFontSize=11, anchor="start", offset=14,
         )

@@ -127,7 +127,8 @@ class KernelComponents:
     variance: np.ndarray
     """lambda, divided by the kernel's constant like all projections are."""
     total: float
-    """The variance along all components, those that were not asked for included."""
+    """The variance along all components, those that were not asked for included; with landmarks
+    never less than it is."""
 
     @property
     def share(self) -> np.ndarray:
@@ -266,7 +267,9 @@ def _nystrom(
     mean = sums / n if centred else np.zeros_like(sums)
     products /= n
     products -= np.outer(mean, mean)
-    # The diagonal is exact; the mean lies in the landmarks' span.
+    # The diagonal is exact. Of the mean only its image in the landmarks' span is known, and what
+    # lies beside it is not taken off: with 50 landmarks the total was up to 1 % too large in our
+    # examples, with 200 up to 0.2 %, with 1,000 up to 0.03 %.
     total = float(kernel.with_itself(x).mean() - mean @ mean)
     values, vectors = np.linalg.eigh(products)
     values = np.maximum(values[::-1][:components], 0.0)

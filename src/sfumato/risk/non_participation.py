@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..data.encoding import Moments
 from ..data.linking import drawn
 from ..errors import MeasureError
-from ..kernels.non_inferiority import one_sided_ks, shortfall
+from ..kernels.non_inferiority import Shortfall, one_sided_ks, shortfall
 from ..kernels.prediction import Predictions
 from ..protocols import Context, Measurement
 from ..rng import stream
@@ -21,6 +22,9 @@ POINTS = {"distance": 1296, "ambiguity": 324, "uncertainty": 324}
 """The thesis' sub-samples for its Kolmogorov-Smirnov tests."""
 ENOUGH = 0.9
 """Of the release's records, how many a reference sample has at least."""
+
+FEWEST_LONE = 100
+"""People with a record of their own whose share means something."""
 
 Parts = dict[str, dict[str, float]]
 
@@ -36,11 +40,16 @@ class NonParticipation(Predicting):
     difference that matters in practice (`distance_margin` for the distance, `margin` for the other
     two). At 1 or below the release passes: with the confidence asked for, no such share of people
     has been moved to values that are worse. Too few records do not pass by default; they fail.
+    Two more shortfalls must keep `margin`: of the distances from released records to the nearest
+    original, beside those of strangers ("released": a release of few people is not lost among the
+    many whom it leaves out), and of people with a record of their own that comes back as it was
+    ("lone people", where categories let that happen by chance).
 
-    Released numbers are standardized by their own means and deviations, so that an offset or
-    another unit does not hide copies, and by the original's, so that leaving out the extreme people
-    does not. The worse of both counts; `detail["placement"]` says which it was. A release that does
-    both at once can deceive.
+    Released numbers are standardized by their own middle and width, so that an offset or another
+    unit does not hide copies, and by the original's mean and deviation, so that leaving out the
+    extreme people does not. The worse of both counts; `detail["placement"]` says which it was. The
+    columns must mean in the release what they mean in the original: one that is reversed, taken as
+    1/x or whose categories changed names hides what it holds from this measure.
 
     standard = "sample" (the thesis): participants predicted from the release, beside the same
     participants predicted from the reference sample; the larger of the two is drawn down to the
@@ -51,11 +60,11 @@ class NonParticipation(Predicting):
     predicted from the release; sizes need not agree. "auto" takes the sample where the reference
     has enough records, and else the strangers.
 
-    What passing does not mean: it holds for the distribution, not for each person. A release that
-    is a sample of strangers with one person's copy in it passes. It holds for these columns as
-    encoded here, not for others that an intruder may know. The reference must come from the same
-    population, hold nobody of the original, and not have been used to choose the release: choose
-    against one sample and confirm on another.
+    What passing does not mean: it holds for the distribution, not for each person. A sample of
+    strangers passes with copies of three or four in a hundred people in it. It holds for these
+    columns as encoded here, not for others that an intruder may know. The reference must come from
+    the same population, hold nobody of the original (which is looked for, and refused), and not
+    have been used to choose the release: choose against one sample and confirm on another.
 
     `detail` has for each of the three the medians, the largest shortfall, its bound, and the
     p-value of the thesis' one-sided Kolmogorov-Smirnov test on its sub-samples, for comparison
@@ -96,6 +105,8 @@ class NonParticipation(Predicting):
                 remedy="reference = 0.5 under [input], or sf.reference_split before masking",
             )
         found = self.predicted(context)
+        _check_columns(context, found)
+        found.refuse_participants()
         standard = self._standard(found)
         by_sample = standard == "sample"
         detail: dict[str, Any] = {"standard": standard, "moments": self.moments, **found.facts}
@@ -115,6 +126,8 @@ class NonParticipation(Predicting):
             )
             for place in found.placements
         }
+        for place, (parts, _) in at.items():
+            parts |= self._further(found, place, some, kept)
         ratios = {place: _largest(parts) for place, (parts, _) in at.items()}
         worst = max(ratios, key=lambda place: ratios[place])
         value, (parts, private) = ratios[worst], at[worst]
@@ -184,10 +197,7 @@ class NonParticipation(Predicting):
             public[aspect] = {
                 "median": float(np.median(x)),
                 "reference_median": float(np.median(y)),
-                "largest_shortfall": worse.largest,
-                "upper_bound": worse.upper,
-                "margin": margin,
-                "ratio": worse.upper / (margin * kept),
+                **_judged(worse, margin, kept),
                 "ks_p_value": one_sided_ks(x, y, points=POINTS[aspect], rng=rng)[1],
             }
             private[aspect] = {
@@ -196,6 +206,46 @@ class NonParticipation(Predicting):
                 "at": worse.at,
             }
         return public, private
+
+
+    def _further(
+        self, found: Predicted, place: Moments, some: np.ndarray | None, kept: float
+    ) -> Parts:
+        """What the three do not see: released records too near to an original, however few they
+        are, and lone people whose whole record comes back."""
+        parts: Parts = {}
+        released, strangers = found.nearest_originals(place)
+        worse = shortfall(released, strangers, paired=False, confidence=self.confidence)
+        parts["released"] = _judged(worse, self.margin, 1.0)
+        lone = None if some is None else some[found.unique[some]]
+        if lone is not None and lone.size >= FEWEST_LONE:
+            mine = found.by_as_many(place).distance[lone] > 0
+            theirs = found.by_reference(place).distance[lone] > 0
+            worse = shortfall(
+                mine.astype(float), theirs.astype(float), paired=True, confidence=self.confidence
+            )
+            parts["lone people"] = _judged(worse, self.margin, kept)
+        return parts
+
+
+def _check_columns(context: Context, found: Predicted) -> None:
+    """An error where a released column cannot be compared for want of it in the reference."""
+    assert context.reference is not None
+    for name in found.left_out:
+        if name in context.pair.masked.schema and name not in context.reference.schema:
+            raise MeasureError(
+                f"column {name!r} is released and the reference sample does not have it",
+                remedy="give it to the reference sample, or name the others in `columns`",
+            )
+
+
+def _judged(worse: Shortfall, margin: float, kept: float) -> dict[str, float]:
+    return {
+        "largest_shortfall": worse.largest,
+        "upper_bound": worse.upper,
+        "margin": margin,
+        "ratio": worse.upper / (margin * kept),
+    }
 
 
 def _largest(parts: Parts) -> float:

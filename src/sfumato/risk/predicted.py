@@ -24,6 +24,7 @@ from ..errors import MeasureError, MethodError
 from ..kernels.prediction import Predictions, predictions
 from ..protocols import Context, Measure
 from ..rng import stream
+from .strangers import refuse_participants, singles
 
 ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
 MOST_CATEGORIES = 100
@@ -103,6 +104,7 @@ class Predicted:
                 remedy=f"give k = {masked.height} at most",
             )
         names, self.left_out = _columns(pair, reference, wanted.columns)
+        self.unknown = [name for name in masked.names if name not in original.schema]
         log = wanted.log if isinstance(wanted.log, str) else _known(wanted.log, names)
         try:
             self.encoding = Encoding.of(original, names, log=log)
@@ -130,6 +132,24 @@ class Predicted:
         found = [getattr(search(place), aspect) for place in self.placements]
         least: np.ndarray = np.minimum.reduce(found)
         return least
+
+    def refuse_participants(self) -> None:
+        """An error where the reference holds the people who take part."""
+        assert self.strangers is not None
+        refuse_participants(self._originals, self._people)
+
+    def nearest_originals(self, place: Moments) -> tuple[np.ndarray, np.ndarray]:
+        """How far released records, and strangers, are from the nearest original."""
+        some = drawn(self.released, self._sample, stream(0, 0, "prediction/nearest"))
+        who = self._release[place][some]
+        released = self._search(f"released, {place}", who, self._originals, k=1)
+        strangers = self._search("strangers' own", self._people, self._originals, k=1)
+        return released.distance, strangers.distance
+
+    @cached_property
+    def unique(self) -> np.ndarray:
+        """bool: the originals predicted whose record nobody else has."""
+        return singles(self._originals)
 
     def by_release(self, place: Moments) -> Predictions:
         """The originals, predicted from the release."""
@@ -167,12 +187,17 @@ class Predicted:
         return self._as_they_are(self.strangers, some)
 
     def _search(
-        self, what: str, people: np.ndarray, points: np.ndarray, some: np.ndarray | None = None
+        self,
+        what: str,
+        people: np.ndarray,
+        points: np.ndarray,
+        some: np.ndarray | None = None,
+        k: int = 0,
     ) -> Predictions:
         key = what, id(points)  # alive as long as this is
         if key not in self._searched:
             points = points if some is None else points[some]
-            self._searched[key] = predictions(people, points, self.k)
+            self._searched[key] = predictions(people, points, k or self.k)
         return self._searched[key]
 
     @property
@@ -187,6 +212,8 @@ class Predicted:
         }
         if self.left_out:
             said["left_out"] = self.left_out
+        if self.unknown:
+            said["released_but_not_compared"] = self.unknown
         if self.rows.size < self.records:
             said["sample"] = int(self.rows.size)
         if self.others:

@@ -23,9 +23,7 @@ def refuse_participants(originals: np.ndarray, others: np.ndarray) -> None:
     n, m = len(originals), len(others)
     if n < 2 or not m:
         return
-    points = np.ascontiguousarray(np.concatenate([originals, others]) + 0.0)
-    none = np.empty((n + m, 0), dtype=np.int32)
-    _, codes = distinct_rows(points.view(np.int64), none)
+    codes = _numbered(np.concatenate([originals, others]))
     known = np.bincount(codes[:n], minlength=int(codes.max()) + 1)
     among_themselves = float((known[codes[:n]] > 1).mean())
     found = float((known[codes[n:]] > 0).mean())
@@ -36,3 +34,22 @@ def refuse_participants(originals: np.ndarray, others: np.ndarray) -> None:
             f"{among_themselves:.0%} would be by chance: it holds people who take part",
             remedy="give a sample of other people, held out before masking",
         )
+
+
+def singles(points: np.ndarray) -> np.ndarray:
+    """bool (n,): the records that no other equals.
+
+    >>> singles(np.array([[1.0], [2.0], [1.0]])).tolist()
+    [False, True, False]
+    """
+    codes = _numbered(points)
+    alone: np.ndarray = np.bincount(codes)[codes] == 1
+    return alone
+
+
+def _numbered(points: np.ndarray) -> np.ndarray:
+    """Equal records by equal numbers."""
+    plain = np.ascontiguousarray(points + 0.0)  # -0.0 is 0.0
+    none = np.empty((len(points), 0), dtype=np.int32)
+    codes: np.ndarray = distinct_rows(plain.view(np.int64), none)[1]
+    return codes
