@@ -195,18 +195,6 @@ def test_probabilities_do_not_take_the_name_of_another_column() -> None:
         code.decode(code.encode(table), table, categories="probabilities")
 
 
-@pytest.mark.parametrize("shares", [False, True])
-def test_settled_points_are_where_the_decoded_ones_lie(shares: bool) -> None:
-    table = ordinary(70, missing=True)
-    names = ["sex", "zip", "illness", "happy", "pay"]
-    code = Encoding.of(table, names)
-    x = np.random.default_rng(2).normal(size=(70, code.width))
-    how = "shares" if shares else "argmax"
-    found = code.decode(x, table, categories=how)
-    published = sf.Table(pl.DataFrame(found.series), sf.Schema(found.columns))
-    assert np.allclose(code.settled(x, shares=shares), code.encode(published))
-
-
 def test_probabilities_of_two_columns_need_two_names() -> None:
     people = sf.table({"x": ["a", "b=c", "a"], "x=b": ["c", "d", "e"]})
     code = Encoding.of(people, ["x", "x=b"])

@@ -240,7 +240,6 @@ def test_the_table_is_not_changed() -> None:
     kept = x.copy()
     for how in ("argmax", "shares", "probabilities"):
         code.decode(x, table, categories=how)
-    code.settled(x, shares=True)
     assert table.frame.equals(before)
     assert (x == kept).all()
 

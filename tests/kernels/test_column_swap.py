@@ -12,6 +12,7 @@ from sfumato.kernels import spectral_basis as bases
 from sfumato.kernels.column_swap import (
     _best_pair,
     correlations,
+    enough_steps,
     largest,
     least_tolerance,
     orthonormal,
@@ -20,6 +21,7 @@ from sfumato.kernels.column_swap import (
     shuffled_columns,
 )
 from sfumato.kernels.spectral_basis import spectral_basis
+from sfumato.progress import listening
 from tests.oracle import column_swap as oracle
 
 
@@ -150,6 +152,20 @@ def test_an_impossible_tolerance_comes_to_an_end() -> None:
         start = shuffled_columns(spectral_basis(heavy(n, d)).scores, np.random.default_rng(0))
         found = repaired(start, 1e-15, np.random.default_rng(0))
         assert 1e-15 < found.largest < largest(start)
+
+
+def test_a_budget_ends_repair() -> None:
+    start = shuffled_columns(spectral_basis(heavy(500, 30)).scores, np.random.default_rng(0))
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda *told: heard.append(told)):
+        found = repaired(start, 1e-5, np.random.default_rng(0), budget=300)
+    assert found.steps == 512  # steps come in bundles
+    assert found.swaps <= found.steps
+    assert heard == [("repairing correlations", done, 300) for done in (0, 256)]
+    assert 1e-5 < found.largest < largest(start)
+    everything = repaired(start, 1e-15, np.random.default_rng(0))
+    assert everything.steps < enough_steps(500, 30) + 256
+    assert repaired(start, 1e-5, np.random.default_rng(0), budget=0).swaps == 0
 
 
 def test_orders_stay_uniform_and_scores_of_a_record_do_not_meet_again() -> None:

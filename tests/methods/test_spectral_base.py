@@ -33,6 +33,10 @@ class Curious(Shuffle):
     name: ClassVar[str] = "curious"
     seen: ClassVar[list[tuple[int, ...] | None]] = []
 
+    @property
+    def looks(self) -> bool:
+        return True
+
     def swapped_against(
         self,
         x: np.ndarray,

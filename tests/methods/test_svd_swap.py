@@ -3,6 +3,7 @@ chance."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from sfumato.errors import MethodError
 from sfumato.kernels.column_swap import correlations
 from sfumato.kernels.spectral_basis import spectral_basis
 from sfumato.methods.spectral.svd_swap import SvdSwap, _rounded_up, reached_by_half
+from sfumato.progress import listening
 from tests.oracle import column_swap as oracle
 
 BINARY = 15
@@ -58,13 +60,14 @@ def points(draw: st.DrawFn) -> np.ndarray:
     points(),
     st.sampled_from(["permutation", "rotation"]),
     st.sampled_from(["swaps", "repeat", "exact"]),
+    st.sampled_from([0, 1, 50]),
     st.integers(0, 3),
 )
 def test_means_are_exact_and_covariances_within_the_tolerance(
-    x: np.ndarray, by: Any, repair: Any, seed: int
+    x: np.ndarray, by: Any, repair: Any, smooth: int, seed: int
 ) -> None:
     kept = x.copy()
-    method = SvdSwap(by=by, repair=repair, tries=1000)
+    method = SvdSwap(by=by, repair=repair, smooth=smooth, tries=1000)
     try:
         made = method.swapped(x, np.random.default_rng(seed))
     except MethodError as error:
@@ -83,7 +86,7 @@ def test_means_are_exact_and_covariances_within_the_tolerance(
     told = made.facts.get("largest correlation of components", 0.0)
     assert np.abs(correlations(after)).max(initial=0) <= told + 1e-7
     assert (after**2).sum(axis=0) == pytest.approx(np.ones(before.shape[1]), abs=1e-7)
-    if by == "permutation" and repair != "exact":
+    if by == "permutation" and repair != "exact" and smooth == 0 and "repair" not in made.facts:
         assert np.abs(np.sort(after, axis=0) - np.sort(before, axis=0)).max(initial=0) < 1e-7
     if repair == "exact":
         assert np.abs(np.cov(made.values.T) - np.cov(x.T)).max() < 1e-8
@@ -145,14 +148,96 @@ def test_wide_tables_say_what_they_reach() -> None:
     assert exact.facts["scores moved by (deviations)"] > 0
 
 
+def numbers(n: int, d: int, tail: str, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    turn = rng.normal(size=(d, d))
+    z = rng.normal(size=(n, d)) if tail == "normal" else rng.exponential(size=(n, d))
+    return (z * np.geomspace(1, 0.2, d)) @ turn.T
+
+
+@pytest.mark.parametrize("tail", ["normal", "exponential"])
+@pytest.mark.parametrize("repair", ["swaps", "exact"])
+def test_nobody_is_known_by_their_scores(tail: str, repair: Any) -> None:
+    """An intruder looks for people's scores among those of the release, on its own components."""
+
+    def told(smooth: int) -> list[float]:
+        found = []
+        for seed in range(3):
+            x = numbers(4000, 6, tail, seed)
+            x /= x[:2000].std(axis=0)  # as the encoding does
+            method = SvdSwap(smooth=smooth, repair=repair)
+            release = method.swapped(x[:2000], np.random.default_rng(seed)).values
+            near = [oracle.nearness(release, people) for people in (x[:2000], x[2000:])]
+            found.append(float((near[0][:, None] > near[1]).mean()))
+        return found
+
+    assert max(told(SvdSwap().smooth)) < 0.55
+    if repair == "swaps":
+        assert max(told(0)) > 0.85  # the intruder can
+        assert min(told(0)) > 0.75
+
+
+def test_an_outlier_is_not_published() -> None:
+    x = np.random.default_rng(0).normal(size=(3000, 6))
+    x[0] = [30, -21, 0, 0, 0, 0]
+
+    def nearest(smooth: int) -> float:
+        made = [SvdSwap(smooth=smooth).swapped(x, np.random.default_rng(s)) for s in range(5)]
+        return min(float(np.linalg.norm(one.values - x[0], axis=1).min()) for one in made)
+
+    assert nearest(0) < 4
+    assert nearest(SvdSwap().smooth) > 10
+
+
+@pytest.mark.parametrize("numeric", [0, 2])
+@pytest.mark.parametrize("n", [300, 2000])
+def test_categories_stay_as_frequent(n: int, numeric: int) -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {f"c{p}": rng.permutation(n) < p * n // 100 for p in (1, 10, 50)}
+        | {f"x{j}": rng.normal(size=n) for j in range(numeric)}
+    )
+    table = sf.table(frame, quasi=frame.columns)
+
+    def shares(smooth: int) -> np.ndarray:
+        method = SvdSwap(smooth=smooth)
+        made = [method.mask(table, np.random.default_rng(s)).table.frame for s in range(5)]
+        return np.mean([[one[f"c{p}"].mean() for p in (1, 10, 50)] for one in made], axis=0)
+
+    assert (np.abs(shares(50) - shares(0)) < [0.004, 0.004, 0.012]).all()
+
+
+def test_wide_tables_are_made_uncorrelated_exactly_in_good_time() -> None:
+    rng = np.random.default_rng(0)
+    heard: list[tuple[str, bool]] = []
+    for categories, why in ((999, "records are few"), (60, "swaps did not get there")):
+        # 600 records, and categories so rare that no order of them has small correlations.
+        coded = np.where(rng.integers(0, categories, 600)[:, None] == np.arange(categories), 1, -1)
+        x = np.column_stack([coded, rng.normal(size=600)]).astype(float)
+        began = time.monotonic()
+        with listening(lambda what, done, of: heard.append((what, done <= of))):
+            made = SvdSwap().swapped(x, np.random.default_rng(0))
+        assert time.monotonic() - began < 30
+        assert made.facts["repair"].startswith(f"exact, since {why}")
+        assert np.abs(np.cov(made.values.T) - np.cov(x.T)).max() < 1e-8
+        assert not made.warnings
+        assert all(within for _, within in heard)
+    assert ("repairing correlations", True) in heard
+    with pytest.raises(MethodError, match="no order was found"):
+        SvdSwap(tol=0.001).swapped(x, np.random.default_rng(0))
+
+
 def test_few_components_are_warned_of() -> None:
     rng = np.random.default_rng(0)
     for d in (2, 3):
         assert f"only {d} components" in SvdSwap().swapped(heavy(50, d), rng).warnings[0]
     assert not SvdSwap().swapped(heavy(50, 4), rng).warnings
-    # One component: the same records in another order.
+    # One component: the same records in another order, and near them with smoothing.
     x = heavy(50, 1)
-    assert np.sort(SvdSwap().swapped(x, rng).values[:, 0]) == pytest.approx(np.sort(x[:, 0]))
+    plain = SvdSwap(smooth=0).swapped(x, rng).values
+    assert np.sort(plain[:, 0]) == pytest.approx(np.sort(x[:, 0]))
+    apart = np.abs(np.sort(SvdSwap().swapped(x, rng).values[:, 0]) - np.sort(x[:, 0]))
+    assert 0 < apart.max() < 0.5 * x.std()
     turned = SvdSwap(by="rotation").swapped(x, rng).values
     assert np.abs(turned - x.T).min() > 1e-9
     one = sf.table({"age": list(range(20, 40))}, quasi=["age"])

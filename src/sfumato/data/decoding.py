@@ -95,23 +95,6 @@ def decoded(
     return Decoding(series, columns, facts)
 
 
-def settled(blocks: Sequence[Block], x: np.ndarray, shares: bool) -> np.ndarray:
-    """Points at the places of the values that are published for them."""
-    out = np.array(x, dtype=np.float64)
-    for block, own in _columns(blocks, x):
-        absent = _absent(block, own, shares)
-        if block.scale is None and block.levels is not None and len(block.levels):
-            codes = _codes(block, own, absent, shares)
-            out[:, block.first : block.first + block.wide] = np.vstack([block.mean, block.vectors])[
-                codes
-            ]
-        elif block.gaps:
-            out[absent, block.first] = 0.0
-        if block.gaps:
-            out[:, block.missing] = np.where(absent, 1.0, -1.0)
-    return out
-
-
 def _columns(blocks: Sequence[Block], x: np.ndarray) -> Iterator[tuple[Block, np.ndarray]]:
     """Each block with its coordinates, column by column in memory.
 

@@ -20,7 +20,7 @@ from ..errors import MethodError
 from ..poset.text import text
 from .codec import encode, floats, from_floats
 from .coordinates import Block, Scale, grouped, numbers_of
-from .decoding import Decoding, decoded, settled
+from .decoding import Decoding, decoded
 from .schema import NUMERIC, ORDERED, Column, Kind
 
 if TYPE_CHECKING:
@@ -180,11 +180,6 @@ class Encoding:
                 f"points with {self.width} coordinates are decoded, not an array {x.shape}"
             )
         return decoded(self.blocks, x, table, categories, whole)
-
-    def settled(self, x: np.ndarray, *, shares: bool = False) -> np.ndarray:
-        """Points as they will be published: two values at -1 or +1, one category at +1, numbers as
-        they are. What is missing lies at the mean."""
-        return settled(self.blocks, x, shares)
 
 
 def _check_named(table: Table, columns: Sequence[str], log: Sequence[str]) -> None:

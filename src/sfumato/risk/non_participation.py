@@ -207,7 +207,6 @@ class NonParticipation(Predicting):
             }
         return public, private
 
-
     def _further(
         self, found: Predicted, place: Moments, some: np.ndarray | None, kept: float
     ) -> Parts:

@@ -75,6 +75,11 @@ class SpectralMethod(Method):
         """Whether each component's values are those of the original, in another order."""
         return True
 
+    @property
+    def looks(self) -> bool:
+        """Whether it looks at non-participants to choose."""
+        return False
+
     @abstractmethod
     def swapped(self, x: np.ndarray, rng: np.random.Generator) -> Swapped:
         """The points (n, d) of a release for those of the original; x is not changed."""
@@ -106,9 +111,7 @@ class SpectralMethod(Method):
             )
         encoding = Encoding.of(table, chosen, log=self.log)
         x = encoding.encode(table)
-        # Most methods do not look at anybody else.
-        looks = type(self).swapped_against is not SpectralMethod.swapped_against
-        others = encoding.encode(reference) if looks and reference is not None else None
+        others = encoding.encode(reference) if self.looks and reference is not None else None
         made = self.swapped_against(x, rng, others, encoding)
         found = encoding.decode(made.values, table, categories=self.categories, whole=self.whole)
         warnings = [*made.warnings, *_dropped(table, chosen)]
@@ -154,6 +157,6 @@ def _one_line(x: np.ndarray, chosen: list[str]) -> list[str]:
         if axis is not None and (sizes - (centred @ axis) ** 2 > _SAME * (1.0 + sizes)).any():
             return []
     return [
-        f"{', '.join(chosen)}: the records have a single component, and every one is published as "
-        "it was; add columns that differ from these"
+        f"{', '.join(chosen)}: the records have a single component, and every one is published "
+        "nearly as it was; add columns that differ from these"
     ]
