@@ -187,7 +187,7 @@ def matching(samples: Sequence[Sample]) -> str:
     for name, told in MATCHES.items():
         found = []
         for sample in samples:
-            taken = sf.measure("matching", sample.people, sample.releases[name], log=LABS)
+            taken = sf.measure("matching-attack", sample.people, sample.releases[name], log=LABS)
             auc = taken.private["auc"]
             found.append([float(taken), *(auc.get(part, np.nan) for part in AUC)])
         labels = ("correct matches", *(f"AUC by {part}" for part in AUC))

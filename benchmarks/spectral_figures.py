@@ -49,7 +49,7 @@ def matches(sample: Sample) -> Any:
     """Correct against incorrect matches, by the three measures."""
     rows = []
     for name in ("spectral-rhs", "additive noise"):
-        found = sf.measure("matching", sample.people, sample.releases[name], log=LABS)
+        found = sf.measure("matching-attack", sample.people, sample.releases[name], log=LABS)
         correct = np.asarray(found.private["correct"], dtype=bool)
         panels = []
         for part in PRIVACY:

@@ -274,7 +274,7 @@ LINES: tuple[Line, ...] = (
     ("measure", "kernel-pca", "utility.kernel_pca:KernelPca",
      "Largest change of a distribution along the kernel principal components of the original."),
     # Attacks
-    ("attack", "matching", "attacks.matching:Matching",
+    ("attack", "matching-attack", "attacks.matching:Matching",
      "Match each record to its nearest masked one, and tell the correct matches from the others."),
     ("attack", "rank-swap-attack", "attacks.rank_swap:RankSwapAttack",
      "Link records after rank swapping, knowing how far ranks can have moved."),

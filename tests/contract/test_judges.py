@@ -33,11 +33,18 @@ def masked(table: Table, search: str) -> Table | None:
         return None
 
 
+def strangers(table: Table) -> Table:
+    """Nobody of the table, with its columns: every column in an order of its own."""
+    draw = np.random.default_rng(1)
+    return table.with_columns(
+        [table[name].gather(draw.permutation(table.height)) for name in table.names]
+    )
+
+
 def measure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement | None:
     try:
         built = build(entry.kind, entry.name, parameters(entry, pair.original))
-        # Whoever is compared with, a figure or a named error must come out.
-        others = pair.original if built.needs_reference else None
+        others = strangers(pair.original) if built.needs_reference else None
         return take_one(built, pair, seed=seed, reference=others)
     except SfumatoError as error:
         assert str(error).strip()

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sfumato as sf
+from sfumato.data.decoding import apportioned
 from sfumato.errors import MethodError, SfumatoError
 from sfumato.methods.synthetic.maximum_entropy import MaximumEntropy
-from sfumato.methods.synthetic.moment_preserving import MomentPreserving, _apportioned
+from sfumato.methods.synthetic.moment_preserving import MomentPreserving
 from tests.contract.tables import TABLES, ordinary
 from tests.oracle import synthetic as oracle
 
@@ -87,7 +88,7 @@ def test_too_few_rows_to_be_exact_are_said() -> None:
     assert "kept on average only" in outcome.warnings[0]
     wide = MomentPreserving().mask(table_of(x[:5]), np.random.default_rng(0))
     assert "in the plane" in wide.warnings[0]
-    assert _apportioned(np.array([5, 3, 2]), 7).tolist() == [4, 2, 1]
+    assert apportioned(np.array([5, 3, 2]), 7).tolist() == [4, 2, 1]
 
 
 def test_the_normal_distribution_has_the_greatest_entropy() -> None:

@@ -64,7 +64,7 @@ class Matching(Attack):
     0.33
     """
 
-    name: ClassVar[str] = "matching"
+    name: ClassVar[str] = "matching-attack"
     paper: ClassVar[str] = (
         "Lasko (2007), Spectral anonymization of data, sections 2.1.1, 3.1 and 4.2, figure 4-4"
     )
