@@ -14,6 +14,8 @@ import sfumato as sf
 
 _COLOURS = ("#33383f", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _POINTS = 200
+FEW = 10
+"""Wrong matches below which an AUC has no weight."""
 
 
 def draw_all(sample: Sample, folder: Path) -> Iterator[Path]:
@@ -62,8 +64,9 @@ def matches(sample: Sample) -> Any:
                     {"match": label, "value": float(own[i]), "share": (int(i) + 1) / own.size}
                     for i in at
                 ]
-            auc = found.private["auc"][part]
-            title = f"{name}: prediction {part} (AUC {auc:.2f})"
+            wrong = int((~correct).sum())
+            known = f"AUC {found.private['auc'][part]:.2f}" if wrong >= FEW else f"{wrong} wrong"
+            title = f"{name}: prediction {part} ({known})"
             panels.append(_lines(lines, title, "match", ("correct", "incorrect")))
         rows.append(alt.hconcat(*panels))
     return _look(alt.vconcat(*rows))

@@ -136,3 +136,8 @@ def test_it_refuses_what_has_no_answer() -> None:
         predictions(np.array([[np.nan, 1.0]]), x, 1)
     with pytest.raises(ValueError, match="matrix"):
         predictions(x[0], x, 1)
+
+
+def test_equal_records_differ_by_nothing() -> None:
+    x = np.random.default_rng(1).normal(size=(1, 7)) / 3
+    assert (predictions(x + 1, np.repeat(x, 9, axis=0), 5).uncertainty == 0).all()

@@ -38,12 +38,13 @@ def _uncertainty(b: Floats, rows: Ints) -> Floats:
     for i in range(n):
         total = 0.0
         for j in range(d):
+            first = b[rows[i, 0], j]  # from which equal records differ by nothing at all
             mean = 0.0
             for s in range(k):
-                mean += b[rows[i, s], j]
+                mean += b[rows[i, s], j] - first
             mean /= k
             for s in range(k):
-                total += (b[rows[i, s], j] - mean) ** 2
+                total += (b[rows[i, s], j] - first - mean) ** 2
         out[i] = total / (k * d)
     return out
 
