@@ -127,7 +127,7 @@ def test_bad_questions_are_refused() -> None:
     x = numbers(np.random.default_rng(0).normal(size=(20, 2)))
     with pytest.raises(MeasureError, match="no crowd of 30"):
         measure(x, x, t=30)
-    with pytest.raises(MeasureError, match="not in both"):
+    with pytest.raises(MeasureError, match="not in the original"):
         measure(x, x, columns=("age",))
     with pytest.raises(MeasureError, match="no column 'v1'"):
         measure(x, x, x.without(["v1"]))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding
+from ..data.encoding import Encoding, LogChoice
 from ..data.linked import (
     TOLERANCE,
     Credit,
@@ -42,7 +42,7 @@ class Matching(Attack):
 
     The intruder holds the original records and takes for each the nearest masked one, by the root
     mean square difference of standardized (log) numbers and of categories as -1 and +1. He
-    standardizes masked numbers by their own means and deviations or by the original's, whichever
+    standardizes masked numbers by their own middle and width or by the original's, whichever
     finds more (`detail["placement"]`). A record whose own is among t equally near ones counts 1/t:
     the figure is the empirical re-identification rate. A rate alone does not say what a match is
     worth, as an intruder must know which of his matches to believe. `detail["auc"]` says how well
@@ -76,17 +76,11 @@ class Matching(Attack):
     k: Annotated[
         int, Field(ge=2, description="masked records that ambiguity and uncertainty look at")
     ] = 5
-    log: Annotated[
-        Literal["auto", "positive", "never"] | tuple[str, ...],
-        Field(
-            description="which strictly positive numbers are taken by their logarithms: those that "
-            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
-        ),
-    ] = "auto"
+    log: LogChoice = "auto"
     moments: Annotated[
         Placing,
         Field(
-            description="masked numbers are standardized by their own means and deviations, by the "
+            description="masked numbers are standardized by their own middle and width, by the "
             'original\'s, or both ways, of which the higher rate counts ("worst")'
         ),
     ] = "worst"

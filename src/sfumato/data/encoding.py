@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from ..errors import MethodError
 from ..poset.text import text
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from .table import Table
 
 Logs = Literal["auto", "positive", "never"]
+LogChoice = Annotated[
+    Logs | tuple[str, ...],
+    Field(
+        description="which strictly positive numbers are taken by their logarithms: those that "
+        'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
+    ),
+]
+"""The parameter of everything that encodes records."""
 Moments = Literal["original", "own"]
 
 MOST_COORDINATES = 2_000

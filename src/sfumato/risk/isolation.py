@@ -7,17 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, Moments
+from ..data.encoding import Encoding, LogChoice, Moments
 from ..data.linking import drawn, require_records
-from ..data.pair import Pair
 from ..data.placement import Placing, distinct, placements
-from ..data.schema import Kind, Role
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from ..kernels.nearest_k import TOLERANCE, nearest_k
 from ..protocols import Context, Measure, Measurement
-
-_ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
+from .predicted import columns_compared
 
 
 class Isolation(Measure):
@@ -73,17 +70,11 @@ class Isolation(Measure):
             "and weights unless given"
         ),
     ] = ()
-    log: Annotated[
-        Literal["auto", "positive", "never"] | tuple[str, ...],
-        Field(
-            description="which strictly positive numbers are taken by their logarithms: those that "
-            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
-        ),
-    ] = "auto"
+    log: LogChoice = "auto"
     moments: Annotated[
         Placing,
         Field(
-            description="released numbers are standardized by their own means and deviations, by "
+            description="released numbers are standardized by their own middle and width, by "
             'the original\'s, or both ways, of which the higher share counts ("worst")'
         ),
     ] = "worst"
@@ -104,7 +95,7 @@ class Isolation(Measure):
             raise MeasureError(
                 f"{n} records are no crowd of {self.t}", remedy="give a smaller t, or more records"
             )
-        names, left_out = columns_of_both(pair, self.columns)
+        names, left_out = columns_compared(pair, None, self.columns)
         try:
             encoding = Encoding.of(pair.original, names, log=self.log)
             originals = encoding.encode(pair.original)
@@ -169,28 +160,6 @@ def isolated(originals: np.ndarray, points: np.ndarray, c: float, t: int) -> np.
     alone = c * c * near.squares[:, :-1] * (1.0 + TOLERANCE) < crowd
     found[near.rows[:, :-1][alone]] = True
     return found
-
-
-def columns_of_both(pair: Pair, named: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
-    """The columns that both tables have, and why others are left out."""
-    before, after = pair.original.schema, pair.masked.schema
-    wanted = list(named) or [column.name for column in before if column.role in _ROLES]
-    left_out = {}
-    for name in wanted:
-        if name not in before or name not in after:
-            left_out[name] = "is not in both tables"
-        elif before[name].kind in (Kind.SET, Kind.TEXT) and not before[name].generalized:
-            left_out[name] = f"is {before[name].kind} and has no distances"
-        if name in named and name in left_out:
-            raise MeasureError(
-                f"column {name!r} {left_out[name]}", remedy="leave it out of `columns`"
-            )
-    names = [name for name in wanted if name not in left_out]
-    if not names:
-        raise MeasureError(
-            "no column of both tables has distances", remedy="name columns that do in `columns`"
-        )
-    return names, left_out
 
 
 def _strangers(reference: Table, encoding: Encoding, moments: Placing) -> dict[Moments, np.ndarray]:

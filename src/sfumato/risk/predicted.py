@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, Logs, Moments
+from ..data.encoding import Encoding, LogChoice, Moments
 from ..data.linking import drawn, require_records
 from ..data.pair import Pair
 from ..data.placement import Placing, distinct, placements
@@ -48,17 +48,11 @@ class Predicting(Measure):
             "and weights unless given"
         ),
     ] = ()
-    log: Annotated[
-        Logs | tuple[str, ...],
-        Field(
-            description="which strictly positive numbers are taken by their logarithms: those that "
-            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
-        ),
-    ] = "auto"
+    log: LogChoice = "auto"
     moments: Annotated[
         Placing,
         Field(
-            description="released numbers are standardized by their own means and deviations, so "
+            description="released numbers are standardized by their own middle and width, so "
             "that an offset does not hide them, by the original's, so that leaving out the extreme "
             'people does not, or both ways, of which the worse counts ("worst")'
         ),
@@ -103,7 +97,7 @@ class Predicted:
                 f"{wanted.name} needs k = {self.k} released records and there are {masked.height}",
                 remedy=f"give k = {masked.height} at most",
             )
-        names, self.left_out = _columns(pair, reference, wanted.columns)
+        names, self.left_out = columns_compared(pair, reference, wanted.columns)
         self.unknown = [name for name in masked.names if name not in original.schema]
         log = wanted.log if isinstance(wanted.log, str) else _known(wanted.log, names)
         try:
@@ -224,7 +218,7 @@ class Predicted:
 _memo: WeakKeyDictionary[Pair, dict[tuple[Any, ...], Predicted]] = WeakKeyDictionary()
 
 
-def _columns(
+def columns_compared(
     pair: Pair, reference: Table | None, named: tuple[str, ...]
 ) -> tuple[list[str], dict[str, str]]:
     """The columns that all tables have and that have distances, and why others are left out."""

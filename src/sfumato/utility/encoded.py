@@ -21,14 +21,6 @@ Columns = Annotated[
     tuple[str, ...],
     Field(description="columns to compare; all that both tables hold unless given"),
 ]
-Log = Annotated[
-    Logs | tuple[str, ...],
-    Field(
-        description="strictly positive numbers taken by their logarithms: those that are then less "
-        "skewed (auto), all (positive), none (never), or those named"
-    ),
-]
-
 _MOST_CATEGORIES = 100
 """A category for nearly every record is no statistic, and costs a coordinate each."""
 _FAR = 1e6

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.coordinates import Block
+from ..data.encoding import LogChoice
 from ..errors import MeasureError
 from ..kernels.kernel_pca import (
     Kernel,
@@ -21,7 +22,7 @@ from ..kernels.kernel_pca import (
     largest_gap,
 )
 from ..protocols import Context, Measure, Measurement
-from .encoded import Columns, Log, points_of
+from .encoded import Columns, points_of
 
 EXACT = 5_000
 """Up to so many records `auto` takes the components exactly."""
@@ -141,7 +142,7 @@ class KernelPca(Measure):
     centred: Annotated[
         bool, Field(description="whether components are those of the centred kernel matrix")
     ] = True
-    log: Log = "auto"
+    log: LogChoice = "auto"
     columns: Columns = ()
 
     def measure(self, context: Context) -> Measurement:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..data.encoding import LogChoice
 from ..errors import MeasureError
 from ..kernels.rank_correlation import rank_scores
 from ..protocols import Context, Measure, Measurement
-from .encoded import Columns, Log, points_of
+from .encoded import Columns, points_of
 
 _CONSTANT = 1e-12
 """A coordinate with a smaller deviation, in the original's, does not vary."""
@@ -45,7 +46,7 @@ class MedianDifferences(Measure):
         Literal["encoded", "original"],
         Field(description="numbers by their logarithms where `log` says so, or as they are"),
     ] = "encoded"
-    log: Log = "auto"
+    log: LogChoice = "auto"
     columns: Columns = ()
 
     def measure(self, context: Context) -> Measurement:

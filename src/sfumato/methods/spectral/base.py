@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.encoding import Encoding
+from ...data.encoding import Encoding, LogChoice
 from ...data.schema import Kind, Schema
 from ...data.table import Table, as_frame
 from ...errors import MethodError
@@ -54,13 +54,7 @@ class SpectralMethod(Method):
             "households, sets and free text; the others are dropped"
         ),
     ] = ()
-    log: Annotated[
-        Literal["auto", "positive", "never"] | tuple[str, ...],
-        Field(
-            description="which strictly positive numbers are taken by their logarithms: those that "
-            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
-        ),
-    ] = "auto"
+    log: LogChoice = "auto"
     categories: Annotated[
         Literal["argmax", "shares", "probabilities"],
         Field(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.encoding import Encoding
+from ...data.encoding import Encoding, LogChoice
 from ...data.partition import Partition
 from ...data.schema import Kind
 from ...errors import MethodError
@@ -41,13 +41,7 @@ class MedianSplits(Partitioner):
     )
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    log: Annotated[
-        Literal["auto", "positive", "never"] | tuple[str, ...],
-        Field(
-            description="which strictly positive numbers are taken by their logarithms: those that "
-            'are then less skewed ("auto"), all ("positive"), none ("never"), or columns by name'
-        ),
-    ] = "auto"
+    log: LogChoice = "auto"
 
     @abstractmethod
     def split(self, points: np.ndarray) -> np.ndarray:
