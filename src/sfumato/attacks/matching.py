@@ -60,7 +60,7 @@ class Matching(Attack):
     >>> import sfumato as sf
     >>> original = sf.table({"x": [1.0, 2.0, 9.0], "y": [1.0, 5.0, 4.0]}, quasi=["x", "y"])
     >>> masked = sf.table({"x": [1.1, 1.4, 8.0], "y": [5.0, 1.0, 4.0]}, quasi=["x", "y"])
-    >>> round(sf.measure("matching", original, masked).value, 2)
+    >>> round(sf.measure("matching-attack", original, masked).value, 2)
     0.33
     """
 
