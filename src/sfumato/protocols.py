@@ -197,6 +197,8 @@ class Measure(Declaration, ABC):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     needs_alignment: ClassVar[bool] = False
     """Whether it must know which masked record belongs to which original."""
+    whole_records: ClassVar[bool] = False
+    """Whether its intruder knows every column, not the quasi-identifiers alone."""
     needs_reference: ClassVar[bool] = False
     """Whether its figure compares with people who are not in the data."""
     limit: ClassVar[float | None] = None

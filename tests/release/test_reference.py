@@ -102,6 +102,8 @@ def test_the_gate_refuses_copies_and_passes_swapped_components(folder: Path) -> 
     assert run.exit_code == 0, run.output
     evidence = json.loads((folder / "out" / "evidence.json").read_text("utf-8"))
     assert evidence["records"]["held out"] == 2000
+    report = (folder / "out" / "report.html").read_text("utf-8")
+    assert "In prediction-distance, non-participation the intruder knows every column." in report
     # Households stay on one side, and the private face knows which rows took part.
     kept = pl.read_parquet(folder / "out.private" / "participants.parquet")["original_row"]
     assert set(np.bincount(kept.to_numpy() // 2)) == {0, 2}

@@ -80,6 +80,9 @@ def verdict(release: Release) -> Markup:
         else "No published column is a quasi-identifier, so nothing here assumes that an intruder "
         "knows a column."
     )
+    named = dict.fromkeys((*evidence.measurements, *(f.requirement for f in evidence.findings)))
+    if whole := [name for name in named if _knows_everything(name)]:
+        assumed += f" In {listed(whole)} the intruder knows every column."
     title = tag(
         "h2",
         tag("span", sign, class_="sign", aria_hidden="true"),
@@ -340,3 +343,12 @@ def records(evidence: Evidence) -> str:
     """How many records came in, and how many go out."""
     known = [f"{many:,} {word}" for word, many in evidence.records.items()]
     return f"Records: {', '.join(known)}." if known else ""
+
+
+def _knows_everything(name: str) -> bool:
+    """Whether a measure's intruder knows whole records."""
+    try:
+        found = find(name, "measure", "attack", "criterion").load()
+    except UnknownName:  # somebody's own, that is not registered
+        return False
+    return bool(getattr(found, "whole_records", False))

@@ -56,6 +56,7 @@ class Isolation(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     usual: ClassVar[bool] = False
+    whole_records: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     decimals: ClassVar[int | None] = 3
 

@@ -36,6 +36,7 @@ class Predicting(Measure):
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     usual: ClassVar[bool] = False
+    whole_records: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
 
     k: Annotated[
