@@ -157,7 +157,7 @@ def test_an_automatic_size_is_the_first_that_passes_twice() -> None:
         mixed(1500), np.random.default_rng(0), mixed(6000, seed=1)
     )
     tried = found.facts["sizes tried"]
-    limits = pica_size.DIFFERENCES
+    limits = pica_size.MARGINS
     last = [one for one in tried if one["size"] == found.facts["size"]]
     assert [one["against"] for one in last] == ["one half", "the other half"]
     assert all(one[name] <= limits[name] for one in last for name in limits)
@@ -194,9 +194,7 @@ def test_it_says_that_the_reference_was_used_and_what_was_tested() -> None:
 
 def test_where_no_size_passes_it_says_what_would(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pica_size, "LADDER", ())
-    monkeypatch.setattr(
-        pica_size, "DIFFERENCES", {"distance": 0.0, "ambiguity": 0, "uncertainty": 0}
-    )
+    monkeypatch.setattr(pica_size, "MARGINS", {"distance": 0.0, "ambiguity": 0, "uncertainty": 0})
     with pytest.raises(MethodError, match="use svd-swap"):
         Pica(columns=NAMES).mask_against(mixed(300), np.random.default_rng(0), mixed(900, seed=1))
 

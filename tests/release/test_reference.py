@@ -202,3 +202,23 @@ def test_without_others_the_gate_says_how_to_get_them() -> None:
         sf.protect(table, sf.method("svd-swap"), require={"non-participation": True}, seed=1)
     with pytest.raises(ParameterError, match="share"):
         sf.reference_split(table, 1.5)
+
+
+def test_the_remedy_for_clusters_that_hide_too_little_is_larger_ones() -> None:
+    table = sf.table(people(4000).drop("home"), quasi=["age", "pay", "debt", "sex"])
+    plan = Plan.parse(
+        '[input]\nreference = 0.5\n[[steps]]\nuse = "pica"\nsize = 60\nsmooth = 0\n'
+        "[require]\nnon-participation = { at-most = 2 }\n[measures]\n"
+    )
+    with pytest.raises(ReleaseRefused) as refused:
+        sf.protect(table, plan, seed=1)
+    assert any("steps.1: size = " in remedy.change for remedy in refused.value.remedies)
+
+
+def test_a_broken_note_of_who_took_part_is_named(folder: Path) -> None:
+    (folder / "swap.toml").write_text(PLAN.format(use="svd-swap", more=""))
+    CliRunner().invoke(app, ["protect", "swap.toml", "--seed", "1"], catch_exceptions=False)
+    (folder / "out.private" / "participants.parquet").write_bytes(b"no parquet")
+    words = ["assess", "people.csv", "out/data.csv", "--plan", "swap.toml"]
+    with pytest.raises(sf.SfumatoError, match="does not say who took part"):
+        CliRunner().invoke(app, words, catch_exceptions=False)

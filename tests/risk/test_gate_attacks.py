@@ -100,3 +100,12 @@ def test_columns_that_the_reference_lacks_are_not_passed_over() -> None:
     more = np.column_stack([people(3), x[:, 0]])
     found = gate(x, more, people(2))
     assert found.detail["released_but_not_compared"] == ["c6"]
+
+
+def test_the_bootstrap_judges_the_same_releases_alike() -> None:
+    x, others = table(people(1, 400)), table(people(2, 400))
+    for release, low, high in ((table(people(3, 400)), 0.5, 4.0), (x, 15.0, 21.0)):
+        found = sf.measure(
+            "non-participation", x, release, "none", reference=others, bound="bootstrap"
+        )
+        assert low < found.value < high

@@ -11,8 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import MeasureError
+from sfumato.kernels.non_inferiority import MARGINS
 from sfumato.protocols import Measurement
-from sfumato.risk.non_participation import ASPECTS, NonParticipation
+from sfumato.risk.non_participation import NonParticipation
 from tests.oracle.prediction import largest_shortfall, predicted
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -138,7 +139,7 @@ def test_it_is_the_shortfall_of_the_definition() -> None:
     )
     points = [((v - x.mean(axis=0)) / x.std(axis=0)).tolist() for v in (x, y, z)]
     ours, theirs = (np.array(predicted(points[0], points[i], 5)) for i in (1, 2))
-    for j, aspect in enumerate(ASPECTS):
+    for j, aspect in enumerate(MARGINS):
         part = found.detail[aspect]
         expected = largest_shortfall(ours[:, j].round(12).tolist(), theirs[:, j].round(12).tolist())
         assert part["largest_shortfall"] == pytest.approx(expected, abs=1e-12)
@@ -147,7 +148,7 @@ def test_it_is_the_shortfall_of_the_definition() -> None:
         assert part["median"] == pytest.approx(np.median(ours[:, j]))
         assert part["reference_median"] == pytest.approx(np.median(theirs[:, j]))
         assert 0 <= part["ks_p_value"] <= 1
-    assert found.value == max(found.detail[aspect]["ratio"] for aspect in ASPECTS)
+    assert found.value == max(found.detail[aspect]["ratio"] for aspect in MARGINS)
 
 
 def test_the_standard_follows_the_sizes() -> None:

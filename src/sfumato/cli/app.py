@@ -14,7 +14,7 @@ import typer
 
 from ..errors import SfumatoError
 from . import show
-from .base import Json, Plugin, app, names
+from .base import ColumnsPlan, Json, Masked, Original, Others, Plugin, app, names
 
 
 def _version(asked: bool) -> None:
@@ -116,13 +116,9 @@ def protect(
 
 @app.command()
 def assess(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    masked: Annotated[
-        str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")
-    ],
-    plan: Annotated[
-        Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
-    ] = None,
+    original: Original,
+    masked: Masked,
+    plan: ColumnsPlan = None,
     quasi: Annotated[
         str, typer.Option(help="Quasi-identifiers, separated by commas (all shared columns).")
     ] = "",
@@ -138,9 +134,7 @@ def assess(
         str,
         typer.Option(help="Measures to take, separated by commas (the plan's, else the usual)."),
     ] = "",
-    reference: Annotated[
-        str, typer.Option(help="File of people who are not in the original, to compare with.")
-    ] = "",
+    reference: Others = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:

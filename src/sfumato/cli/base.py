@@ -24,6 +24,15 @@ Plugin = Annotated[
     typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
 ]
 
+Original = Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")]
+Masked = Annotated[str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")]
+ColumnsPlan = Annotated[
+    Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
+]
+Others = Annotated[
+    str, typer.Option(help="File of people who are not in the original, to compare with.")
+]
+
 
 def names(given: str) -> list[str]:
     """A list of names separated by commas."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import show
-from .base import Json, Plugin, app, names
+from .base import Json, Masked, Original, Plugin, app, names
 
 
 @app.command()
@@ -131,8 +131,8 @@ def risk_utility(
 
 @app.command()
 def attack(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The masked file.")],
+    original: Original,
+    masked: Masked,
     plan: Annotated[
         Path, typer.Option(help="Plan of the release: its roles, and the steps an intruder knows.")
     ],

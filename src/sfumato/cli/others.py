@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import show
-from .base import Json, app, names
+from .base import ColumnsPlan, Json, Masked, Original, Others, app, names
 
 
 @app.command()
@@ -54,16 +54,10 @@ def split(
 
 @app.command()
 def components(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    masked: Annotated[
-        str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")
-    ],
-    plan: Annotated[
-        Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
-    ] = None,
-    reference: Annotated[
-        str, typer.Option(help="File of people who are not in the original, to compare with.")
-    ] = "",
+    original: Original,
+    masked: Masked,
+    plan: ColumnsPlan = None,
+    reference: Others = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Figure to write (.svg, .png, .pdf, .html)."),

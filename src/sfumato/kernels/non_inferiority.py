@@ -14,6 +14,11 @@ import numpy as np
 
 from .blocks import Floats, Ints
 
+MARGINS = {"distance": 0.05, "ambiguity": 0.1, "uncertainty": 0.1}
+"""Shares of the records by which a release may fall short without practical meaning (Lasko 2007,
+5.2.1)."""
+ENOUGH = 0.9
+"""Of a release's records, how many a reference sample needs to stand in their place."""
 ROUNDING = 1e-12
 """Values that differ by less than this share of the largest are the same value."""
 

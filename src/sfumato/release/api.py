@@ -280,7 +280,12 @@ def _participants(pair: Pair, plan: Plan, masked: str) -> tuple[Pair, Table | No
         return pair, None
     noted = _private_folder(masked) / "participants.parquet"
     if noted.is_file():
-        kept = pl.read_parquet(noted)["original_row"].to_numpy()
+        try:
+            kept = pl.read_parquet(noted, columns=["original_row"]).to_series().to_numpy()
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError(
+                f"{noted} does not say who took part", remedy="name a file with --reference"
+            ) from None
     elif pair.rows is not None:
         kept = np.unique(pair.rows[pair.rows >= 0])
     else:

@@ -27,7 +27,7 @@ _MOST = 4
 _STRONGER = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
 _EMPTY_PROMISE = {"k-anonymity": 1.0, "l-diversity": 1.0, "t-closeness": 1.0}
 # The parameter that makes a step mask more, and which way it goes.
-_STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1}
+_STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1, "size": 1}
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tupl
 def _stronger(plan: Plan, index: int, name: str, k: int) -> Iterator[tuple[str, Plan]]:
     step = plan.steps[index]
     now = getattr(step.use, name)
+    if not isinstance(now, int | float):
+        return  # a parameter that is chosen by itself has no stronger value
     whole = isinstance(now, int)
     values = [now * factor for factor in _STRONGER if now]
     if name == "k" and k > now:

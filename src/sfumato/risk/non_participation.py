@@ -10,19 +10,15 @@ from pydantic import Field
 from ..data.encoding import Moments
 from ..data.linking import drawn
 from ..errors import MeasureError
-from ..kernels.non_inferiority import Shortfall, one_sided_ks, shortfall
+from ..kernels.non_inferiority import ENOUGH, MARGINS, Shortfall, one_sided_ks, shortfall
 from ..kernels.prediction import Predictions
 from ..protocols import Context, Measurement
 from ..rng import stream
 from .predicted import Predicted, Predicting
 from .prediction import quantiles
 
-ASPECTS = ("distance", "ambiguity", "uncertainty")
 POINTS = {"distance": 1296, "ambiguity": 324, "uncertainty": 324}
 """The thesis' sub-samples for its Kolmogorov-Smirnov tests."""
-ENOUGH = 0.9
-"""Of the release's records, how many a reference sample has at least."""
-
 FEWEST_LONE = 100
 """People with a record of their own whose share means something."""
 
@@ -43,7 +39,7 @@ class NonParticipation(Predicting):
     Two more shortfalls must keep `margin`: of the distances from released records to the nearest
     original, beside those of strangers ("released": a release of few people is not lost among the
     many whom it leaves out), and of people with a record of their own that comes back as it was
-    ("lone people", where categories let that happen by chance).
+    ("lone people", where categories let that happen by chance; with the standard "sample").
 
     Released numbers are standardized by their own middle and width, so that an offset or another
     unit does not hide copies, and by the original's mean and deviation, so that leaving out the
@@ -90,12 +86,19 @@ class NonParticipation(Predicting):
     ] = "auto"
     distance_margin: Annotated[
         float, Field(gt=0, le=1, description="share of people by which distances may be worse")
-    ] = 0.05
+    ] = MARGINS["distance"]
     margin: Annotated[
         float,
         Field(gt=0, le=1, description="share by which ambiguities and uncertainties may be worse"),
-    ] = 0.1
+    ] = MARGINS["ambiguity"]
     confidence: Annotated[float, Field(ge=0.5, lt=1, description="of each upper bound")] = 0.95
+    bound: Annotated[
+        Literal["pointwise", "bootstrap"],
+        Field(
+            description="how it is found: at every value, or by drawing the records again, which "
+            "errs more often and passes less often"
+        ),
+    ] = "pointwise"
 
     def measure(self, context: Context) -> Measurement:
         if context.reference is None:
@@ -127,7 +130,7 @@ class NonParticipation(Predicting):
             for place in found.placements
         }
         for place, (parts, _) in at.items():
-            parts |= self._further(found, place, some, kept)
+            parts |= self._further(found, place, some, kept, context.rng)
         ratios = {place: _largest(parts) for place, (parts, _) in at.items()}
         worst = max(ratios, key=lambda place: ratios[place])
         value, (parts, private) = ratios[worst], at[worst]
@@ -188,12 +191,12 @@ class NonParticipation(Predicting):
         """
         public: Parts = {}
         private: dict[str, Any] = {}
-        for aspect in ASPECTS:
+        for aspect in MARGINS:
             x, y = getattr(ours, aspect), getattr(theirs, aspect)
             if some is not None:
                 x, y = x[some], y[some]
             margin = self.distance_margin if aspect == "distance" else self.margin
-            worse = shortfall(x, y, paired=some is not None, confidence=self.confidence)
+            worse = self._shortfall(x, y, rng, paired=some is not None)
             public[aspect] = {
                 "median": float(np.median(x)),
                 "reference_median": float(np.median(y)),
@@ -207,22 +210,30 @@ class NonParticipation(Predicting):
             }
         return public, private
 
+    def _shortfall(
+        self, x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, paired: bool
+    ) -> Shortfall:
+        return shortfall(x, y, paired=paired, confidence=self.confidence, bound=self.bound, rng=rng)
+
     def _further(
-        self, found: Predicted, place: Moments, some: np.ndarray | None, kept: float
+        self,
+        found: Predicted,
+        place: Moments,
+        some: np.ndarray | None,
+        kept: float,
+        rng: np.random.Generator,
     ) -> Parts:
         """What the three do not see: released records too near to an original, however few they
         are, and lone people whose whole record comes back."""
         parts: Parts = {}
         released, strangers = found.nearest_originals(place)
-        worse = shortfall(released, strangers, paired=False, confidence=self.confidence)
+        worse = self._shortfall(released, strangers, rng, paired=False)
         parts["released"] = _judged(worse, self.margin, 1.0)
         lone = None if some is None else some[found.unique[some]]
         if lone is not None and lone.size >= FEWEST_LONE:
             mine = found.by_as_many(place).distance[lone] > 0
             theirs = found.by_reference(place).distance[lone] > 0
-            worse = shortfall(
-                mine.astype(float), theirs.astype(float), paired=True, confidence=self.confidence
-            )
+            worse = self._shortfall(mine.astype(float), theirs.astype(float), rng, paired=True)
             parts["lone people"] = _judged(worse, self.margin, kept)
         return parts
 

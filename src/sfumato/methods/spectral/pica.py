@@ -57,8 +57,9 @@ class Pica(SpectralMethod):
     The smaller the clusters, the more structure is kept and the less is hidden. With
     `size = "auto"` the smallest size is taken with which the release predicts the participants no
     better than people who did not take part: chosen against one half of a reference sample and
-    confirmed on the other. Where a half has fewer records than the table, parts of the table as
-    large as the half are masked on trial.
+    confirmed on the other. Only the three prediction measures choose: non-participation asks for
+    more, and may still refuse a table of categories. Where a half has fewer records than the table,
+    parts of the table as large as the half are masked on trial.
 
     All pairs of records are weighed up to 10,000 records. Larger tables, and more than 50 clusters,
     are first divided into parts of about 5,000 by the same means with a Nystrom approximation from

@@ -24,7 +24,7 @@ from ...data.placement import placements
 from ...data.schema import Schema
 from ...data.table import Table
 from ...errors import MethodError
-from ...kernels.non_inferiority import shortfall
+from ...kernels.non_inferiority import ENOUGH, MARGINS, shortfall
 from ...kernels.prediction import Predictions, predictions
 from ...progress import report
 from ...rng import children
@@ -34,13 +34,9 @@ if TYPE_CHECKING:
     from .pica import Pica, Release
 
 LADDER = (50, 75, 100, 150, 200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400)
-DIFFERENCES = {"distance": 0.05, "ambiguity": 0.1, "uncertainty": 0.1}
-"""Shares of the records by which a release may fall short without practical meaning (5.2.1)."""
 NEAREST = 5
 TARGETS = 5_000
 """People of a part whose prediction is looked at; of more, a sample."""
-ENOUGH = 0.9
-"""Of the table's records, how many a sample needs to stand in their place in the gate."""
 PARTS = 2
 """Parts of the table that are masked on trial, at most."""
 FEWEST = 200
@@ -72,13 +68,13 @@ class Trial(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        return all(b <= d for b, d in zip(self.bounds, DIFFERENCES.values(), strict=True))
+        return all(b <= d for b, d in zip(self.bounds, MARGINS.values(), strict=True))
 
     @property
     def rounded(self) -> dict[str, float]:
         """Upwards, so that what passes still does."""
         up = (round(float(np.ceil(100.0 * max(b, 0.0))) / 100.0, 2) for b in self.bounds)
-        return dict(zip(DIFFERENCES, up, strict=True))
+        return dict(zip(MARGINS, up, strict=True))
 
 
 def chosen_size(
@@ -238,7 +234,7 @@ def bounds(found: Sequence[tuple[np.ndarray, Points]], others: Points) -> tuple[
 
 
 def _three(found: Sequence[Predictions]) -> list[np.ndarray]:
-    return [np.concatenate([getattr(one, name) for one in found]) for name in DIFFERENCES]
+    return [np.concatenate([getattr(one, name) for one in found]) for name in MARGINS]
 
 
 def _some(x: np.ndarray, rng: np.random.Generator, most: int) -> np.ndarray:
