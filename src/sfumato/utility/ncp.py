@@ -25,7 +25,8 @@ class Ncp(Measure):
     costs 1, and so does every cell of a record or a column that was dropped; a value that was
     missing to begin with costs 0. Values that were perturbed, swapped or averaged are as precise as
     before and cost 0: that loss is another measure's business, and `detail` names the columns. The
-    per-record vector holds each masked record's mean.
+    per-record vector holds each masked record's mean. In hierarchies it is Iyengar's loss metric,
+    LM, divided by the number of cells.
 
     >>> import sfumato as sf
     >>> original = sf.table({"age": [20, 30, 40], "sex": ["f", "m", "m"]}, quasi=["age", "sex"])

@@ -1,0 +1,132 @@
+"""How many records a generalized one may stand for."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..criteria.labels import Labels
+from ..data.schema import SUPPRESSED, Kind
+from ..poset.interval import IntervalPoset
+from ..poset.tree import Tree
+from ..poset.valueset import ValueSetPoset
+from ..protocols import Context, Measure, Measurement
+from .cells import dropped_records, facts, quasi_cells
+
+
+class AmbiguityMetric(Measure):
+    """Mean number of different records that a published one may stand for.
+
+    For each published record the product over the quasi-identifiers of how many values its label
+    covers, averaged over the records; 1 is an exact release. In a hierarchy these are the leaves
+    below the label, whether they occur or not; in an interval of whole numbers or days those in it
+    that lie in the original's range, of other numbers the values that occur in it; in a set its
+    members. A suppressed cell covers all, and so do all cells of a dropped record. The mean is that
+    of the vaguest few records, so `detail` holds the median, and both as logarithms (base 10).
+    The per-record vector holds the logarithms, too.
+
+    >>> import sfumato as sf
+    >>> original = sf.table({"age": [20, 21, 24], "sex": ["f", "m", "m"]}, quasi=["age", "sex"])
+    >>> masked = {"age": ["[20, 21]", "[20, 21]", "24"], "sex": ["*", "*", "m"]}
+    >>> sf.measure("ambiguity-metric", original, masked).value
+    3.0
+    """
+
+    name: ClassVar[str] = "ambiguity-metric"
+    paper: ClassVar[str] = (
+        "Nergiz & Clifton (2007), Thoughts on k-anonymization, Data & Knowledge Engineering 63(3)"
+    )
+    about: ClassVar[Literal["risk", "utility"]] = "utility"
+    bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
+    usual: ClassVar[bool] = False
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        columns = quasi_cells(pair, self.name)
+        logs = np.zeros(pair.masked.height)
+        everything = 0.0
+        largest, counted = {}, {}
+        for cells in columns:
+            of = _Leaves(cells.reader or Labels(pair.original, cells.name))
+            plain = np.array([label in cells.plain for label in cells.labels], dtype=bool)
+            figures = np.log10(np.where(plain, 1.0, of.under(cells.labels)))
+            star = math.log10(of.all)
+            logs += cells.spread(figures, star=star)
+            everything += star
+            largest[cells.name], counted[cells.name] = of.all, of.words
+        dropped = dropped_records(pair)
+        every = np.concatenate((logs, np.full(dropped, everything)))
+        top = float(every.max())
+        mean = top + math.log10(float(np.mean(10.0 ** (every - top))))
+        median = float(np.median(every))
+        detail: dict[str, Any] = {
+            **facts(columns, dropped),
+            "median": _power(median),
+            "log10_mean": mean,
+            "log10_median": median,
+            "values": largest,
+            "counted": counted,
+            "baseline": "before masking",
+        }
+        return self.result(max(_power(mean), 1.0), baseline=1.0, per_record=logs, detail=detail)
+
+
+def _power(log10: float) -> float:
+    """10 to a power; the largest number there is where it would be too large."""
+    # Products of whole numbers, read back from their logarithms: without the last digits' noise.
+    return float(f"{10.0**log10:.12g}") if log10 < 300 else sys.float_info.max
+
+
+class _Leaves:
+    """How many values the labels of one column cover."""
+
+    def __init__(self, reader: Labels) -> None:
+        self.reader = reader
+        column, poset = reader.column, reader.poset(SUPPRESSED)
+        known = max(poset.positions.size - 1, 1)
+        whole = column.kind in (Kind.INTEGER, Kind.DATE) and not column.generalized
+        self.whole = whole and reader.whole and len(reader.domain) > 0
+        if isinstance(poset, Tree):
+            self.all, self.words = known, "leaves of the hierarchy"
+        elif self.whole and isinstance(poset, IntervalPoset):
+            self.low, self.high = float(reader.positions.min()), float(reader.positions.max())
+            self.all, self.words = int(self.high - self.low) + 1, "whole numbers"
+        else:
+            self.all, self.words = known, "values"
+
+    def under(self, labels: Sequence[str]) -> np.ndarray:
+        """The number of values under each label; at least one, also where none occurs."""
+        out = np.ones(len(labels))
+        others = []
+        for i, label in enumerate(labels):
+            poset = self.reader.poset(label)
+            if isinstance(poset, Tree):
+                node = poset.node(label)
+                out[i] = poset.last_leaf[node] - poset.first_leaf[node] + 1
+            elif type(poset) is ValueSetPoset:
+                out[i] = 1 + round(poset.measure(label) * (poset.positions.size - 2))
+            elif isinstance(poset, IntervalPoset) and self.words == "whole numbers":
+                out[i] = self._whole(label)
+            else:
+                others.append(i)
+        if others:
+            covered = self.reader.coverage(self.reader.domain, [labels[i] for i in others])
+            out[others] = [max(covered.of(at).size, 1) for at in range(len(others))]
+        return np.minimum(out, self.all)
+
+    def _whole(self, label: str) -> float:
+        """Whole numbers or days in an interval, within the original's range."""
+        found = self.reader.range(label)
+        assert found is not None
+        low, high = self.low, self.high
+        if math.isfinite(found.low):
+            start = self.reader.position(found.low)
+            low = max(low, math.floor(start) + 1 if found.low_open else math.ceil(start))
+        if math.isfinite(found.high):
+            end = self.reader.position(found.high)
+            high = min(high, math.ceil(end) - 1 if found.high_open else math.floor(end))
+        return max(high - low + 1, 1.0)

@@ -1,0 +1,149 @@
+"""The cells of a published column: which hold labels, which are suppressed, which were missing.
+
+Every measure of generalization gives each label a figure of its own, a suppressed cell another, and
+a value that was missing to begin with none. Who is suppressed is decided here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..criteria.labels import Labels, distinct_labels, has_labels
+from ..data.pair import Pair
+from ..data.schema import SUPPRESSED
+from ..errors import MeasureError
+from .columns import require_records, suppressed
+
+EXACT, HIDDEN = -1, -2
+"""Places of cells without a label: those with a value or none to begin with; suppressed ones."""
+
+
+@dataclass
+class Cells:
+    """One column of a release."""
+
+    name: str
+    labels: list[str]
+    """The distinct labels, without "*"."""
+    place: np.ndarray
+    """int64: each masked record's label, or EXACT, or HIDDEN."""
+    reader: Labels | None
+    """Who reads the labels; None where there are none."""
+    plain: set[str] = field(default_factory=set)
+    """Labels that are values of the column, however they look."""
+    extra: int = 0
+    """Suppressed cells whose rows are not known."""
+    unjudged: int = 0
+    """Empty cells that may have been missing or suppressed: nothing tells."""
+    generalized: bool = True
+    dropped: bool = False
+
+    def figures(self, of: Callable[[Labels, str], float], exact: float = 0.0) -> np.ndarray:
+        """A figure for each label; values have `exact`."""
+        if self.reader is None:
+            return np.zeros(0)
+        reader = self.reader
+        return np.array(
+            [exact if label in self.plain else of(reader, label) for label in self.labels],
+            dtype=np.float64,
+        )
+
+    def spread(self, figures: np.ndarray, star: float, exact: float = 0.0) -> np.ndarray:
+        """The labels' figures, handed to the cells."""
+        # The last two entries are those of the places -2 and -1.
+        handed: np.ndarray = np.concatenate((figures, [star, exact]))[self.place]
+        return handed
+
+    @property
+    def hidden(self) -> int:
+        """How many cells are suppressed."""
+        return int((self.place == HIDDEN).sum()) + self.extra
+
+
+def quasi_cells(pair: Pair, measure: str) -> list[Cells]:
+    """The cells of every quasi-identifier of the original."""
+    require_records(pair, measure)
+    names = pair.original.schema.quasi
+    if not names:
+        raise MeasureError(
+            f"{measure} speaks of quasi-identifiers, and the original has none",
+            remedy='give columns the role "quasi"',
+        )
+    return [cells_of(pair, name) for name in names]
+
+
+def cells_of(pair: Pair, name: str) -> Cells:
+    """The cells of one column."""
+    n = pair.masked.height
+    if name not in pair.masked.schema:
+        return Cells(name, [], np.full(n, HIDDEN), None, dropped=True)
+    original, masked = pair.original.schema[name], pair.masked.schema[name]
+    series, hidden = pair.masked[name], suppressed(pair, name)
+    as_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    if as_text or has_labels(original, masked, series):
+        found = _labelled(pair, name)
+    else:
+        found = Cells(name, [], np.full(n, EXACT), None, generalized=False)
+    found.place[hidden] = HIDDEN
+    _mark_gaps(pair, found, hidden)
+    return found
+
+
+def _labelled(pair: Pair, name: str) -> Cells:
+    reader = Labels(pair.original, name)
+    labels, place = distinct_labels(pair.masked[name])
+    place = place.astype(np.int64)
+    if SUPPRESSED in labels:
+        # Suppressed cells are marked by the caller; here "*" may be a value of the column itself.
+        at = labels.index(SUPPRESSED)
+        labels = labels[:at] + labels[at + 1 :]
+        place = np.where(place == at, EXACT, place - (place > at))
+    plain: set[str] = set()
+    if not pair.masked.schema[name].generalized and not reader.domain.dtype.is_nested():
+        # In a column of values, "{a, b}" may be one of them.
+        plain = set(reader.domain.cast(pl.String, strict=False).to_list())
+    generalized = bool(set(labels) - plain)
+    return Cells(name, labels, place, reader, plain, generalized=generalized)
+
+
+def _mark_gaps(pair: Pair, found: Cells, hidden: np.ndarray) -> None:
+    """A cell that is empty now and was not before is suppressed, whether or not it says so."""
+    before, after = pair.original[found.name], pair.masked[found.name]
+    gaps = after.is_null().to_numpy() & ~hidden
+    if pair.rows is not None:
+        known = pair.rows >= 0
+        lost = np.zeros(gaps.size, dtype=bool)
+        was_missing = before.is_null().to_numpy()
+        lost[known] = gaps[known] & ~was_missing[pair.rows[known]]
+        found.place[lost] = HIDDEN
+    elif before.len() == after.len():
+        # Without alignment only their number can be told, and only where no record was dropped.
+        found.extra = max(int(gaps.sum()) - before.null_count(), 0)
+    else:
+        found.unjudged = int(gaps.sum())
+
+
+def facts(cells: Sequence[Cells], dropped: int) -> dict[str, Any]:
+    """What the detail of a measurement says about the columns."""
+    said: dict[str, Any] = {
+        "quasi_identifiers": [c.name for c in cells],
+        "suppressed_cells": sum(c.hidden for c in cells),
+    }
+    named = {
+        "published_as_values": [c.name for c in cells if not c.generalized],
+        "dropped_columns": [c.name for c in cells if c.dropped],
+        "dropped_records": dropped,
+        "empty_cells_taken_for_missing": sum(c.unjudged for c in cells),
+    }
+    said.update({key: found for key, found in named.items() if found})
+    return said
+
+
+def dropped_records(pair: Pair) -> int:
+    """Records of the original that the release lacks."""
+    return max(pair.original.height - pair.masked.height, 0)
