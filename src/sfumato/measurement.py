@@ -114,6 +114,8 @@ class Finding:
     broken: int = 0
     """Classes (or records) that break the limit."""
     of: int = 0
+    of_what: str = "classes"
+    """What `broken` and `of` count."""
     detail: Mapping[str, Any] = field(default_factory=dict)
     decimals: int | None = None
     """Digits after the point that may be published; None means all."""
@@ -127,7 +129,7 @@ class Finding:
     def __str__(self) -> str:
         found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
         if self.broken:
-            found += f" in {self.broken:,} of {self.of:,} classes"
+            found += f" in {self.broken:,} of {self.of:,} {self.of_what}"
         if not self.met and "because" in self.detail:
             found += f" ({self.detail['because']})"
         return found

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from .errors import SfumatoError
-from .protocols import Declaration, Measure, Partitioner, Verb
+from .protocols import Criterion, Declaration, Measure, Partitioner, Verb
 from .registry import find
 
 
@@ -61,6 +61,15 @@ Gauge = Annotated[
     _schema,
 ]
 """A measure or an attack, by name, as a table or as an instance."""
+
+Rule = Annotated[
+    Criterion,
+    BeforeValidator(lambda given: _found("criterion", given)),
+    PlainSerializer(_words),
+    _schema,
+]
+"""A criterion that guides a search, as a table `{ use = "t-closeness", at-most = 0.2 }` or as an
+instance."""
 
 
 def named(default: str, description: str) -> Any:

@@ -24,6 +24,7 @@ from .measurement import Measurement as Measurement
 if TYPE_CHECKING:
     import numpy as np
 
+    from .criteria.classes import Grouping
     from .data.codec import Matrix
     from .data.pair import Pair
     from .data.partition import Cover, Partition
@@ -270,6 +271,19 @@ class Criterion(Declaration, ABC):
     @abstractmethod
     def check(self, table: Table) -> Finding:
         """Count it on the equivalence classes of the table's quasi-identifiers."""
+
+    def check_pair(self, pair: Pair) -> Finding:
+        """Count it on a masked table whose original is at hand, for criteria that compare."""
+        return self.check(pair.masked)
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        """bool: which classes of a search's grouping satisfy it, each on its own.
+
+        A criterion on the whole release says the same of every class.
+        """
+        raise MethodError(
+            f"{self.name} cannot guide a search", remedy="leave it to [require], which counts it"
+        )
 
 
 class Poset(ABC):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.criteria.classes import Grouping
 from sfumato.criteria.t_closeness import TCloseness
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, ParameterError
@@ -74,6 +75,18 @@ def test_joining_classes_never_raises_it(rows: list[tuple[str, int | None]], kin
     joined = [("ab" if q in "ab" else q, pay) for q, pay in rows]
     t = TCloseness(at_most=0.5)
     assert t.check(_table(joined, kind)).value <= t.check(_table(rows, kind)).value + 1e-12
+
+
+@given(with_gaps)
+def test_records_left_out_take_their_values_along(rows: list[tuple[str, int | None]]) -> None:
+    q = np.array([row[0] for row in rows])
+    left = np.arange(len(rows)) % 2 == 0
+    labels = np.full(len(rows), -1)
+    labels[left] = np.unique(q[left], return_inverse=True)[1]
+    rest = [row for row, here in zip(rows, left, strict=True) if here]
+    t = TCloseness(at_most=0.3)
+    found = t.keeps(Grouping.of(_table(rows), labels))
+    assert int((~found).sum()) == t.check(_table(rest)).broken
 
 
 def test_the_salaries_of_the_paper() -> None:

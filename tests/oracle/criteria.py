@@ -120,3 +120,93 @@ def ground_with_missing(m: int, ground: Callable[[int], np.ndarray]) -> np.ndarr
     wide[:m, :m] = ground(m)
     wide[m, m] = 0.0
     return wide
+
+
+Group = Sequence[Hashable]
+
+
+def known(group: Group) -> list[Hashable]:
+    """The values that are not missing, nor what readers take for missing."""
+    return [v for v in group if v not in (None, "", "*")]
+
+
+def largest_share(group: Group, value: Hashable = None) -> float:
+    """The largest share of a value (or of the one named) among the known ones."""
+    there = known(group)
+    if not there:
+        return 0.0
+    counted = Counter(there)
+    return (counted[value] if value is not None else max(counted.values())) / len(there)
+
+
+def weight_of_kinds(group: Group, categories: Sequence[Sequence[str]]) -> float:
+    """Sun, Sun & Wang: the weights of the different values, (i - 1) / (m - 1) for category i."""
+    total = 0.0
+    for value in set(known(group)):
+        (place,) = [i for i, category in enumerate(categories) if value in category]
+        total += place / (len(categories) - 1)
+    return total
+
+
+def gains(groups: Sequence[Group]) -> list[list[tuple[float, float]]]:
+    """For each group and each value of the whole: its share there, and in the whole."""
+    everyone = [v for group in groups for v in known(group)]
+    domain = sorted(set(everyone), key=str)
+    whole = {v: everyone.count(v) / len(everyone) for v in domain}
+    found = []
+    for group in groups:
+        there = known(group)
+        found.append([(there.count(v) / len(there) if there else 0.0, whole[v]) for v in domain])
+    return found
+
+
+def beta_gain(pairs: Sequence[tuple[float, float]]) -> float:
+    """Cao & Karras: the largest relative gain."""
+    return max([0.0, *((q - p) / p for q, p in pairs)])
+
+
+def enhanced_holds(pairs: Sequence[tuple[float, float]], beta: float) -> bool:
+    return all((q - p) / p <= min(beta, -math.log(p)) + 1e-9 for q, p in pairs if q > p)
+
+
+def log_ratio(pairs: Sequence[tuple[float, float]]) -> float:
+    """Brickell & Shmatikov: the largest |log2(q / p)|; infinite where a value is lacking."""
+    return max([0.0, *(abs(math.log2(q / p)) if q > 0 else math.inf for q, p in pairs)])
+
+
+def belief_shift(pairs: Sequence[tuple[float, float]]) -> float:
+    """The largest change of a share; none for a group of which nothing is known."""
+    return max(abs(q - p) for q, p in pairs) if any(q > 0 for q, _ in pairs) else 0.0
+
+
+def covers(label: Hashable, value: Hashable) -> bool:
+    """Whether a label covers a value: itself, an interval "[a, b]", a set "{a, b}" or "*"."""
+    if label == "*":
+        return True
+    if label is None or value is None:
+        return label is value
+    text = str(label)
+    if text.startswith("["):
+        low, high = (float(end) for end in text[1:-1].split(","))
+        return low <= float(str(value)) <= high
+    if text.startswith("{"):
+        return str(value) in [part.strip() for part in text[1:-1].split(",")]
+    return text == str(value)
+
+
+def fitting(published: Sequence[Row], people: Sequence[Row]) -> list[int]:
+    """For each published record, the people whom all its labels cover."""
+    return [
+        sum(all(covers(a, b) for a, b in zip(row, person, strict=True)) for person in people)
+        for row in published
+    ]
+
+
+def presence(published: Sequence[Row], people: Sequence[Row]) -> list[float]:
+    """For each person the summed chances, one over the people whom a record fits, cut at 1."""
+    fits = fitting(published, people)
+    return [
+        min(1.0, sum(1 / f for row, f in zip(published, fits, strict=True)
+                     if all(covers(a, b) for a, b in zip(row, person, strict=True))))
+        for person in people
+    ]  # fmt: skip

@@ -7,7 +7,7 @@ set-valued cell have no order and no multiplicity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +17,13 @@ import polars as pl
 from ..data.schema import SUPPRESSED, Column
 from ..data.table import Table
 from ..errors import MeasureError
+from .coding import Coded, coded, coded_column
+from .coding import comparable as comparable
+from .upper_bounds import least_upper_bounds
 
 _ROW = "__row"
+_DENSE = 1 << 16
+"""Pairs of class and value that are counted in a table of all of them, whatever the records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +90,6 @@ def _marks(table: Table, name: str) -> np.ndarray | None:
     return mask if mask.any() else None
 
 
-def comparable(series: pl.Series) -> pl.Series:
-    """The column in a form in which equal values are equal: sets sorted, repeated elements once."""
-    if isinstance(series.dtype, pl.Array):
-        series = series.arr.to_list()
-    if isinstance(series.dtype, pl.List):
-        return series.list.unique().list.sort()
-    return series
-
-
 def wild(series: pl.Series, column: Column) -> np.ndarray:
     """Which cells could be anything: those without a value, and those published as "*"."""
     empty = series.is_null().to_numpy()
@@ -155,24 +151,101 @@ def value_counts(classes: Classes, series: pl.Series) -> ValueCounts:
     >>> list(zip(found.cls.tolist(), found.code.tolist(), found.count.tolist()))
     [(0, 1, 2), (1, 0, 1)]
     """
-    values = comparable(series)
-    if values.dtype.is_float():
-        values = values.fill_nan(None)
-    elif values.dtype == pl.Categorical:
-        values = values.cast(pl.String)
-    distinct = values.drop_nulls().unique().sort()
-    numbered = pl.DataFrame({"value": distinct, "code": np.arange(1, len(distinct) + 1)})
-    coded = pl.DataFrame({"value": values}).join(
-        numbered, on="value", how="left", maintain_order="left"
-    )
-    code = coded.get_column("code").fill_null(0).to_numpy().astype(np.int64, copy=False)
-    # Class and value as one number, sorted: equal pairs are neighbours.
-    width = len(distinct) + 1
-    key = np.sort(classes.labels * width + code)
-    lead = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    count = np.diff(np.append(lead, key.size))
-    cls, code = np.divmod(key[lead], width)
-    return ValueCounts(cls, code, count, distinct.alias(series.name))
+    return _counted(classes.labels, len(classes), coded(series))
+
+
+def _counted(
+    labels: np.ndarray, groups: int, column: Coded, rows: np.ndarray | None = None
+) -> ValueCounts:
+    """The counts of coded values; of some rows, where only those have labels."""
+    codes = column.codes if rows is None else column.codes[rows]
+    # Class and value as one number.
+    width = len(column.values) + 1
+    key = labels * width + codes
+    if groups * width <= max(_DENSE, 4 * labels.size):
+        table = np.bincount(key, minlength=groups * width)
+        found = np.flatnonzero(table)
+        count = table[found]
+    else:
+        # Sorted, equal pairs are neighbours.
+        key = np.sort(key)
+        lead = np.flatnonzero(np.concatenate((key[:1] >= 0, key[1:] != key[:-1])))
+        count = np.diff(np.append(lead, key.size))
+        found = key[lead]
+    cls, code = np.divmod(found, width)
+    return ValueCounts(cls, code, count, column.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Classes that a search considers, before anything is published: what criteria count.
+
+    `table` is the table as it is before the search; `classes` the classes that would be published.
+    Records that would be suppressed may be left out: `rows` then says which records the labels of
+    `classes` are of. A criterion asks for `table`, `sizes`, `counts`, `rows` and `shown` only, so
+    that an engine that rolls up counts of its own may hand them over in a Grouping of its own.
+
+    >>> from sfumato.data.table import table
+    >>> t = table({"q": [1, 2, 3, 4], "ill": ["flu", "hiv", "flu", "flu"]}, quasi=["q"])
+    >>> found = Grouping.of(t, np.array([0, 0, -1, 1]))
+    >>> found.sizes.tolist(), found.counts("ill").count.tolist()
+    ([2, 1], [1, 1, 1])
+    """
+
+    table: Table
+    classes: Classes
+    rows: np.ndarray | None = None
+    publishes: Callable[[], Table] | None = None
+    """Makes `shown`, for a search that does not publish least upper bounds."""
+
+    @classmethod
+    def of(
+        cls, table: Table, labels: np.ndarray, publishes: Callable[[], Table] | None = None
+    ) -> Grouping:
+        """Of class labels 0..g-1 for each record, every class with a record; -1 leaves it out."""
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        rows = None
+        if labels.size and labels.min() < 0:
+            rows = np.flatnonzero(labels >= 0)
+            labels = labels[rows]
+        groups = int(labels.max()) + 1 if labels.size else 0
+        first = np.zeros(groups, dtype=np.int64)
+        first[labels[::-1]] = np.arange(labels.size - 1, -1, -1)
+        return cls(table, Classes((), labels, first), rows, publishes)
+
+    @classmethod
+    def published(cls, table: Table) -> Grouping:
+        """The equivalence classes of a table that is about to be published."""
+        found = equivalence_classes(table)
+        others = [name for name in table.names if name not in found.columns]
+        return cls(table, found, publishes=lambda: table.without(others).take(found.first))
+
+    @cached_property
+    def shown(self) -> Table:
+        """What would be published: a row for each class, with the columns that are generalized.
+
+        Unless the search says otherwise they are the quasi-identifiers, and a class shows the least
+        upper bound of its records.
+        """
+        if self.publishes is not None:
+            return self.publishes()
+        return least_upper_bounds(self.table, self.classes.labels, len(self), self.rows)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """int64: the records in each class."""
+        return self.classes.sizes
+
+    def column(self, name: str) -> Coded:
+        """A column's values as codes, found once for each table."""
+        return coded_column(self.table, name)
+
+    def counts(self, column: str) -> ValueCounts:
+        """How often each class holds each value of a column."""
+        return _counted(self.classes.labels, len(self), self.column(column), self.rows)
 
 
 def confidential_column(table: Table, named: str, asking: str) -> Column:

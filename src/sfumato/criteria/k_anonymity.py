@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from ..data.pair import Pair
+from ..data.schema import Role, Schema
 from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding
-from .classes import Classes, comparable, equivalence_classes, first_equal, wild
+from .classes import Classes, Grouping, comparable, equivalence_classes, first_equal, wild
+from .verdict import verdict
 
 # The wildcard reading is also reported unasked, unless that would take more than seconds.
 _PATTERNS_UNASKED = 64
@@ -24,7 +27,14 @@ class KAnonymity(Criterion):
     The figure is the size of the smallest equivalence class. A missing value (and "*") is a
     category of its own; read as a wildcard it matches every value, which is not transitive, so that
     a record then has a number of records that it may be confused with rather than a class. The
-    finding names both figures where they can differ.
+    finding names both figures where they can differ. Records are counted, whatever their sampling
+    weights; `k-map` is what weighs them.
+
+    With `unit = "household"`, at least k different households share each combination: a class of
+    five records of one family hides nobody. Households are those of the column with that role;
+    records without one count as one household together. Releases do not publish that column, so
+    that a release on its own cannot be counted by households, while one whose original is at hand
+    can.
 
     >>> from sfumato.data.table import table
     >>> t = table({"sex": ["f", "f", "m", None]}, quasi=["sex"])
@@ -50,6 +60,38 @@ class KAnonymity(Criterion):
             description="a missing or suppressed value is its own category, or matches any value"
         ),
     ] = "category"
+    unit: Annotated[
+        Literal["record", "household"],
+        Field(description="whether k records or k different households share each combination"),
+    ] = "record"
+
+    @model_validator(mode="after")
+    def _one_reading(self) -> Self:
+        if self.unit == "household" and self.missing == "wildcard":
+            raise ValueError("households are counted in classes: missing is a category")
+        return self
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        """Classes of at least k; then the wildcard reading holds as well, which is laxer."""
+        sizes = grouping.sizes
+        if self.unit == "household":
+            counts = grouping.counts(_household(grouping.table.schema))
+            sizes = np.bincount(counts.cls, minlength=len(grouping))
+        kept: np.ndarray = sizes >= self.k
+        return kept
+
+    def check_pair(self, pair: Pair) -> Finding:
+        masked = pair.masked
+        if self.unit == "household" and not masked.schema.of_role(Role.HOUSEHOLD):
+            name = _household(pair.original.schema)
+            if pair.rows is None or (pair.rows < 0).any():
+                raise MeasureError(
+                    "households cannot be counted: nobody knows which record was whose",
+                    remedy='unit = "record"',
+                )
+            kept = pair.original[name].gather(pair.rows)
+            masked = masked.with_columns([kept], [pair.original.schema[name]])
+        return self.check(masked)
 
     def check(self, table: Table) -> Finding:
         if not table.schema.quasi:
@@ -57,6 +99,8 @@ class KAnonymity(Criterion):
                 "k-anonymity means nothing without quasi-identifiers",
                 remedy='give the columns that others may know the role "quasi"',
             )
+        if self.unit == "household":
+            return self._households(Grouping.published(table))
         classes = equivalence_classes(table)
         matches, told = classes.sizes, _wildcard(table, classes, asked=self.missing == "wildcard")
         if self.missing == "wildcard" and told.matches is not None:
@@ -85,6 +129,39 @@ class KAnonymity(Criterion):
             of=len(classes),
             detail=detail,
         )
+
+    def _households(self, grouping: Grouping) -> Finding:
+        """The finding on different households in each class."""
+        counts = grouping.counts(_household(grouping.table.schema))
+        households = np.bincount(counts.cls, minlength=len(grouping))
+        return verdict(
+            self,
+            grouping,
+            households,
+            households >= self.k,
+            subject="k-anonymity of households",
+            limit=self.k,
+            at_least=True,
+            detail={
+                "quasi_identifiers": list(grouping.classes.columns),
+                "unit": self.unit,
+                "records": grouping.table.height,
+                "k_records": grouping.classes.smallest,
+            },
+        )
+
+
+def _household(schema: Schema) -> str:
+    """The column that says who lives together."""
+    named = schema.of_role(Role.HOUSEHOLD)
+    if len(named) != 1:
+        which = f"{len(named)} ({', '.join(named)})" if named else "none"
+        raise MeasureError(
+            f"households are counted by one column with the role household; there is {which}",
+            remedy='give one column the role "household"; a release without it is counted beside '
+            'its original, or with unit = "record"',
+        )
+    return named[0]
 
 
 class _Told(NamedTuple):

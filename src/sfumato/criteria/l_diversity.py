@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import polars as pl
 from pydantic import Field, model_validator
 
-from ..data.schema import SUPPRESSED
 from ..data.table import Table
 from ..protocols import Criterion, Finding
-from .classes import ValueCounts, confidential_column, equivalence_classes, value_counts
+from .classes import Grouping, ValueCounts, confidential_column
+from .verdict import telling
 
 # What the rounding of a logarithm can amount to: l equally frequent values are l-diverse.
 _ROUNDING = 1e-12
@@ -84,14 +83,26 @@ class LDiversity(Criterion):
             raise ValueError(f"{self.variant} l-diversity needs a whole number at_least")
         return self
 
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        column = confidential_column(grouping.table, self.column, self.name)
+        counts = grouping.counts(column.name)
+        if self.missing == "ignore":
+            counts = telling(counts)
+        return self._keeps(self._figures(counts, len(grouping)))
+
+    def _keeps(self, figures: np.ndarray) -> np.ndarray:
+        kept: np.ndarray = figures >= self.at_least * (1 - _ROUNDING)
+        return kept
+
     def check(self, table: Table) -> Finding:
         column = confidential_column(table, self.column, self.name)
-        classes = equivalence_classes(table)
-        counts = value_counts(classes, table[column.name])
-        present = counts.where((counts.code > 0) & ~_says_nothing(counts)[counts.code])
+        grouping = Grouping.published(table)
+        classes = grouping.classes
+        counts = grouping.counts(column.name)
+        present = telling(counts)
         judged = counts if self.missing == "value" else present
         figures = self._figures(judged, len(classes))
-        short = figures < self.at_least * (1 - _ROUNDING)
+        short = ~self._keeps(figures)
         detail: dict[str, Any] = {
             "column": column.name,
             "variant": self.variant,
@@ -128,16 +139,6 @@ class LDiversity(Criterion):
             return effective_values(counts, classes)
         assert self.c is not None
         return recursive_depth(counts, classes, self.c)
-
-
-def _says_nothing(counts: ValueCounts) -> np.ndarray:
-    """By code: whether a value is an empty text or "*", which readers take for missing."""
-    text = counts.values.dtype in (pl.String, pl.Categorical, pl.Enum)
-    silent = counts.values.cast(pl.String).is_in(["", SUPPRESSED]) if text else None
-    flags = np.zeros(len(counts.values) + 1, dtype=bool)
-    if silent is not None:
-        flags[1:] = silent.to_numpy()
-    return flags
 
 
 def effective_values(counts: ValueCounts, classes: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..poset.tree import Tree
 from ..protocols import Criterion, Finding
-from .classes import ValueCounts, confidential_column, equivalence_classes, value_counts
+from .classes import Grouping, ValueCounts, confidential_column
 
 # What the rounding of a sum of shares can amount to: a distance of exactly t is allowed.
 _ROUNDING = 1e-12
@@ -74,18 +74,39 @@ class TCloseness(Criterion):
             return {"at_most" if key == "t" else key: value for key, value in given.items()}
         return given
 
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        """Classes within t of the grouping's own records.
+
+        Records that a search leaves out of the grouping are not part of the whole, and leaving out
+        more of them changes it: count again at the end.
+        """
+        column = confidential_column(grouping.table, self.column, self.name)
+        counts = grouping.counts(column.name)
+        return self._keeps(self._figures(grouping, column, counts, self._distance(column)))
+
+    def _keeps(self, figures: np.ndarray) -> np.ndarray:
+        kept: np.ndarray = figures <= self.at_most + _ROUNDING
+        return kept
+
+    def _figures(
+        self, grouping: Grouping, column: Column, counts: ValueCounts, distance: str
+    ) -> np.ndarray:
+        if distance == "ordered":
+            return ordered_distances(_occurring(counts), grouping.sizes)
+        if distance == "equal":
+            return equal_distances(counts, grouping.sizes)
+        of_column = grouping.column(column.name)
+        blocks = of_column.derived("levels", column.poset, lambda: levels(column, counts.values))
+        return hierarchical_distances(counts, grouping.sizes, blocks)
+
     def check(self, table: Table) -> Finding:
         column = confidential_column(table, self.column, self.name)
         distance = self._distance(column)
-        classes = equivalence_classes(table)
-        counts = value_counts(classes, table[column.name])
-        if distance == "ordered":
-            found = ordered_distances(counts, classes.sizes)
-        elif distance == "equal":
-            found = equal_distances(counts, classes.sizes)
-        else:
-            found = hierarchical_distances(counts, classes.sizes, levels(column, counts))
-        far = found > self.at_most + _ROUNDING
+        grouping = Grouping.published(table)
+        classes = grouping.classes
+        counts = grouping.counts(column.name)
+        found = self._figures(grouping, column, counts, distance)
+        far = ~self._keeps(found)
         detail: dict[str, Any] = {
             "column": column.name,
             "distance": distance,
@@ -126,6 +147,16 @@ class TCloseness(Criterion):
         return self.distance
 
 
+def _occurring(counts: ValueCounts) -> ValueCounts:
+    """The counts with ranks among the values that occur: records left out may take some along."""
+    total = np.bincount(counts.code, minlength=len(counts.values) + 1)
+    if total[1:].all():
+        return counts
+    rank = np.cumsum(total > 0) - (total[0] > 0)
+    rank[0] = 0
+    return counts.recoded(rank, int(rank[-1]))
+
+
 def equal_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     """Total variation between each class and the whole.
 
@@ -155,7 +186,7 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     known = np.bincount(present.cls, weights=present.count, minlength=g).astype(np.int64)
     all_known = int(known.sum())
     area: np.ndarray = np.zeros(g)
-    if m > 1:
+    if m > 1 and all_known:
         total = np.bincount(present.code, weights=present.count, minlength=m + 1).astype(np.int64)
         below = np.cumsum(total[1:])  # records whose value has rank 1..i
         prefix = np.concatenate(([0], np.cumsum(below)))
@@ -200,13 +231,13 @@ def hierarchical_distances(
     return total / len(blocks)
 
 
-def levels(column: Column, counts: ValueCounts) -> list[np.ndarray]:
+def levels(column: Column, values: pl.Series) -> list[np.ndarray]:
     """For each height below the root, the block of every code 0..m; missing keeps its own.
 
     In the order of the tree's leaves, the heights at which neighbours meet say everything: values
     belong to one block where no two neighbours between them meet any higher.
     """
-    tree = bind(column, counts.values)
+    tree = bind(column, values)
     if not isinstance(tree, Tree):
         raise MeasureError(
             f"the poset of column {column.name!r} is no tree: it has no heights to measure by",
@@ -214,9 +245,7 @@ def levels(column: Column, counts: ValueCounts) -> list[np.ndarray]:
         )
     is_ordinal = column.kind == Kind.ORDINAL
     codes = tree.codes(
-        counts.values.cast(pl.String).to_list()
-        if is_ordinal
-        else domain_values(column, counts.values)
+        values.cast(pl.String).to_list() if is_ordinal else domain_values(column, values)
     )
     order = np.argsort(codes)
     meet = tree.heights[tree.lub_nodes(codes[order][:-1], codes[order][1:])]

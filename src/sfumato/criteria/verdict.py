@@ -1,0 +1,110 @@
+"""What criteria on confidential values share: which values count, and how a finding is worded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..data.schema import SUPPRESSED, Column
+from ..protocols import Criterion, Finding
+from .classes import Grouping, ValueCounts, confidential_column
+
+ROUNDING = 1e-12
+"""What the rounding of a share can amount to: a figure of exactly the limit is allowed."""
+
+
+class OfValues(Criterion):
+    """A criterion on the values of one confidential column."""
+
+    column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
+    missing: Annotated[
+        Literal["ignore", "value"],
+        Field(description="whether a missing confidential value counts as a value"),
+    ] = "ignore"
+
+    def _of(self, grouping: Grouping) -> tuple[Column, ValueCounts]:
+        """The column, and the counts of the values that count."""
+        column = confidential_column(grouping.table, self.column, self.name)
+        counts = grouping.counts(column.name)
+        return column, telling(counts) if self.missing == "ignore" else counts
+
+
+def telling(counts: ValueCounts) -> ValueCounts:
+    """The counts without missing values and without what readers take for missing: "" and "*"."""
+    chosen = counts.code > 0
+    if counts.values.dtype in (pl.String, pl.Categorical, pl.Enum):
+        silent = counts.values.cast(pl.String).is_in(["", SUPPRESSED]).to_numpy()
+        if silent.any():
+            chosen &= ~np.concatenate(([True], silent))[counts.code]
+    return counts if chosen.all() else counts.where(chosen)
+
+
+def shares(counts: ValueCounts, classes: int) -> np.ndarray:
+    """The share that each pair's value has of its class's records that count."""
+    known = np.bincount(counts.cls, weights=counts.count, minlength=classes)
+    found: np.ndarray = counts.count / known[counts.cls]
+    return found
+
+
+def whole_shares(counts: ValueCounts) -> np.ndarray:
+    """The share of each code in all classes together."""
+    total = np.bincount(counts.code, weights=counts.count, minlength=len(counts.values) + 1)
+    found: np.ndarray = total / max(float(total.sum()), 1.0)
+    return found
+
+
+def largest(cls: np.ndarray, figure: np.ndarray, classes: int) -> np.ndarray:
+    """The largest figure of each class; 0 where it has none."""
+    found = np.zeros(classes)
+    np.maximum.at(found, cls, figure)
+    return found
+
+
+def verdict(
+    criterion: Criterion,
+    grouping: Grouping,
+    figures: np.ndarray,
+    kept: np.ndarray,
+    *,
+    subject: str,
+    limit: float,
+    at_least: bool = False,
+    detail: Mapping[str, Any] | None = None,
+) -> Finding:
+    """The finding on classes, of which `figures` says how each does and `kept` which hold."""
+    value = figures.min() if at_least else figures.max()
+    return Finding(
+        requirement=criterion.name,
+        subject=subject,
+        value=float(value),
+        limit=float(limit),
+        met=bool(kept.all()),
+        at_least=at_least,
+        broken=int((~kept).sum()),
+        of=len(grouping),
+        detail={
+            "classes": len(grouping),
+            "records_in_broken_classes": int(grouping.sizes[~kept].sum()),
+            **(detail or {}),
+        },
+    )
+
+
+def too_small(
+    criterion: Criterion, grouping: Grouping, k: int, broken: np.ndarray, detail: Mapping[str, Any]
+) -> Finding:
+    """The finding of a criterion of two parts whose classes are smaller than its k."""
+    return verdict(
+        criterion,
+        grouping,
+        grouping.sizes,
+        ~broken,
+        subject=f"the smallest class under {criterion.name}",
+        limit=float(k),
+        at_least=True,
+        detail=detail,
+    )
