@@ -1,0 +1,190 @@
+"""Full-domain generalization by trying every combination of levels, record by record."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Row = tuple[object, ...]
+Paths = dict[object, tuple[str, ...]]
+"""A column's hierarchy: each value's labels, level by level, from itself to "*"."""
+Keeps = Callable[[list[list[int]], int], list[bool]]
+"""Which classes (lists of record numbers, of so many records in all) keep a rule."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched, and for what."""
+
+    rows: Sequence[Row]
+    paths: Sequence[Paths]
+    k: int
+    most: int
+    measure: str = "loss"
+    weights: Sequence[float] = ()
+    rules: Sequence[Keeps] = ()
+
+
+def label(paths: Paths, value: object, level: int) -> str | None:
+    """What is published; missing stays missing below the last level."""
+    depth = len(next(iter(paths.values())))
+    if level == depth - 1:
+        return "*"
+    return None if value is None else paths[value][level]
+
+
+def nodes(task: Task) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(len(next(iter(p.values())))) for p in task.paths)))
+
+
+def groups(task: Task, node: tuple[int, ...]) -> list[list[int]]:
+    found: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    for i, row in enumerate(task.rows):
+        key = tuple(label(p, v, at) for p, v, at in zip(task.paths, row, node, strict=True))
+        found[key].append(i)
+    return list(found.values())
+
+
+def short(task: Task, node: tuple[int, ...]) -> int:
+    """Records in classes below k."""
+    return sum(len(g) for g in groups(task, node) if len(g) < task.k)
+
+
+def suppressions(task: Task, node: tuple[int, ...]) -> list[tuple[list[list[int]], list[int]]]:
+    """Ways to publish a node: kept classes and suppressed records.
+
+    Suppressed records are a class: of k, or none. One more class may have to join them, any.
+    """
+    n = len(task.rows)
+    kept = [g for g in groups(task, node) if len(g) >= task.k]
+    gone = [i for g in groups(task, node) if len(g) < task.k for i in g]
+    if task.rules:
+        fine = _fine(task, kept, gone, n)
+        gone = gone + [i for g, ok in zip(kept, fine, strict=False) if not ok for i in g]
+        kept = [g for g, ok in zip(kept, fine, strict=False) if ok]
+    if len(gone) > task.most:
+        return []
+    if not 0 < len(gone) < task.k:
+        return [(kept, gone)]
+    return [
+        (kept[:i] + kept[i + 1 :], gone + g)
+        for i, g in enumerate(kept)
+        if len(gone) + len(g) <= task.most
+    ]
+
+
+def _fine(task: Task, kept: list[list[int]], gone: list[int], n: int) -> list[bool]:
+    classes = kept + ([gone] if gone else [])
+    verdicts = [rule(classes, n) for rule in task.rules]
+    return [all(verdict[i] for verdict in verdicts) for i in range(len(classes))]
+
+
+def evaluate(task: Task, node: tuple[int, ...]) -> float | None:
+    """The least figure with which a node can be published; None if it cannot be."""
+    options = [
+        (cost(task, node, kept, gone), kept, gone) for kept, gone in suppressions(task, node)
+    ]
+    if not options:
+        return None
+    # The cheapest class joins; what the rules say of the result decides.
+    least = min(option[0] for option in options)
+    fine = [
+        all(_fine(task, kept, gone, len(task.rows)))
+        for value, kept, gone in options
+        if value <= least + 1e-12
+    ]
+    return least if any(fine) else None
+
+
+def ambiguous(task: Task, node: tuple[int, ...]) -> bool:
+    """Whether several equally cheap classes could join, so that rules may judge either way."""
+    options = [
+        (cost(task, node, kept, gone), kept, gone) for kept, gone in suppressions(task, node)
+    ]
+    if not options or not task.rules:
+        return False
+    least = min(option[0] for option in options)
+    return sum(option[0] <= least + 1e-12 for option in options) > 1
+
+
+def best(task: Task) -> float | None:
+    """The least figure of all nodes."""
+    values = [evaluate(task, node) for node in nodes(task)]
+    return min((value for value in values if value is not None), default=None)
+
+
+def cost(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
+    n = len(task.rows)
+    if task.measure == "discernibility":
+        return float(sum(len(g) ** 2 for g in kept) + n * len(gone))
+    if task.measure == "average-class-size":
+        return n / (len(kept) + bool(gone))
+    weights = task.weights or [1.0] * len(task.paths)
+    total = 0.0
+    hidden = set(gone)
+    for j, paths in enumerate(task.paths):
+        column = [row[j] for row in task.rows]
+        lost, whole = 0.0, 0.0
+        for i, value in enumerate(column):
+            shown = "*" if i in hidden else label(paths, value, node[j])
+            lost += _cell(task.measure, paths, column, value, shown)
+            whole += _cell(task.measure, paths, column, value, "*")
+        if task.measure != "entropy":
+            whole = float(n)
+        total += weights[j] * (lost / whole if whole else 0.0)
+    return total / sum(weights)
+
+
+def _cell(
+    measure: str, paths: Paths, column: list[object], value: object, shown: str | None
+) -> float:
+    if measure == "entropy":
+        if value is None:
+            return 0.0
+        counts = Counter(v for v in column if v is not None)
+        under = sum(c for v, c in counts.items() if shown == "*" or shown in paths[v])
+        return math.log2(under / counts[value])
+    if shown == "*":
+        return 1.0
+    if shown is None:
+        return 0.0
+    if measure == "precision":
+        return paths[value].index(shown) / (len(paths[value]) - 1)
+    return (sum(shown in path for path in paths.values()) - 1) / max(len(paths) - 1, 1)
+
+
+def minimal(task: Task) -> set[tuple[int, ...]]:
+    """Nodes within the limit below which no other is (k only)."""
+    good = {node for node in nodes(task) if short(task, node) <= task.most}
+
+    def below(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+        return a != b and all(x <= y for x, y in zip(a, b, strict=True))
+
+    return {v for v in good if not any(below(w, v) for w in good)}
+
+
+def distinct_values(confidential: Sequence[object], least: int) -> Keeps:
+    """Distinct l-diversity."""
+    return lambda classes, n: [len({confidential[i] for i in g}) >= least for g in classes]
+
+
+def close(confidential: Sequence[object], most: float) -> Keeps:
+    """t-closeness by total variation."""
+    whole = Counter(confidential)
+
+    def far(group: list[int]) -> float:
+        here = Counter(confidential[i] for i in group)
+        return 0.5 * sum(
+            abs(here[v] / len(group) - c / len(confidential)) for v, c in whole.items()
+        )
+
+    return lambda classes, n: [far(g) <= most + 1e-12 for g in classes]
+
+
+def mean_risk(most: float) -> Keeps:
+    """Classes per record at most so much: a rule of the whole release, which is not monotone with
+    suppression."""
+    return lambda classes, n: [len(classes) / n <= most + 1e-12] * len(classes)
