@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from ..data.codec import Coded, code
-from ..data.partition import Partition
+from ..data.partition import Cover, Partition
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
 from ..kernels.groups import group_distinct, group_min_max
 from ..protocols import Outcome, Poset, Verb
 
 if TYPE_CHECKING:
-    from ..data.partition import Cover
     from ..data.table import Table
 
 
@@ -29,7 +29,8 @@ class Generalize(Verb):
 
     Numbers and dates become intervals, values with a hierarchy their least common ancestor,
     other categories the set of the group's values. Missing in the whole group stays missing;
-    missing in a part of it makes the group's cell "*".
+    missing in a part of it makes the group's cell "*". Where sets overlap (a cover), each record is
+    published as what its own set has in common. Columns that are passed through stay as they are.
     """
 
     name: ClassVar[str] = "generalize"
@@ -42,26 +43,59 @@ class Generalize(Verb):
         columns: Sequence[str],
         rng: np.random.Generator,
     ) -> Outcome:
-        if not isinstance(partition, Partition):
-            raise MethodError(
-                "generalize publishes disjoint groups, and these overlap",
-                remedy="use a search that yields a partition",
-            )
-        changed, cells = table, {}
+        groups = _groups(partition)
+        changed, cells, kept = table, {}, []
         for name in columns:
             coded = code(table, name)
-            labels, stars = _labels(coded, table.suppressed(name), partition)
+            if getattr(coded.poset, "unchanged", False):
+                kept.append(name)
+                continue
+            labels, stars = _labels(coded, table.suppressed(name), groups)
             # One column at a time: at ten million records the arrays of all would not fit together.
             changed = changed.with_columns(
                 [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
             )
             cells[name] = stars
-        facts: dict[str, Any] = {
-            "groups": partition.groups,
-            "smallest group": partition.smallest,
-            "suppressed cells": cells,
-        }
+        facts: dict[str, Any] = {}
+        if isinstance(partition, Partition):
+            facts |= {"groups": partition.groups, "smallest group": partition.smallest}
+        else:
+            facts["smallest set"] = int(partition.sizes.min()) if len(partition) else 0
+        facts["suppressed cells"] = cells
+        if kept:
+            facts["passed through"] = kept
         return Outcome(changed, partition=partition, facts=facts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Groups that may overlap: `labels[e]` is the group that row `rows[e]` belongs to."""
+
+    labels: np.ndarray
+    rows: np.ndarray | None
+    """None means all rows, in order."""
+    count: int
+    of_record: np.ndarray
+    """Which group each record is published as."""
+
+    def entries(self, values: np.ndarray) -> np.ndarray:
+        """What each entry has."""
+        return values if self.rows is None else values[self.rows]
+
+
+def _groups(partition: Partition | Cover) -> _Groups:
+    if isinstance(partition, Partition):
+        return _Groups(partition.labels, None, partition.groups, partition.labels)
+    n = len(partition)
+    owner = np.repeat(np.arange(n), partition.sizes)
+    own = np.zeros(n, dtype=bool)
+    own[owner[partition.members == owner]] = True
+    if not own.all():
+        raise MethodError(
+            f"row {int(np.argmin(own)) + 1} is not in its own set: others would stand for it",
+            remedy="use a search whose sets hold their own record",
+        )
+    return _Groups(owner, partition.members, n, np.arange(n))
 
 
 def _origin(coded: Coded) -> Poset:
@@ -70,13 +104,13 @@ def _origin(coded: Coded) -> Poset:
     return first or coded.poset
 
 
-def _labels(coded: Coded, suppressed: np.ndarray, partition: Partition) -> tuple[pl.Series, int]:
+def _labels(coded: Coded, suppressed: np.ndarray, found: _Groups) -> tuple[pl.Series, int]:
     """The published column, and how many of its cells are "*"."""
-    groups = partition.groups
-    low, high, partly_missing = group_min_max(partition.labels, coded.codes, groups)
+    groups, labels, codes = found.count, found.labels, found.entries(coded.codes)
+    low, high, partly_missing = group_min_max(labels, codes, groups)
     # A value that was suppressed before could be anything, and so could its whole group's.
     starred = np.zeros(groups, dtype=bool)
-    starred[partition.labels[suppressed & (partition.labels >= 0)]] = True
+    starred[labels[found.entries(suppressed) & (labels >= 0)]] = True
     # texts[0] is "missing", texts[1] is "*"; then one text for each distinct content of a group.
     texts: list[str | None] = [None, SUPPRESSED]
     of_group = np.zeros(groups + 1, dtype=np.int64)
@@ -85,18 +119,18 @@ def _labels(coded: Coded, suppressed: np.ndarray, partition: Partition) -> tuple
     chosen = np.flatnonzero((high > 0) & ~partly_missing & ~starred)
     if chosen.size:
         if coded.poset.spans:
-            found, which = _span_labels(coded, low[chosen], high[chosen])
+            made, which = _span_labels(coded, low[chosen], high[chosen])
         else:
-            starts, members = group_distinct(partition.labels, coded.codes, groups)
-            found, which = _set_labels(coded, starts, members, chosen)
+            starts, members = group_distinct(labels, codes, groups)
+            made, which = _set_labels(coded, starts, members, chosen)
         of_group[chosen] = which + len(texts)
-        texts += found
+        texts += made
     # Different contents may read alike (every pair of leaves under one ancestor does).
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     place = {text: i for i, text in enumerate(distinct)}
     index = np.array([-1 if text is None else place[text] for text in texts])[of_group]
-    stars = int(np.count_nonzero(index[partition.labels] == place[SUPPRESSED]))
-    by_record = index.astype(np.int32)[partition.labels]
+    stars = int(np.count_nonzero(index[found.of_record] == place[SUPPRESSED]))
+    by_record = index.astype(np.int32)[found.of_record]
     gather = pl.Series(by_record)
     if (by_record < 0).any():
         gather = gather.zip_with(gather >= 0, pl.Series([None], dtype=pl.Int32))

@@ -1,0 +1,61 @@
+"""Farthest pair: the thesis' Partition, which divides from the top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ..data.partition import Partition
+from ..kernels.farthest_pair import divide
+from .ambiguator import FEWEST_TOLD, Ambiguator
+
+if TYPE_CHECKING:
+    from ..data.codec import Matrix
+
+
+class DividingAmbiguator(Ambiguator):
+    """A search that divides groups around their two most distant records."""
+
+    exact_up_to: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="largest group of which every pair is looked at; in larger ones the pair "
+            "is found by sweeps from the first record",
+        ),
+    ] = 1_000
+
+    def divided(self, x: Matrix, *, share: bool) -> Partition:
+        """Groups of k, by the rules of the kernel."""
+        found = self.price(x)
+        labels, tally = divide(
+            found.joins, found.states, self.k, share=share, exact_up_to=self.exact_up_to
+        )
+        tried, swept, undone, tied = tally.tolist()
+        told: dict[str, Any] = self.facts(tied, tried)
+        told["farthest pairs"] = "exact" if not swept else "by sweeps in large groups"
+        if not share and min(undone, tried - undone) >= FEWEST_TOLD:
+            told["undone splits"] = round(undone / tried, 2)
+        return Partition.of(labels, told)
+
+
+class FarthestPair(DividingAmbiguator):
+    """Split around the two records that are farthest apart; undo splits below k.
+
+    The distance of A and B is 2 m(LUB(A, B)) - m(A) - m(B), m the measure. Every other record goes
+    to the nearer of the two, equally near ones to the one with the lower row. A split that leaves
+    fewer than k on a side is undone, and the group stays as it is, however large: two records far
+    from everybody can keep hundreds together. k-similar divides those, too.
+    """
+
+    name: ClassVar[str] = "farthest-pair"
+    aliases: ClassVar[tuple[str, ...]] = ("partition",)
+    paper: ClassVar[str] = (
+        "Katirai 2006, A theory and toolkit for the mathematics of privacy (the Partition "
+        "algorithm, by Fischer)"
+    )
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        return self.divided(x, share=False)
