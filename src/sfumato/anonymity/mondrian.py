@@ -98,7 +98,8 @@ def _matrix(x: Matrix) -> tuple[np.ndarray, list[_Axis]]:
         coded = x.coded(j)
         # An ordinal column is published as a set of its categories, but cut along their order.
         ordinal = coded.column.kind == Kind.ORDINAL and not coded.column.generalized
-        ordered = coded.poset.spans or ordinal
+        # The values of a partial order are numbered so that neighbours have ancestors in common.
+        ordered = coded.poset.spans or ordinal or hasattr(coded.poset, "ancestor_ptr")
         if coded.poset.positions.size > np.iinfo(codes.dtype).max:
             codes = codes.astype(np.uint32)
         codes[:, j] = coded.codes if ordered else _by_frequency(coded.codes)
