@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 
@@ -29,3 +30,18 @@ def weighted_limit(values: list[float], weights: list[float], wanted: float) -> 
             return value if total > 0 else None
         total += weight
     return None
+
+
+def without_rare_values(columns: list[list[str | None]], k: int) -> list[int]:
+    """The rows left when whoever has a value that fewer than k share goes, again and again."""
+    left = list(range(len(columns[0])))
+    while True:
+        few = [Counter(column[i] for i in left) for column in columns]
+        good = [
+            i
+            for i in left
+            if all(column[i] is None or few[j][column[i]] >= k for j, column in enumerate(columns))
+        ]
+        if good == left:
+            return left
+        left = good

@@ -348,6 +348,8 @@ def domain_values(column: Column, domain: pl.Series) -> list[Any]:
     if column.kind == Kind.BOOLEAN:
         return [str(value).lower() for value in domain.to_list()]
     if column.kind == Kind.SET:
+        if getattr(column.poset, "takes_lists", False):
+            return domain.to_list()
         joined = [" ".join(map(str, value)) for value in domain.to_list()]
         # {"a b"} and {"a", "b"} must not become one.
         return joined if len(set(joined)) == len(joined) else list(map(repr, domain.to_list()))

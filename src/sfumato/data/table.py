@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import Complaint, InputError, SchemaError
+from ..errors import Complaint, InputError, SchemaError, SfumatoError
 from ..protocols import PosetSource
+from ..registry import find
 from .kinds import Misfit, complaint, fit, kind_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 
@@ -239,6 +240,19 @@ def table(
     return made
 
 
+def _poset(given: Any) -> PosetSource | None:
+    """A poset as a source, or in the words of a plan: `{"kind": "prefix", "lengths": [5, 3]}`."""
+    if given is None or isinstance(given, PosetSource):
+        return given
+    if not isinstance(given, Mapping) or "kind" not in given:
+        raise SfumatoError(
+            f"{given!r} is not a poset", remedy='{"kind": "prefix", "lengths": [5, 3]}, for example'
+        )
+    words = {key: value for key, value in given.items() if key != "kind"}
+    made: PosetSource = find(str(given["kind"]), "poset").load().build(words)
+    return made
+
+
 def fitted(
     frame: pl.DataFrame,
     roles: Mapping[str, str],
@@ -270,12 +284,13 @@ def fitted(
         except Misfit as misfit:
             complaints.append(complaint(name, misfit))
             continue
-        if not isinstance(posets.get(name), PosetSource | None):
-            what = f"{posets[name]!r} is not a poset"
-            complaints.append(Complaint(name, what, "a source such as Prefix(lengths=[5, 3])"))
+        try:
+            poset = _poset(posets.get(name))
+        except SfumatoError as error:
+            complaints.append(Complaint(name, error.message, error.remedy))
             continue
         role = Role(roles.get(name, Role.INSENSITIVE))
-        columns.append(Column(name, kind, role, order, posets.get(name)))
+        columns.append(Column(name, kind, role, order, poset))
     if complaints:
         return None, complaints
     return Table(frame.with_columns(*stored), Schema(columns), origin=origin), []

@@ -10,11 +10,11 @@ import polars as pl
 
 from ..data.codec import Matrix
 from ..data.io import read_with_notes
-from ..data.kinds import kind_of
+from ..data.like import like_original
 from ..data.pair import Pair
 from ..data.partition import Cover, Partition
-from ..data.schema import Kind, Role, Schema
-from ..data.table import Table, as_frame, conform, table
+from ..data.schema import Role
+from ..data.table import Table, as_frame, table
 from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..registry import find
@@ -83,7 +83,7 @@ def measure(
     """
     built: Measure = build("measure|attack", name, parameters)
     pair = as_pair(original, masked, align)
-    sample = None if reference is None else _like(reference, pair.original)
+    sample = None if reference is None else like_original(reference, pair.original)
     if partition is not None and len(partition) != pair.masked.height:
         raise ParameterError(
             f"the partition has {len(partition)} records and the masked table {pair.masked.height}",
@@ -117,7 +117,7 @@ def assess(
 ) -> Evidence:
     """Every measure that applies to a release made by any tool."""
     pair = as_pair(original, masked, align)
-    sample = None if reference is None else _like(reference, pair.original)
+    sample = None if reference is None else like_original(reference, pair.original)
     taken, left = take(usual_panel(), pair, seed=seed, reference=sample)
     records = {"original": pair.original.height, "published": pair.masked.height}
     return Evidence(measurements=taken, not_taken=left, records=records)
@@ -129,7 +129,7 @@ def as_pair(original: Any, masked: Any, align: str) -> Pair:
     before = original if isinstance(original, Table) else _with_roles(original, masked)
     if isinstance(masked, Table) and masked.schema.quasi:
         return Pair.of(before, masked, align)
-    return Pair.of(before, _like(masked, before), align)
+    return Pair.of(before, like_original(masked, before), align)
 
 
 def _as_table(given: Any) -> Table:
@@ -144,49 +144,16 @@ def _with_roles(original: Any, masked: Any) -> Table:
     return table(original, quasi=[name for name in frame.columns if name in other.columns])
 
 
-def _like(given: Any, original: Table) -> Table:
-    """A frame read with the original's schema; a column whose type changed to text holds labels."""
-    frame, origin = as_frame(given)
-    columns = []
-    for name in frame.columns:
-        series = frame.get_column(name)
-        if name not in original.schema:
-            columns.append(table(frame.select(name)).schema[name])
-            continue
-        column = original.schema[name]
-        labelled = column.kind in (Kind.DATE, Kind.NOMINAL, Kind.ORDINAL, Kind.TEXT)
-        if labelled and series.dtype.is_numeric() and not original[name].dtype.is_numeric():
-            # A reader takes labels such as 1973 or 343 for numbers.
-            series = series.cast(pl.String)
-            frame = frame.with_columns(series)
-        text = series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum)
-        was_text = original[name].dtype in (pl.String, pl.Categorical) or isinstance(
-            original[name].dtype, pl.Enum
-        )
-        if text and (not was_text or _has_new_labels(series, original[name])):
-            columns.append(column.with_(generalized=True))
-        elif kind_of(series) == Kind.CONTINUOUS and column.kind == Kind.INTEGER:
-            columns.append(column.with_(kind=Kind.CONTINUOUS))
-        else:
-            columns.append(column)
-    return conform(Table(frame, Schema(columns), origin=origin))
-
-
-def _has_new_labels(series: Any, original: Any) -> bool:
-    known = set(original.drop_nulls().cast(pl.String).unique().to_list())
-    return bool(set(series.drop_nulls().cast(pl.String).unique().to_list()) - known)
-
-
 def files_of(
     original: str, masked: str, *, plan: Any = None, reference: str = ""
 ) -> tuple[Table, Table, Table | None]:
     """An original, its release and a sample of others, from files; columns by the plan."""
     words = Plan() if plan is None else Plan.read(plan)
     before = read_input(words, Path(), original)[0]
-    after = _like(read_with_notes(masked)[0].frame, before)
+    after = like_original(read_with_notes(masked)[0].frame, before)
     pair, others = _participants(Pair(before, after, None), words, masked)
     if reference:
-        others = _like(read_input(words, Path(), reference)[0], before)
+        others = like_original(read_input(words, Path(), reference)[0], before)
     return pair.original, after, others
 
 
@@ -222,14 +189,14 @@ def assess_files(
     for name, role in roles.items():
         schema = schema.with_column(schema[name].with_(role=role))
     before = before.with_schema(schema)
-    after = _like(frame.frame, before)
+    after = like_original(frame.frame, before)
     pair, said = _aligned(before, after, masked, align)
     panel = usual_panel() if words.measures is None else words.measures
     if measures:
         panel = tuple(build("measure|attack", name, {}) for name in measures)
     pair, others = _participants(pair, words, masked)
     if reference:
-        others = _like(read_input(words, Path(), reference)[0], pair.original)
+        others = like_original(read_input(words, Path(), reference)[0], pair.original)
     taken, left = take(panel, pair, seed=0, reference=others, mechanism=words.mechanism)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))

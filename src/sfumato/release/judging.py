@@ -28,7 +28,7 @@ def judge(
         counted = []
         for pair in pairs:
             if isinstance(requirement.thing, Criterion):
-                counted.append(requirement.thing.check(pair.masked))
+                counted.append(requirement.thing.check_pair(pair))
                 continue
             measurement = take_one(
                 requirement.thing,

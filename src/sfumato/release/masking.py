@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.pair import Pair
-from ..data.partition import Partition
+from ..data.partition import Cover, Partition
 from ..data.schema import Role
 from ..data.table import Table, as_published
 from ..errors import ParameterError
@@ -33,7 +33,8 @@ class Draft:
     steps: tuple[Mapping[str, Any], ...]
     secrets: Mapping[str, Any]
     lineage: Mapping[str, np.ndarray]
-    """For each step that grouped records: the group of every original row, -1 where it has none."""
+    """For each step that grouped records: the group of every original row, -1 where it has none.
+    Where sets overlap, a row of several: the original rows that the row's own set holds."""
     notes: tuple[str, ...]
     copies: tuple[Table, ...] = ()
     """Further releases of the same records, by multiple imputation."""
@@ -91,6 +92,9 @@ def run_steps(
         elif isinstance(outcome.partition, Partition):
             partition = outcome.partition
             lineage[label] = _groups_of_originals(outcome.partition, rows, original.height)
+        elif isinstance(outcome.partition, Cover):
+            partition = None
+            lineage[label] = _sets_of_originals(outcome.partition, rows, original.height)
         elif outcome.rows is not None:
             partition = None
         if linked and outcome.rows is not None:
@@ -140,6 +144,16 @@ def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: 
     groups = np.full(height, -1, dtype=np.int64)
     groups[rows] = partition.labels
     return groups
+
+
+def _sets_of_originals(cover: Cover, rows: np.ndarray | None, height: int) -> np.ndarray:
+    """The original rows that each original record was joined with, -1 behind short sets."""
+    own = np.arange(len(cover)) if rows is None else rows
+    sets = np.full((height, int(cover.sizes.max(initial=0))), -1, dtype=np.int64)
+    owner = np.repeat(np.arange(len(cover)), cover.sizes)
+    place = np.arange(cover.members.size) - np.repeat(cover.starts[:-1], cover.sizes)
+    sets[own[owner], place] = own[cover.members]
+    return sets
 
 
 def _drop_names(table: Table, nameless: set[str]) -> tuple[Table, list[str]]:

@@ -61,6 +61,20 @@ class Input(Declaration):
             "hold out before masking"
         ),
     ] = ""
+    given: Annotated[
+        tuple[str, ...],
+        Field(
+            description="releases of the same people that are public already (folders or files): "
+            "k people must share every combination of classes"
+        ),
+    ] = ()
+    given_join: Annotated[
+        Literal["refuse", "coarsen"],
+        Field(
+            description="whether a release that singles people out beside those given is refused, "
+            "or its classes are joined until it does not"
+        ),
+    ] = "refuse"
 
 
 class Output(Declaration):

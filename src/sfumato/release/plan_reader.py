@@ -15,6 +15,11 @@ from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
 from .requirement import Requirement, parse_requirement
 from .step import Step, build
 
+FILES = ("reference", "given", "population", "original")
+"""Keys whose texts are files, relative to the plan."""
+INSIDE = ("criteria", "over")
+"""Keys of tables that name files in their turn."""
+
 
 class Reader:
     """Collects what is wrong while it reads."""
@@ -76,13 +81,32 @@ class Reader:
         self.complain(path, Complaint("", what, f"[{path[0]}] and its keys below it"))
         return None
 
+    def rooted(self, given: Any, files: tuple[str, ...] = FILES) -> Any:
+        """The same with the files that it names beside the plan, wherever the plan is run."""
+        if isinstance(given, list):
+            return [self.rooted(one, files) for one in given]
+        if self.base is None or not isinstance(given, Mapping):
+            return given
+        found = dict(given)
+        for key, value in given.items():
+            if key in files:
+                found[key] = self._beside(value)
+            elif key in INSIDE:
+                found[key] = self.rooted(value, files)
+        return found
+
+    def _beside(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._beside(one) for one in value]
+        if isinstance(value, str) and value and "://" not in value and self.base is not None:
+            return str(self.base / value)
+        return value
+
     def section(self, name: str, cls: type[Declaration]) -> Any:
         given = self.mapping([name], self.document.get(name, {}))
         if given is None:
             return None
-        reference = given.get("reference")
-        if self.base is not None and isinstance(reference, str) and "://" not in reference:
-            given = {**given, "reference": str(self.base / reference)}
+        given = self.rooted(given)
         complaints = cls.complaints(given)
         for complaint in complaints:
             self.complain([name], complaint)
@@ -133,10 +157,7 @@ class Reader:
         words = self.mapping(path, given if not isinstance(given, str) else {"kind": given})
         if words is None:
             return None
-        parameters = {k: v for k, v in words.items() if k != "kind"}
-        file = parameters.get("path")
-        if self.base is not None and isinstance(file, str):
-            parameters["path"] = str(self.base / file)
+        parameters = self.rooted({k: v for k, v in words.items() if k != "kind"}, ("path",))
         made: PosetSource | None = self.declared(
             "poset", path, "kind", words.get("kind"), parameters
         )
@@ -170,7 +191,7 @@ class Reader:
         words = self.mapping(path, given)
         if words is None:
             return None
-        parameters = {k: v for k, v in words.items() if k not in ("use", "then")}
+        parameters = self.rooted({k: v for k, v in words.items() if k not in ("use", "then")})
         use = self.declared("method|partitioner", path, "use", words.get("use"), parameters)
         then = words.get("then")
         verb = None
@@ -193,7 +214,7 @@ class Reader:
         found: list[Requirement] = []
         for name, words in given.items():
             try:
-                good, bad = parse_requirement(name, words)
+                good, bad = parse_requirement(name, self.rooted(words))
             except UnknownName as error:
                 bad, good = [Complaint("", error.message, error.remedy)], []
             found += good
@@ -210,6 +231,7 @@ class Reader:
             parameters = {} if words is True else self.mapping(["measures", name], words)
             if parameters is None:
                 continue
+            parameters = self.rooted(parameters)
             try:
                 cls = find(name, "measure", "attack").load()
             except UnknownName as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.io import read_back
+from ..data.pair import Pair
 
 if TYPE_CHECKING:
     from ..data.schema import Schema
@@ -25,7 +26,15 @@ def recount(
     *,
     suppressed: str,
     escape_formulas: bool,
+    before: Pair | None = None,
 ) -> tuple[list[Finding], Table]:
-    """Each criterion counted on the written file, and the file as a table."""
+    """Each criterion counted on the written file, and the file as a table.
+
+    `before` is the pair that was written: its original and its alignment are for criteria that
+    compare; its masked table is not looked at.
+    """
     table = read_back(path, schema, suppressed=suppressed, escape_formulas=escape_formulas)
-    return [criterion.check(table) for criterion in criteria], table
+    if before is None:
+        return [criterion.check(table) for criterion in criteria], table
+    pair = Pair(before.original, table, before.rows)
+    return [criterion.check_pair(pair) for criterion in criteria], table

@@ -13,11 +13,14 @@ import polars as pl
 
 from ..data.io import write_file
 from ..data.pair import Pair
+from ..data.people import identifying, person_keys
 from ..errors import OutputError, ReleaseRefused
 from ..protocols import Criterion, Finding, Measurement
 from ..rng import checked_seed
 from .evidence import Evidence, take_one
+from .given import joined_again
 from .judging import worst
+from .mapping import mapping
 from .publish import check_free, private_path, publish
 from .recount import recount
 from .report import render
@@ -100,6 +103,10 @@ class Release:
             mechanism=self.plan.mechanism,
         )
 
+    def mapping(self) -> pl.DataFrame:
+        """Which value of each quasi-identifier was published as what, how often; for the owner."""
+        return mapping(self.pair)
+
     def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
         """Write the public folder and its private twin, whole or not at all.
 
@@ -159,6 +166,7 @@ class Release:
             criteria,
             suppressed=output.suppressed,
             escape_formulas=output.escape_formulas,
+            before=self.pair,
         )
         if not all(finding.met for finding in counted):
             return counted
@@ -177,16 +185,26 @@ class Release:
                     mechanism=self.plan.mechanism,
                 )
                 findings.append(requirement.judge(measurement))
+        if self.plan.input.given:
+            findings += joined_again(self.plan, pair)
         return findings
 
     def _write_private(self, folder: Path) -> None:
-        _write_json(folder / "seed.json", {"sfumato": _version(), "seed": self.private.seed})
+        notes: dict[str, Any] = {"sfumato": _version(), "seed": self.private.seed}
+        if self.pair.rows is not None:
+            notes["people"] = identifying(self.pair.original)
+            keys = person_keys(self.pair.original, notes["people"], self.private.seed)
+            people = pl.DataFrame({"person": [keys[row] for row in self.pair.rows.tolist()]})
+            people.write_parquet(folder / "people.parquet")
+        _write_json(folder / "seed.json", notes)
         _write_text(folder / "plan.toml", self.private.plan.to_toml())
         if self.private.secrets:
             _write_json(folder / "keys.json", dict(self.private.secrets))
         self._write_alignment(folder / "alignment.parquet")
         if (kept := self.private.input_rows) is not None:
             pl.DataFrame({"original_row": kept}).write_parquet(folder / "participants.parquet")
+        if self._generalizes():
+            self.mapping().write_csv(folder / "mapping.csv")
         if self.private.lineage:
             pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
         for side, name in (("masked", "published"), ("original", "original")):
@@ -200,6 +218,15 @@ class Release:
         told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
         owners = replace(self, evidence=told)
         _write_text(folder / "report.html", render(owners, owner=True))
+
+    def _generalizes(self) -> bool:
+        """Whether values became labels or were suppressed, so that there is a mapping to tell."""
+        table = self.table
+        return self.pair.rows is not None and any(
+            table.schema[name].generalized or table.suppressed(name).any()
+            for name in table.schema.quasi
+            if name in self.pair.original.schema
+        )
 
     def _write_alignment(self, path: Path) -> None:
         """Which input row became which record, where records stem from rows at all."""

@@ -105,6 +105,9 @@ def _ncp(pair: Pair, seed: int) -> float | None:
 def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tuple[str, Plan]]]:
     """Ways to mask more, each from mild to strong."""
     k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
+    if plan.input.given and plan.input.given_join == "refuse":
+        joining = plan.input.model_copy(update={"given_join": "coarsen"})
+        yield iter([('[input] given-join = "coarsen"', plan.with_(input=joining))])
     for index, step in enumerate(plan.steps):
         for name in _STRENGTH:
             if name in type(step.use).model_fields:
@@ -171,7 +174,10 @@ def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
     loosened: list[Requirement] = []
     said = []
     outcome = []
-    for requirement, finding in zip(plan.requirements, findings, strict=True):
+    # Further findings are about earlier releases, which nothing here undoes.
+    if not all(finding.met for finding in findings[len(plan.requirements) :]):
+        return None
+    for requirement, finding in zip(plan.requirements, findings, strict=False):
         if finding.met:
             loosened.append(requirement)
             outcome.append(finding)

@@ -337,6 +337,8 @@ def _private(release: Release, found: Sizes) -> Markup:
     if lineage:
         went: list[tuple[str, ...]] = []
         for step, groups in lineage.items():
+            # In a cover every record has a set of its own, and is its first member.
+            groups = groups if groups.ndim == 1 else groups[:, 0]
             placed = groups[groups >= 0]
             went.append(
                 (

@@ -143,7 +143,7 @@ def _value(finding: Finding, value: float) -> str:
 def _result(finding: Finding) -> Markup:
     if finding.met:
         return tag("span", "✓ met", class_="good")
-    broken = f" in {finding.broken:,} of {finding.of:,} classes" if finding.broken else ""
+    broken = f" in {finding.broken:,} of {finding.of:,} {finding.of_what}" if finding.broken else ""
     return tag("span", f"✗ not met{broken}", class_="bad")
 
 

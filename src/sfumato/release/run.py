@@ -21,6 +21,7 @@ from ..progress import Listener
 from ..protocols import Criterion, Engine, Finding, Measure, Partitioner
 from ..rng import checked_seed, draw_seed, stream
 from .evidence import Evidence, take, usual_panel
+from .given import joined
 from .groups import REGROUPS
 from .judging import judge
 from .masking import Draft, run_steps
@@ -41,14 +42,19 @@ def protect(
     require: Mapping[str, Any] | Iterable[Requirement] = (),
     measures: Iterable[Measure] | None = None,
     reference: Any = None,
+    given: str | Path | Iterable[str | Path] = (),
     progress: Listener | None = None,
     engine: Engine | None = None,
 ) -> Release:
     """Mask a table by a plan, a plan file, a method or a list of them.
 
     Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
+    `given` are releases of the same people that are public already.
     """
     plan = as_plan(plan, require, measures)
+    named = [given] if isinstance(given, str | Path) else given
+    earlier = (*plan.input.given, *map(str, named))
+    plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
     if not plan.steps and not plan.requirements:
@@ -76,7 +82,7 @@ def protect(
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
-    findings = _judged(plan, draft, seed, reference)
+    draft, findings = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
         tell("looking for remedies", len(plan.steps), stages)
         raise ReleaseRefused(
@@ -124,11 +130,19 @@ def attempt(
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
     draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
-    return _judged(plan, draft, seed, reference), draft
+    draft, findings = _judged(plan, draft, seed, reference)
+    return findings, draft
 
 
-def _judged(plan: Plan, draft: Draft, seed: int, reference: Table | None) -> list[Finding]:
-    return judge(
+def _judged(
+    plan: Plan, draft: Draft, seed: int, reference: Table | None
+) -> tuple[Draft, list[Finding]]:
+    """The draft, beside releases that are public already, and what was found."""
+    beside: list[Finding] = []
+    if plan.input.given:
+        found = joined(plan, draft)
+        draft, beside = found.draft, found.findings
+    findings = judge(
         plan.requirements,
         draft.pairs,
         seed=seed,
@@ -136,6 +150,7 @@ def _judged(plan: Plan, draft: Draft, seed: int, reference: Table | None) -> lis
         reference=reference,
         mechanism=plan.mechanism,
     )
+    return draft, [*findings, *beside]
 
 
 def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:

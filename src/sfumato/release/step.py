@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -117,8 +118,32 @@ def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def open_parameters(thing: Declaration) -> dict[str, Any]:
-    """Every parameter with its value, but for those that must stay private."""
-    return hide_secrets(type(thing), thing.model_dump(mode="json"))
+    """Every parameter with its value, but for those that must stay private; files by name only."""
+    return _file_names(type(thing), hide_secrets(type(thing), thing.model_dump(mode="json")))
+
+
+def _file_names(cls: type[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in which a file has lost its folders, in nested declarations too: where an owner
+    keeps files is nobody's business."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [shown(one) for one in value]
+        if isinstance(value, Mapping) and isinstance(value.get("use"), str):
+            return _file_names(find(value["use"]).load(), value)
+        return value
+
+    def is_file(name: str) -> bool:
+        field = cls.model_fields.get(name.replace("-", "_"))
+        extra = field.json_schema_extra if field is not None else None
+        return isinstance(extra, dict) and bool(extra.get("file"))
+
+    return {
+        name: re.split(r"[/\\]", value)[-1]
+        if isinstance(value, str) and is_file(name)
+        else shown(value)
+        for name, value in values.items()
+    }
 
 
 def as_steps(given: Any) -> tuple[Step, ...]:
