@@ -32,7 +32,7 @@ def read_tree(path: str, *, header: bool, delimiter: str) -> Tree:
 @functools.lru_cache(maxsize=16)
 def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) -> Tree:
     name = f"the hierarchy {Path(path).name}"
-    rows = read_rows(_content(path, name), name, delimiter)
+    rows = read_rows(content(path, name), name, delimiter)
     if header:
         rows = rows[1:]
     if not rows:
@@ -45,7 +45,7 @@ def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) 
     return Tree(nodes_from_rows(rows, name, first_row=2 if header else 1), name)
 
 
-def _content(path: str, name: str) -> str:
+def content(path: str, name: str) -> str:
     try:
         raw = Path(path).read_bytes()
         if raw.startswith(_GZIP):

@@ -24,9 +24,13 @@ class Interval(PosetSource):
     ('[20, 29]', '23', 0.25, True)
     >>> Interval(round_to=5).bind([21, 23, 29]).lub([21, 29])
     '[20, 30]'
+    >>> few = Interval(low=0, high=120, max_width=25).bind([10, 30, 90])
+    >>> few.measure("[10, 15]"), few.measure("[10, 35]"), few.measure("[10, 90]")
+    (0.2, 1.0, 1.0)
     """
 
     name: ClassVar[str] = "interval"
+    aliases: ClassVar[tuple[str, ...]] = ("range",)
     paper: ClassVar[str] = (
         "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, 2006"
     )
@@ -46,6 +50,15 @@ class Interval(PosetSource):
             '(dates: a number of days, "month" or "year"); 0 leaves them as they are'
         ),
     ] = 0
+    max_width: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="from this width on (dates: days) an interval is worth as little as a "
+            "suppressed value; the width of the domain unless given",
+        ),
+    ] = None
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> IntervalPoset:
         """The intervals over the column's values; `counts` is not looked at."""
@@ -69,18 +82,27 @@ class Interval(PosetSource):
             )
         if self.round_to:
             scale.check_step(self.round_to)
-        return IntervalPoset(scale, values, Range(ends[0], ends[1]), self.round_to)
+        return IntervalPoset(scale, values, Range(ends[0], ends[1]), self.round_to, self.max_width)
 
 
 class IntervalPoset(Poset):
     """Intervals over the distinct values of one column.
 
     Text is read as a label ("25", "[20, 29]", "<=30", "*"); numbers and dates are values. An exact
-    value has height 0, an interval 1, a suppressed value 2.
+    value has height 0, an interval 1, a suppressed value 2. An interval as wide as `full_width` is
+    worth no more than a suppressed value.
     """
 
-    def __init__(self, scale: Scale, values: np.ndarray, domain: Range, round_to: Step = 0) -> None:
+    def __init__(
+        self,
+        scale: Scale,
+        values: np.ndarray,
+        domain: Range,
+        round_to: Step = 0,
+        max_width: float | None = None,
+    ) -> None:
         self._scale, self._values, self._domain, self._step = scale, values, domain, round_to
+        self._max_width = max_width
 
     def __repr__(self) -> str:
         domain = range_label(self._domain, self._scale)
@@ -122,9 +144,24 @@ class IntervalPoset(Poset):
             return 0.0
         if found == EVERYTHING:
             return 1.0
-        width = self._domain.high - self._domain.low
-        covered = min(found.high, self._domain.high) - max(found.low, self._domain.low)
-        return min(max(covered / width, 0.0), 1.0) if width else 0.0
+        low, high = self._domain.low, self._domain.high
+        if self._max_width is not None:
+            ends = np.clip([found.low, found.high], low, high)
+            return min(self._width(*ends.tolist()) / self._max_width, 1.0)
+        covered = min(found.high, high) - max(found.low, low)
+        return min(max(covered / (high - low), 0.0), 1.0) if high > low else 0.0
+
+    def _width(self, low: Number, high: Number) -> float:
+        """The width of a range as `positions` measures it: dates and times in days."""
+        first, last = self._scale.positions(np.array([low, high])).tolist()
+        return float(last - first)
+
+    @property
+    def full_width(self) -> float:
+        """The width, as `positions` measures it, that costs as much as a suppressed value."""
+        if self._max_width is not None:
+            return self._max_width
+        return self._width(self._domain.low, self._domain.high)
 
     def codes(self, values: Sequence[Any]) -> np.ndarray:
         if not len(values):

@@ -1,0 +1,342 @@
+"""Codes with frequencies: a joined table, such as a patient's diagnoses, as one value."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from ..errors import SfumatoError
+from ..protocols import Poset, PosetSource
+from ..registry import find
+from .bound import check_codes, unknown
+from .text import SUPPRESSED, text
+
+MOST_NODES = 300
+"""Contents whose least upper bounds are worked out beforehand, for searches."""
+
+NONE = "{}"
+"""What is published for whoever has no code at all."""
+
+_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^\s"]*?)(?::([0-9]+)(?:-([0-9]+))?)?(?=\s|$)')
+_PLAIN = re.compile(r'[^\s"{\[]+')
+
+
+def _source(given: Any) -> Any:
+    """A poset by name, as a table or as an instance."""
+    if isinstance(given, PosetSource):
+        return given
+    words = {"kind": given} if isinstance(given, str) else given
+    if not isinstance(words, Mapping) or "kind" not in words:
+        raise ValueError("should be a poset, { kind = NAME, ... }")
+    parameters = {key: value for key, value in words.items() if key != "kind"}
+    try:
+        return find(str(words["kind"]), "poset").load().build(parameters)
+    except SfumatoError as error:
+        raise ValueError(str(error)) from error
+
+
+def _words(source: PosetSource) -> dict[str, Any]:
+    return {"kind": source.name, **source.parameters()}
+
+
+Over = Annotated[
+    PosetSource,
+    BeforeValidator(_source),
+    PlainSerializer(_words),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
+"""Another poset, as a plan writes it."""
+
+
+class CodeFrequency(PosetSource):
+    """Codes with how often each occurs, joined code by code.
+
+    A value is text or a list such as "427.89:10 401.9:3": each code with its frequency, 1 where
+    none is written. Codes are put in order, the most frequent first. The least upper bound joins
+    the most frequent codes of a group in the poset `over`, then the second, and so on, and gives
+    the least and the greatest frequency: "427:8-10 401.9:0-3". Whoever has fewer codes has the
+    others 0 times. The measure is the mean over all places of what the code and what the frequency
+    leave open.
+
+    Searches know the exact costs of up to 300 different contents; beyond, `joined_codes` makes
+    ordinary columns of them.
+
+    >>> source = CodeFrequency(over={"kind": "prefix", "lengths": [6, 3], "pad": ""})
+    >>> ill = source.bind(["427.89:10 401.9:3", "427.31:8"])
+    >>> ill.lub(["401.9:3 427.89:10", "427.31:8"])
+    '427:8-10 401.9:0-3'
+    """
+
+    takes_lists: ClassVar[bool] = True
+    """Whether it is bound to the lists of a column of sets as they are, not to their text."""
+
+    name: ClassVar[str] = "code-frequency"
+    aliases: ClassVar[tuple[str, ...]] = ("sparse-matrix",)
+    paper: ClassVar[str] = (
+        "H. Katirai: A theory and toolkit for the mathematics of privacy, 2006 (SparseMatrixPoset)"
+    )
+    example: ClassVar[Mapping[str, Any]] = {"over": {"kind": "prefix", "lengths": [6, 3]}}
+
+    over: Annotated[Over, Field(description="the poset of the codes")]
+    columns: Annotated[
+        int | None,
+        Field(ge=1, description="most codes that a value has; what the longest has unless given"),
+    ] = None
+
+    def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> CodeFrequencyPoset:
+        """The contents over the column's codes; `counts` is not looked at."""
+        values = {text(value): code_counts(value) for value in domain}
+        longest = max(values, key=lambda value: len(values[value]), default="")
+        size = len(values.get(longest, ()))
+        if self.columns is not None and size > self.columns:
+            raise ValueError(
+                f'"{longest}" has {size} codes, more than the {self.columns} columns -> '
+                f"columns = {size}"
+            )
+        codes = sorted({code for found in values.values() for code in found})
+        if SUPPRESSED in codes:
+            raise ValueError(
+                f'the code "{SUPPRESSED}" means suppressed -> rename it, or make the value missing'
+            )
+        return CodeFrequencyPoset(self.over.bind(codes), values, self.columns or size)
+
+
+class Place(NamedTuple):
+    """A code and how often it occurs: from `low` to `high` times."""
+
+    code: str
+    low: int
+    high: int
+
+
+Content = tuple[Place, ...]
+
+
+def code_counts(value: Any) -> Counter[str]:
+    """How often each code occurs in a value.
+
+    >>> code_counts("401.9 250.0:2 401.9") == {"401.9": 2, "250.0": 2}
+    True
+    """
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        with contextlib.suppress(ValueError, SyntaxError):
+            value = ast.literal_eval(value)
+    if isinstance(value, Mapping):
+        return Counter({text(code): int(count) for code, count in value.items() if count})
+    if isinstance(value, list | tuple | np.ndarray):
+        parts = [_place(text(item), text(item)) for item in value]
+    else:
+        parts = list(_places(text(value)))
+    out: Counter[str] = Counter()
+    for code, low, high in parts:
+        if low != high:
+            raise unknown("value", [text(value)], "made of codes and frequencies", "mend it")
+        out[code] += low
+    return +out
+
+
+def _places(label: str) -> Iterable[Place]:
+    if label.strip() in ("", NONE):
+        return
+    at = 0
+    while at < len(label.rstrip()):
+        found = _TOKEN.match(label, at)
+        if found is None:
+            raise unknown("label", [label], 'of the form "427.89:10 401.9:1-3"', "mend it")
+        yield _place(found[0].strip(), label)
+        at = found.end()
+
+
+def _place(token: str, label: str) -> Place:
+    found = _TOKEN.fullmatch(token)
+    if found is None or not found[1]:
+        found = re.fullmatch("(.+?)(?::([0-9]+)(?:-([0-9]+))?)?", token, re.DOTALL)
+    if found is None:
+        raise unknown("label", [label], 'of the form "427.89:10 401.9:1-3"', "mend it")
+    code = json.loads(found[1]) if found[1].startswith('"') else found[1]
+    low = int(found[2]) if found[2] else 1
+    return Place(str(code), low, int(found[3]) if found[3] else low)
+
+
+def _written(place: Place) -> str:
+    code, low, high = place
+    plain = _PLAIN.fullmatch(code) and not re.search(":[0-9]+(-[0-9]+)?$", code)
+    spelt = code if plain else json.dumps(code, ensure_ascii=False)
+    return f"{spelt}:{low}" + (f"-{high}" if high > low else "")
+
+
+class CodeFrequencyPoset(Poset):
+    """Contents over one column's codes; `None` stands for "*", of which nothing is known."""
+
+    spans: ClassVar[bool] = False
+
+    def __init__(self, over: Poset, values: Mapping[str, Counter[str]], places: int) -> None:
+        self.over, self.places = over, places
+        self._given = {spelt: _ordered(found) for spelt, found in values.items()}
+        contents = sorted(set(self._given.values()))
+        self._contents: list[Content] = [(), *contents]
+        self._code_of = {content: code for code, content in enumerate(contents, 1)}
+        self.most = max((p.high for content in contents for p in content), default=1)
+
+    def __repr__(self) -> str:
+        return f"CodeFrequencyPoset({len(self._code_of):,} contents, at most {self.places} codes)"
+
+    def _read(self, value: Any) -> Content | None:
+        if not isinstance(value, str):
+            return _ordered(code_counts(value))
+        if value.strip() == SUPPRESSED:
+            return None
+        found = self._given.get(value)
+        if found is None:
+            found = tuple(_places(value))
+            exact = all(low == high for _, low, high in found)
+            if exact and any(one.low < other.low for one, other in pairwise(found)):
+                # No label looks like this: it is a value in another order.
+                return _ordered({code: low for code, low, _ in found})
+        return found
+
+    def _label(self, content: Content | None) -> str:
+        if content is None or (content and self._share(content) >= 1):
+            return SUPPRESSED
+        return " ".join(map(_written, content)) or NONE
+
+    def _joined(self, contents: Sequence[Content]) -> Content:
+        """Place by place; a place that somebody has not is there 0 times."""
+        out = []
+        for at in range(max(map(len, contents))):
+            here = [content[at] for content in contents if at < len(content)]
+            codes = list(dict.fromkeys(place.code for place in here))
+            low = min(place.low for place in here) if len(here) == len(contents) else 0
+            joined = codes[0] if len(codes) == 1 else str(self.over.lub(codes))
+            out.append(Place(joined, low, max(place.high for place in here)))
+        return tuple(out)
+
+    def leq(self, lower: Any, upper: Any) -> bool:
+        low, high = self._read(lower), self._read(upper)
+        if low is None or high is None:
+            return high is None
+        if len(low) > len(high):
+            return False
+        for at, above in enumerate(high):
+            if at >= len(low):
+                if above.low > 0:
+                    return False
+                continue
+            below = low[at]
+            inside = above.low <= below.low and below.high <= above.high
+            if not inside or not self.over.leq(below.code, above.code):
+                return False
+        return True
+
+    def lub(self, values: Iterable[Any]) -> str:
+        found = [self._read(value) for value in values]
+        if not found:
+            raise ValueError("nothing has no least upper bound -> give at least one value")
+        known = [content for content in found if content is not None]
+        return self._label(self._joined(known) if len(known) == len(found) else None)
+
+    def height(self, value: Any) -> int:
+        content = self._read(value)
+        if content is None:
+            return self.places * (self.over.height(SUPPRESSED) + 1)
+        return sum(self.over.height(p.code) + (p.high > p.low) for p in content)
+
+    def measure(self, value: Any) -> float:
+        content = self._read(value)
+        return 1.0 if content is None else self._share(content)
+
+    def _share(self, content: Content) -> float:
+        total = 0.0
+        for code, low, high in content:
+            total += self.over.measure(code) + min((high - low) / self.most, 1.0)
+        return min(total / 2 / max(self.places, 1), 1.0)
+
+    def codes(self, values: Sequence[Any]) -> np.ndarray:
+        found = [self._code_of.get(_ordered(code_counts(value)), 0) for value in values]
+        if 0 in found:
+            strays = [text(v) for v, code in zip(values, found, strict=True) if not code]
+            raise unknown("value", strays, "among the column's values", "bind the poset to all")
+        return np.array(found, dtype=np.int64)
+
+    @cached_property
+    def _positions(self) -> np.ndarray:
+        out = np.arange(len(self._contents), dtype=np.float64)
+        out[0] = np.nan
+        out.flags.writeable = False
+        return out
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self._positions
+
+    def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
+        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+        check_codes(low, high, len(self._code_of))
+        pairs = zip(low.tolist(), high.tolist(), strict=True)
+        return [self._label(self._joined(self._contents[a : b + 1])) for a, b in pairs]
+
+    def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
+        codes = np.asarray(codes, dtype=np.int64)
+        bounds = np.asarray(starts).tolist()
+        if any(a >= b for a, b in pairwise(bounds)):
+            raise ValueError("a group without values has no label -> leave such groups out")
+        check_codes(codes, codes, len(self._code_of))
+        members = [self._contents[code] for code in codes.tolist()]
+        return [self._label(self._joined(members[a:b])) for a, b in pairwise(bounds)]
+
+    @cached_property
+    def _nodes(self) -> tuple[list[Content], np.ndarray] | None:
+        """The contents, all that they can be joined to, and the join of every pair."""
+        nodes = self._contents[1:] or [()]
+        number = {content: at for at, content in enumerate(nodes)}
+        joins: dict[tuple[int, int], int] = {}
+        for at, content in enumerate(nodes):  # it grows on the way
+            if len(nodes) > MOST_NODES:
+                return None
+            for other in range(at + 1):
+                joined = self._joined([content, nodes[other]])
+                joins[at, other] = number.setdefault(joined, len(nodes))
+                if len(number) > len(nodes):
+                    nodes.append(joined)
+        table = np.empty((len(nodes), len(nodes)), dtype=np.int32)
+        for (one, other), joined_at in joins.items():
+            table[one, other] = table[other, one] = joined_at
+        return nodes, table
+
+    @property
+    def join_table(self) -> np.ndarray:
+        """int32 (n, n): the least upper bound of every pair of contents, where they are few."""
+        if self._nodes is None:
+            # Searches that find no table look at the contents as categories.
+            raise AttributeError("there are too many contents for a table of all pairs")
+        return self._nodes[1]
+
+    @property
+    def leaf_nodes(self) -> np.ndarray:
+        """int32[m + 1]: the node of each code; entry 0 is unused."""
+        return np.concatenate(([0], np.arange(len(self._code_of)))).astype(np.int32)
+
+    def node_costs(self, by: str = "ncp") -> np.ndarray:
+        """What each node costs to publish."""
+        nodes = self._nodes[0] if self._nodes is not None else self._contents[1:]
+        labels = [self._label(content) for content in nodes]
+        if by == "height":
+            top = max(self.height(SUPPRESSED), 1)
+            return np.array([self.height(label) / top for label in labels])
+        return np.array([self.measure(label) for label in labels])
+
+
+def _ordered(found: Mapping[str, int]) -> Content:
+    """Codes by falling frequency, and by their text where that is equal."""
+    by_count = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(Place(code, count, count) for code, count in by_count)

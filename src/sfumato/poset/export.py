@@ -1,0 +1,57 @@
+"""Posets as files: hierarchies in ARX's layout, partial orders as child and parent."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from ..errors import OutputError
+from ..protocols import Poset
+from .partial_order import PartialOrderPoset
+from .tree import Tree
+
+
+def poset_rows(poset: Poset) -> list[list[str]]:
+    """The rows of a poset's file: a value and its ancestors (tree), or a child and a parent.
+
+    >>> from sfumato.poset.sources import Prefix
+    >>> poset_rows(Prefix(lengths=[5, 3]).bind(["02138", "02139", "10001"]))[1]
+    ['02139', '021**', '*']
+    """
+    if isinstance(poset, Tree):
+        # Leaves as the column writes them, which may not be as they are published.
+        written = dict(enumerate(poset.label_of_node))
+        for value, code in poset._code_of.items():
+            written[int(poset.leaf_nodes[code])] = value
+        columns = [
+            [written[node] for node in poset.nodes_at(level)[1:].tolist()]
+            for level in range(poset.levels)
+        ]
+        return [list(row) for row in zip(*columns, strict=True)]
+    if isinstance(poset, PartialOrderPoset):
+        order = poset.order
+        pairs = [(node, parent) for node in range(len(order)) for parent in order.parents[node]]
+        return [[order.labels[node], order.labels[parent]] for node, parent in pairs]
+    raise OutputError(
+        f"{type(poset).__name__} is neither a tree nor a partial order, and has no file",
+        remedy="export columns with a hierarchy, prefixes, bins or a partial order",
+    )
+
+
+def poset_csv(poset: Poset) -> str:
+    """The file's content, semicolons between the cells."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=";", lineterminator="\n").writerows(poset_rows(poset))
+    return out.getvalue()
+
+
+def write_poset(poset: Poset, path: str | Path) -> None:
+    """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
+    content = poset_csv(poset)
+    try:
+        Path(path).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written: {error.strerror or error}", remedy="mend the path"
+        ) from error
