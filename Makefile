@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
-	bench-spectral docs clean
+	bench-spectral bench-generalization docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
 	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
+	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
@@ -107,6 +108,13 @@ bench-spectral: .venv/.installed
 	$(BIN)/python benchmarks/spectral_speed.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/kernel_pca.py
+
+bench-generalization: .venv/.installed
+	$(BIN)/python benchmarks/full_domain.py
+	$(BIN)/python benchmarks/local_recoding.py
+	$(BIN)/python benchmarks/recoding_bound.py
+	$(BIN)/python benchmarks/ambiguators.py
+	$(BIN)/python benchmarks/j_anonymity.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference

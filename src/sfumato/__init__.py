@@ -46,7 +46,14 @@ _WHERE = {
     "tune": "explore.tune",
     "risk_utility_map": "explore.risk_utility",
     "kernel_components": "explore.components",
+    "information_report": "explore.information",
     "reference_split": "data.splitting",
+    "from_marginals": "data.marginals",
+    "joined_codes": "data.joined_codes",
+    "model_ready": "data.model_ready",
+    "impute": "models.impute",
+    "audit_j_anonymity": "anonymity.j_audit",
+    "sql_recount": "release.sql_recount",
     "recover": "release.recover",
     "combine": "data.combining",
     "Combined": "data.combining",
@@ -67,9 +74,13 @@ _MODULES = {"generators": "data.generators", "errors": "errors", "registry": "re
 
 if TYPE_CHECKING:
     from . import errors, registry
+    from .anonymity.j_audit import audit_j_anonymity
     from .data import generators
     from .data.combining import Combined, combine
     from .data.io import read, write
+    from .data.joined_codes import joined_codes
+    from .data.marginals import from_marginals
+    from .data.model_ready import model_ready
     from .data.pair import Pair
     from .data.partition import Cover, Partition
     from .data.schema import Column, Kind, Role, Schema
@@ -77,9 +88,11 @@ if TYPE_CHECKING:
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
     from .explore.components import kernel_components
+    from .explore.information import information_report
     from .explore.risk_utility import risk_utility_map
     from .explore.tune import tune
     from .methods.camouflage import Camouflaged, camouflage
+    from .models.impute import impute
     from .protocols import (
         Attack,
         Context,
@@ -102,6 +115,7 @@ if TYPE_CHECKING:
     from .release.recover import recover
     from .release.release import Release
     from .release.run import protect
+    from .release.sql_recount import sql_recount
     from .release.step import Step
 
 __all__ = [
@@ -135,14 +149,20 @@ __all__ = [
     "Verb",
     "assess",
     "attack",
+    "audit_j_anonymity",
     "camouflage",
     "combine",
     "draft_plan",
     "errors",
+    "from_marginals",
     "generators",
+    "impute",
+    "information_report",
+    "joined_codes",
     "kernel_components",
     "measure",
     "method",
+    "model_ready",
     "partition",
     "protect",
     "read",
@@ -151,6 +171,7 @@ __all__ = [
     "register",
     "registry",
     "risk_utility_map",
+    "sql_recount",
     "step",
     "table",
     "tune",

@@ -58,7 +58,15 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    "page", ["tutorial.md", "how-to.md", "microaggregation.md", "masking.md", "spectral.md"]
+    "page",
+    [
+        "tutorial.md",
+        "how-to.md",
+        "microaggregation.md",
+        "masking.md",
+        "spectral.md",
+        "generalization.md",
+    ],
 )
 def test_the_documents_python_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,10 @@ def protect(
     seed: Annotated[
         int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
     ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(help="A release of the same people that is public already (repeatable)."),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace an existing release.")
     ] = False,
@@ -106,7 +110,7 @@ def protect(
             seed = draw_seed() if seed is None else seed
             tuned = raise_parameter(original, chosen, seed=seed, progress=tell)
             chosen = tuned.plan
-        release = run_plan(original, chosen, seed, progress=tell)
+        release = run_plan(original, chosen, seed, given=given or (), progress=tell)
         if tuned is not None:
             release = release.with_note(tuned.told())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
@@ -233,4 +237,4 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, others  # noqa: E402, F401
+from . import exploring, generalizing, others  # noqa: E402, F401

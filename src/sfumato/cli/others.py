@@ -1,4 +1,4 @@
-"""Commands about people who are not in the data: split, components."""
+"""Commands about files that are there already: split, components, recount."""
 
 from __future__ import annotations
 
@@ -81,3 +81,32 @@ def components(
     if output is not None:
         found.figure(output)
     show.compared(found, output, json=json)
+
+
+@app.command()
+def recount(
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="Folder or data file of a release.")
+    ],
+    quasi: Annotated[
+        str, typer.Option(help="Quasi-identifiers, separated by commas (as the evidence says).")
+    ] = "",
+    confidential: Annotated[str, typer.Option(help="Confidential columns.")] = "",
+    sql: Annotated[bool, typer.Option("--sql", help="Print the statements, to run them.")] = False,
+    json: Json = False,
+) -> None:
+    """Count k, l and t of a published file by plain SQL, trusting nothing else."""
+    from ..release.sql_recount import sql_recount
+
+    found = sql_recount(release, names(quasi) or None, names(confidential) or None)
+    if json:
+        show.print_json(found.to_dict())
+        return
+    print(
+        f"{found.file}: {found.records:,} records in {found.classes:,} classes, "
+        f"k = {found.smallest}"
+    )
+    for name, (few, far) in found.confidential.items():
+        print(f"  {name}: distinct l = {few}, t = {far:.4g} (equal distance)")
+    if sql:
+        print(*(f"{statement};" for statement in found.statements), sep="\n")

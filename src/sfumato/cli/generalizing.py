@@ -1,0 +1,259 @@
+"""Commands around generalization: what to keep, hierarchies as files, releases for models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import show
+from .base import ColumnsPlan, Json, app, names
+
+if TYPE_CHECKING:
+    from ..data.model_ready import ModelReady
+    from ..data.table import Table
+
+Written = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file.")]
+Published = Annotated[str, typer.Argument(metavar="RELEASE", help="Folder or file of a release.")]
+
+
+def _free(path: Path, *, replace: bool) -> None:
+    from ..errors import OutputError
+
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder", remedy="name a file as --output")
+    if path.exists() and not replace:
+        raise OutputError(f"{path} exists already", remedy="--replace, or another --output")
+    if not path.parent.is_dir():
+        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+
+
+@app.command()
+def information(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    target: Annotated[str, typer.Option(help="The column that a model will predict.")] = "",
+    plan: ColumnsPlan = None,
+    columns: Annotated[
+        str, typer.Option(help="Columns to judge, separated by commas (all others).")
+    ] = "",
+    repeats: Annotated[int, typer.Option(help="Random columns to compare with.", min=1)] = 10,
+    rare: Annotated[
+        int, typer.Option(help="Values that fewer records have are set aside.", min=1)
+    ] = 6,
+    threshold: Annotated[float, typer.Option(help="Ratio from which a column is kept.")] = 2.0,
+    json: Json = False,
+) -> None:
+    """Tell which columns are worth keeping for a model, before anything is masked."""
+    from ..explore.information import information_report
+    from ..release.plan import Plan
+    from ..release.run import read_input
+
+    table, _ = read_input(Plan() if plan is None else Plan.read(plan), Path(), file)
+    found = information_report(
+        table, target, columns=names(columns), repeats=repeats, rare=rare, threshold=threshold
+    )
+    if json:
+        show.print_json(found.to_dict())
+    else:
+        print(found.text())
+
+
+@app.command()
+def hierarchy(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="Column with a hierarchy.")],
+    output: Written,
+    replace: Replace = False,
+) -> None:
+    """Write a column's hierarchy as CSV: each value with its ancestors, as ARX reads it."""
+    from ..data.codec import code
+    from ..errors import MethodError, OutputError
+    from ..poset.export import poset_rows, write_poset
+    from ..release.plan import Plan
+    from ..release.run import read_input
+
+    _free(output, replace=replace)
+    table, _ = read_input(Plan.read(plan), plan.parent)
+    poset = code(table, column).poset
+    try:
+        poset_rows(poset)
+    except OutputError as error:
+        # What is wrong is the column that was asked for, not the file.
+        raise MethodError(
+            f"column {column!r} has neither a hierarchy nor a partial order", remedy=error.remedy
+        ) from error
+    write_poset(poset, output)
+    print(f"{column} in {output}")
+
+
+@app.command(name="import-xml")
+def import_xml(
+    hierarchy: Annotated[Path, typer.Argument(metavar="HIERARCHY.XML", help="The posets.")],
+    columns: Annotated[Path, typer.Argument(metavar="COLUMNS.XML", help="The columns.")],
+) -> None:
+    """Print the [columns] of a plan from the DSG privacy toolkit's two files."""
+    from ..poset.xml_import import plan_columns
+
+    print(plan_columns(hierarchy, columns))
+
+
+@app.command()
+def impute(
+    release: Published,
+    output: Written,
+    way: Annotated[str, typer.Option(help="draw, or mode (the most probable value).")] = "draw",
+    copies: Annotated[int, typer.Option(help="Files to draw.", min=1)] = 1,
+    columns: Annotated[str, typer.Option(help="Columns to fill (all).")] = "",
+    seed: Annotated[int, typer.Option(help="Repeat a draw.", min=0)] = 0,
+    replace: Replace = False,
+) -> None:
+    """Fill suppressed and generalized cells from a Bayesian network learnt from the release."""
+    from ..data.earlier import read_published
+    from ..data.io import write
+    from ..errors import ParameterError
+    from ..models.impute import impute as fill
+
+    if way not in ("draw", "mode"):
+        raise ParameterError(f"there is no way {way!r}", remedy="--way draw, or --way mode")
+    if way == "mode" and copies > 1:
+        raise ParameterError(
+            "the most probable values are the same in every copy",
+            remedy="--copies 1, or --way draw",
+        )
+    paths = [output]
+    if copies > 1:
+        paths = [output.with_stem(f"{output.stem}-{i + 1}") for i in range(copies)]
+    for path in paths:
+        _free(path, replace=replace)
+    table = read_published(release)
+    found = fill(table, names(columns), way=way, m=copies, seed=seed)  # type: ignore[arg-type]
+    for path, made in zip(paths, found.tables, strict=True):
+        write(made, path, replace=replace)
+    if found.filled:
+        print(found)
+    else:
+        print("nothing was filled: no cell of these columns is suppressed or generalized")
+    for name, why in found.left_out.items():
+        print(f"  {name} is left as it is: it {why}")
+    print(*(f"  {path}" for path in paths), sep="\n")
+
+
+@app.command()
+def prepare(
+    release: Published,
+    output: Written,
+    original: Annotated[
+        str, typer.Option(help="The original, to tell which values a column may hold.")
+    ] = "",
+    plan: ColumnsPlan = None,
+    columns: Annotated[str, typer.Option(help="Columns to prepare (all with labels).")] = "",
+    most: Annotated[
+        float, typer.Option(help="Rows that one row may become, on average.", min=1)
+    ] = 20.0,
+    replace: Replace = False,
+) -> None:
+    """Prepare a release for a model: ranges to midpoints, categories to weighted duplicates."""
+    from ..data.earlier import read_published, read_release
+    from ..data.io import write
+    from ..data.model_ready import model_ready
+    from ..errors import InputError, MethodError, ParameterError
+    from ..release.plan import Plan
+    from ..release.run import read_input
+
+    _free(output, replace=replace)
+    if plan is not None and not original:
+        raise ParameterError("--plan tells of the original's columns", remedy="--original FILE")
+    before: Table | None
+    if original:
+        words = Plan() if plan is None else Plan.read(plan)
+        whole = read_input(words, Path(), original)[0]
+        shown, before = read_release(release, whole), whole
+        if not set(shown.names) & set(whole.names):
+            raise InputError(
+                f"{original} has no column of {release}", remedy="--original FILE it was made from"
+            )
+    else:
+        shown = read_published(release)
+        before = _told(shown)
+    try:
+        found = model_ready(shown, before, columns=names(columns), most=most)
+    except MethodError as error:
+        if "original" not in error.remedy:
+            raise
+        remedy = "--original FILE with --plan PLAN, whose [columns] declare the hierarchy"
+        raise MethodError(error.message, remedy=f"{remedy}, or --columns of others") from error
+    write(found.table, output, replace=replace)
+    prepared = _prepared(shown, found)
+    if prepared:
+        print(f"prepared {', '.join(prepared)}")
+    else:
+        hint = "" if original else " (--original FILE can tell)"
+        print(f"nothing was prepared: no label and no suppressed cell is known{hint}")
+    print(f"{found.table.height:,} rows in {output}; their weights are in {found.weight}")
+    if prepared and original:
+        print("values of the original went into it: do not publish it")
+
+
+def _told(shown: Table) -> Table | None:
+    """The values that the labels of a release name, in place of its original."""
+    import polars as pl
+
+    from ..data.schema import Kind, Schema
+    from ..data.table import Table
+    from ..errors import MethodError
+    from ..models.codebook import codebook
+
+    series, columns = [], []
+    for one in shown.schema:
+        if one.kind == Kind.SET or shown[one.name].dtype != pl.String:
+            continue
+        try:
+            column, values = codebook(shown, one.name)
+        except MethodError:
+            continue  # it shows no value: whoever prepares it is told so
+        columns.append(column)
+        series.append(values.alias(one.name))
+    if not series:
+        return None
+    longest = max(map(len, series))
+    return Table(
+        pl.DataFrame([one.extend_constant(None, longest - len(one)) for one in series]),
+        Schema(columns),
+    )
+
+
+def _prepared(shown: Table, found: ModelReady) -> Sequence[str]:
+    """The columns whose cells are no longer as the release shows them, and what they hold."""
+    from ..data.schema import Kind
+
+    told = []
+    for name in shown.names:
+        if not found.table[name].equals(shown[name].gather(found.rows), check_dtypes=True):
+            date = shown.schema[name].kind == Kind.DATE
+            told.append(f"{name} (days since 1970)" if date else name)
+    return told
+
+
+@app.command()
+def marginals(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV of column, value, share.")],
+    rows: Annotated[int, typer.Argument(metavar="ROWS", help="Records to draw.", min=1)],
+    output: Written,
+    seed: Annotated[int, typer.Option(help="Repeat a draw.", min=0)] = 0,
+    replace: Replace = False,
+) -> None:
+    """Draw synthetic rows from given marginals, every column on its own."""
+    from ..data.io import write
+    from ..data.marginals import from_marginals
+    from ..errors import InputError
+    from ..rng import stream
+
+    _free(output, replace=replace)
+    if not file.is_file():
+        raise InputError(f"there is no file {file}", remedy="a CSV of column,value,share")
+    made = from_marginals(file, rows, stream(seed, 0, "marginals"))
+    write(made, output, replace=replace)
+    print(f"{made.height:,} records in {output}")

@@ -1,0 +1,275 @@
+"""The commands around generalization, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.cli.app import run
+from sfumato.poset.text import read_set
+
+Call = Callable[..., tuple[int, str, str]]
+
+PLAN = """
+[input]
+path = "register.csv"
+[columns]
+birth_date = { role = "quasi", poset = { kind = "birth-date", ages = [5, 18, 30, 45, 65, 80] } }
+zip = { role = "quasi", poset = { kind = "prefix", lengths = [5, 3, 2] } }
+sex = "quasi"
+charges = "confidential"
+[[steps]]
+use = "drop"
+columns = ["name", "record_no"]
+[[steps]]
+use = "mondrian"
+k = 5
+columns = ["birth_date", "zip", "sex"]
+[require]
+k-anonymity = 5
+[output]
+path = "release"
+"""
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
+    monkeypatch.chdir(tmp_path)
+    sf.write(sf.generators.hospital(300, seed=4), tmp_path / "register.csv")
+    (tmp_path / "plan.toml").write_text(PLAN)
+
+    def calling(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        shown = capsys.readouterr()
+        return int(ended.value.code or 0), shown.out, shown.err
+
+    return calling
+
+
+def test_information_ranks_the_columns(call: Call) -> None:
+    code, out, err = call("information", "register.csv", "--target", "readmitted", "--json")
+    assert code == 0, err
+    columns = {one["name"]: one for one in json.loads(out)["columns"]}
+    assert columns["name"]["keep"] is False
+    assert columns["charges"]["information"] > 0
+
+
+def test_a_hierarchy_goes_to_a_file_and_comes_back(call: Call, tmp_path: Path) -> None:
+    code, _, err = call("hierarchy", "plan.toml", "zip", "-o", "zip.csv")
+    assert code == 0, err
+    rows = [line.split(";") for line in (tmp_path / "zip.csv").read_text().splitlines()]
+    assert all(row[1] == f"{row[0][:3]}**" and row[-1] == "*" for row in rows)
+    back = {"kind": "hierarchy", "path": str(tmp_path / "zip.csv")}
+    zips = [row[0] for row in rows]
+    table = sf.table({"zip": zips}, quasi=["zip"], posets={"zip": back})
+    assert sf.protect(table, sf.method("mondrian", k=2), seed=1).table.height == len(zips)
+    code, _, err = call("hierarchy", "plan.toml", "zip", "-o", "zip.csv")
+    assert code == 4
+    assert "--replace" in err
+
+
+def test_from_the_toolkits_files_to_a_plan(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "Hierarchy.xml").write_text(
+        '<Hierarchies><Hierarchy Name="Default">'
+        '<RangePoset Name="Age" LowerBound="0" UpperBound="120" MaxDiff="25"/>'
+        '<PassThroughPoset Name="Same"/></Hierarchy></Hierarchies>'
+    )
+    (tmp_path / "Columns.xml").write_text(
+        "<TableDescription>"
+        '<Column Name="age" Hierarchy="Default" Poset="Age" Weight="3.0"/>'
+        '<Column Name="mrn" Hierarchy="Default" Poset="Same" Weight="0"/></TableDescription>'
+    )
+    code, out, err = call("import-xml", "Hierarchy.xml", "Columns.xml")
+    assert code == 0, err
+    plan = sf.Plan.parse(out + '\n[[steps]]\nuse = "mondrian"\n')
+    poset = plan.columns["age"].poset
+    assert poset is not None
+    assert poset.name == "interval"
+
+
+JOINED = """
+[input]
+path = "register.csv"
+[columns]
+sex = "quasi"
+ethnicity = "quasi"
+length_of_stay = "quasi"
+charges = "confidential"
+[[steps]]
+use = "drop"
+columns = ["name", "record_no", "household", "birth_date", "zip", "admission_date", "diagnoses"]
+[[steps]]
+use = "mondrian"
+k = 20
+columns = ["sex", "ethnicity", "length_of_stay"]
+importance = { length_of_stay = 9, ethnicity = 2 }
+[output]
+path = "release"
+"""
+SEXES = {"female", "male"}
+
+
+@pytest.fixture
+def joined(call: Call, tmp_path: Path) -> pl.DataFrame:
+    """A release in which sex, ethnicity and length of stay are generalized, in part."""
+    (tmp_path / "joined.toml").write_text(JOINED)
+    code, _, err = call("protect", "joined.toml", "--seed", "1")
+    assert code == 0, err
+    shown = pl.read_csv("release/data.csv", infer_schema=False)
+    assert "*" in set(shown["sex"])
+    assert set(shown["sex"]) & SEXES
+    assert any(label.startswith("{") for label in shown["ethnicity"])
+    assert any(label.startswith("[") for label in shown["length_of_stay"])
+    assert any(label.isdigit() for label in shown["length_of_stay"])
+    return shown
+
+
+def ends(label: str) -> tuple[float, float]:
+    """A range's ends; a single number is its own."""
+    low, _, high = label.strip("[]").partition(", ")
+    return float(low), float(high or low)
+
+
+def origins_of(label: str | None, known: set[str]) -> set[str | None]:
+    if label == "*":
+        return {*known}
+    return set(read_set(label)) if label is not None and label.startswith("{") else {label}
+
+
+def test_impute_gives_values_within_the_labels(call: Call, joined: pl.DataFrame) -> None:
+    known = set(pl.read_csv("register.csv")["ethnicity"].drop_nulls())
+    code, out, err = call("impute", "release", "-o", "filled.csv", "--copies", "2")
+    assert code == 0, err
+    assert "2 x filled: " in out
+    for name in ("filled-1.csv", "filled-2.csv"):
+        filled = pl.read_csv(name)
+        assert filled.height == joined.height
+        rows = zip(joined.iter_rows(named=True), filled.iter_rows(named=True), strict=True)
+        for shown, made in rows:
+            assert made["sex"] in (SEXES if shown["sex"] == "*" else {shown["sex"]})
+            assert made["ethnicity"] in origins_of(shown["ethnicity"], known)
+            low, high = ends(shown["length_of_stay"])
+            assert low <= made["length_of_stay"] <= high
+        # Suppressed cells are not all given one value.
+        assert filled.filter(joined["sex"] == "*")["sex"].n_unique() == 2
+
+
+@pytest.mark.parametrize("original", [(), ("--original", "register.csv", "--plan", "joined.toml")])
+def test_prepare_gives_midpoints_and_weights(
+    call: Call, joined: pl.DataFrame, original: tuple[str, ...]
+) -> None:
+    known = set(pl.read_csv("register.csv")["ethnicity"].drop_nulls())
+    code, out, err = call("prepare", "release", "-o", "ready.csv", *original)
+    assert code == 0, err
+    assert "prepared sex, ethnicity, length_of_stay" in out
+    assert ("do not publish" in out) == bool(original)
+    ready = pl.read_csv("ready.csv")
+    at = 0
+    for shown in joined.iter_rows(named=True):
+        sexes = SEXES if shown["sex"] == "*" else {shown["sex"]}
+        origins = origins_of(shown["ethnicity"], known)
+        mine = ready[at : at + len(sexes) * len(origins)]
+        at += mine.height
+        assert set(mine.select("sex", "ethnicity").iter_rows()) == {
+            (sex, origin) for sex in sexes for origin in origins
+        }
+        low, high = ends(shown["length_of_stay"])
+        assert set(mine["length_of_stay"]) == {(low + high) / 2}
+        weights = mine["weight"].to_list()
+        assert sum(weights) == pytest.approx(1)
+        assert mine.height == 1 or max(weights) < 1
+    assert at == ready.height > joined.height
+
+
+def test_nothing_to_prepare_is_told(call: Call, joined: pl.DataFrame) -> None:
+    code, out, _ = call("prepare", "register.csv", "-o", "same.csv")
+    assert code == 0
+    assert "nothing was prepared" in out
+    assert set(pl.read_csv("same.csv")["weight"]) == {1.0}
+    code, out, _ = call("impute", "register.csv", "-o", "filled.csv", "--columns", "sex")
+    assert code == 0
+    assert "nothing was filled" in out
+
+
+def test_labels_of_a_hierarchy_need_the_original(call: Call, tmp_path: Path) -> None:
+    assert call("protect", "plan.toml", "--seed", "1")[0] == 0
+    asked = ["prepare", "release", "-o", "ready.csv", "--columns", "birth_date"]
+    for more in ([], ["--original", "register.csv"]):
+        code, _, err = call(*asked, *more)
+        assert code == 2
+        assert "birth_date" in err
+        assert "--plan PLAN" in err
+        assert not (tmp_path / "ready.csv").exists()
+    code, out, err = call(*asked, "--original", "register.csv", "--plan", "plan.toml")
+    assert code == 0, err
+    assert "birth_date (days since 1970)" in out
+    assert pl.read_csv("ready.csv")["birth_date"].dtype == pl.Float64
+    code, out, err = call("impute", "release", "-o", "filled.csv")
+    assert code == 0, err
+    assert "birth_date is left as it is" in out
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "says"),
+    [
+        ("hierarchy none.toml zip -o new.csv", 2, "there is no file none.toml"),
+        ("hierarchy plan.toml none -o new.csv", 2, "there is no such column"),
+        ("hierarchy plan.toml sex -o new.csv", 2, "'sex' has neither a hierarchy nor"),
+        ("hierarchy plan.toml zip -o none/new.csv", 4, "there is no folder none"),
+        ("hierarchy plan.toml zip -o .", 4, "is a folder"),
+        ("information none.csv --target sex", 2, "there is no file"),
+        ("information empty.csv --target sex", 2, "is empty"),
+        ("information register.csv --target none", 2, "no such column"),
+        ("information register.csv --target sex --columns none", 2, "there is no such column"),
+        ("marginals none.csv 5 -o new.csv", 2, "there is no file none.csv"),
+        ("marginals empty.csv 5 -o new.csv", 2, "empty.csv cannot be read"),
+        ("marginals register.csv 5 -o new.csv", 2, "has no column 'column'"),
+        ("marginals none.csv 5 -o there.csv", 4, "--replace"),
+        ("recount none", 2, "there is no release none"),
+        ("recount register.csv", 2, "--quasi"),
+        ("recount register.csv --quasi none", 2, "none"),
+        ("import-xml none.xml none.xml", 2, "none.xml"),
+        ("import-xml empty.csv empty.csv", 2, "it is no XML"),
+        ("impute none -o new.csv", 2, "there is no release none"),
+        ("impute empty.csv -o new.csv", 2, "is empty"),
+        ("impute register.csv -o new.csv --columns none", 2, "there is no such column"),
+        ("impute register.csv -o new.csv --way none", 2, "there is no way 'none'"),
+        ("impute register.csv -o new.csv --way mode --copies 2", 2, "--copies 1"),
+        ("impute register.csv -o there.csv", 4, "--replace"),
+        ("prepare none -o new.csv", 2, "there is no release none"),
+        ("prepare register.csv -o new.csv --columns none", 2, "there is no such column"),
+        ("prepare register.csv -o new.csv --plan plan.toml", 2, "--original FILE"),
+        ("prepare register.csv -o new.csv --original there.csv", 2, "has no column of"),
+        ("prepare register.csv -o there.csv", 4, "--replace"),
+        ("prepare register.csv -o new.none", 4, "names no format"),
+    ],
+)
+def test_wrong_input_is_told_and_nothing_written(
+    call: Call, tmp_path: Path, asked: str, code: int, says: str
+) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "there.csv").write_text("other\n1\n")
+    before = sorted(tmp_path.iterdir())
+    got, out, err = call(*asked.split())
+    assert got == code, err
+    assert says in err
+    assert not out
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "there.csv").read_text() == "other\n1\n"
+
+
+def test_rows_from_marginals(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "shares.csv").write_text("column,value,share\nsex,f,0.5\nsex,m,0.5\nage,30,1\n")
+    code, _, err = call("marginals", "shares.csv", "50", "-o", "people.csv")
+    assert code == 0, err
+    made = pl.read_csv("people.csv")
+    assert made.height == 50
+    assert set(made["age"]) == {30}
