@@ -1,0 +1,286 @@
+"""Local recoding: the least information loss that a time budget finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ..criteria.classes import Grouping, confidential_column
+from ..criteria.l_diversity import LDiversity
+from ..criteria.t_closeness import TCloseness
+from ..data.cell_costs import CostRule, cell_costs
+from ..data.codec import encode
+from ..data.partition import Partition
+from ..data.schema import ORDERED as ORDERED_KINDS
+from ..data.schema import SUPPRESSED
+from ..errors import MethodError
+from ..kernels import local_recoding as kernel
+from ..kernels.prices import in_units
+from ..kernels.recoding_rules import (
+    DISTINCT,
+    ENTROPY,
+    EQUAL,
+    MOST_CODES,
+    ORDERED,
+    Rules,
+    make_rules,
+)
+from ..progress import report
+from ..protocols import Criterion
+from .cheap_groups import CheapGroups, Priced, keeping
+from .mondrian import Mondrian
+
+if TYPE_CHECKING:
+    from ..data.codec import Matrix
+    from ..data.table import Table
+
+DIGITS = 2
+"""Of published losses, in percent."""
+ENOUGH = 400
+"""Steps for each record after which a small table is searched no further, whatever the time."""
+HOT, COLD = 0.25, 0.04
+"""Mean rise that a step may keep at the beginning and at the end, as a share of a record's cost."""
+FIRST_SLICE = 256
+"""Steps of each part in the first epoch of a search with a clock; then as many as time suggests."""
+SHORT = 0.01
+"""Share of the time below which an epoch may become longer."""
+BUILDING = 0.3
+"""Share of the time that the construction may take, where it can be ended."""
+
+
+class LocalRecoding(CheapGroups):
+    """Groups of k with the least information loss that a time budget finds.
+
+    First the lattice of generalizations is visited from cheap to dear, and records are closed as
+    groups as soon as k that are still open agree; where Mondrian's groups lose less, these are
+    taken. Then, again and again, a few neighbouring groups are broken up and formed anew, and kept
+    if they lose less, or by chance a little more (ruin and recreate, annealed). Each group is
+    published at its least upper bound, and the loss counted is the one published (NCP). Columns may
+    have any posets, and missing values.
+
+    The groups depend on the machine when `seconds` end the search; with `steps` they depend on the
+    seed alone, whatever the number of cores. t-closeness and l-diversity guide the search itself;
+    groups that do not keep another criterion are joined with others at the end.
+    """
+
+    name: ClassVar[str] = "local-recoding"
+    random: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"k": 5, "seconds": 20}
+    paper: ClassVar[str] = (
+        "Xu, Wang, Pei, Wang, Shi & Fu 2006, Utility-based anonymization using local recoding; "
+        "Schrimpf, Schneider, Stamm-Wilbrandt & Dueck 2000, Record breaking optimization results "
+        "using the ruin and recreate principle; Kirkpatrick, Gelatt & Vecchi 1983, Optimization by "
+        "simulated annealing"
+    )
+
+    seconds: Annotated[
+        float,
+        Field(
+            gt=0,
+            description="time for the search; small tables end sooner, and construction may take "
+            "longer",
+        ),
+    ] = 5.0
+    steps: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=10**12,
+            description="steps of the search instead of a time: the groups are the same on every "
+            "machine",
+        ),
+    ] = None
+    by: Annotated[
+        CostRule,
+        Field(description="what a cell loses: its share of the domain, or of the height"),
+    ] = "ncp"
+    suppress: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="largest share of records that may be suppressed, where their groups would "
+            "break a criterion and joining them with others loses more",
+        ),
+    ] = 0.0
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        if len(x) < self.k:
+            raise MethodError(
+                f"a table of {len(x)} cannot form a group of {self.k}",
+                remedy="release nothing, or lower k",
+            )
+        begun = time.monotonic()
+        found = cell_costs(x, by=self.by, importance=self.importance)
+        priced = Priced(x.table, in_units(found.joins), found.states)
+        rules = _rules(x.table, self.criteria)
+        given = kernel.records(found.joins, found.states, self.k, int(rng.integers(2**62)), rules)
+        with ThreadPoolExecutor(1) as beside:
+            near = beside.submit(kernel.partners, given)
+            built = self._construct(x, given, rng, begun)
+            search = kernel.begin(given, built, near=near.result())
+        building = time.monotonic() - begun
+        stopped = self._search(search, begun)
+        start = self._kept(priced, given, built)
+        labels = self._kept(priced, given, kernel.best_labels(search))
+        before, after = _loss(given, start), _loss(given, labels)
+        if after > before:
+            labels, after = start, before
+        facts: dict[str, Any] = {
+            "loss before": round(before, DIGITS),
+            "loss after": round(after, DIGITS),
+            "steps": search.steps,
+        }
+        warnings: tuple[str, ...] = ()
+        if self.steps is None and building > self.seconds:
+            facts["construction outlasted the time"] = True
+            warnings = (
+                f"{self.name} took {building:.0f} seconds to form its first groups, longer than "
+                f"the {self.seconds:g} it was given, and did not improve them: give it more",
+            )
+        elif stopped:
+            facts["ended by the clock"] = True
+            warnings = (
+                f"{self.name} ended when {self.seconds:g} seconds were over: another run may find "
+                "other groups, unless steps are given instead",
+            )
+        return Partition.of(labels, facts, warnings)
+
+    def _construct(
+        self, x: Matrix, given: kernel.Records, rng: np.random.Generator, begun: float
+    ) -> np.ndarray:
+        """The cheaper of the lattice's groups and Mondrian's."""
+
+        def go_on(left: int) -> bool:
+            report(f"{self.name}: first groups", len(x) - left, len(x))
+            return self.steps is not None or (
+                time.monotonic() - begun < BUILDING * self.seconds or left == len(x)
+            )
+
+        built = kernel.construct(given, go_on)
+        other = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
+        if not given.rules.kind.size and _loss(given, other.labels) < _loss(given, built):
+            return np.array(other.labels)
+        return built
+
+    def _search(self, search: kernel.Search, begun: float) -> bool:
+        """Take steps until time or steps are over; whether it was the clock."""
+        n = search.groups.label.size
+        warm = search.total / n
+        most = ENOUGH * n if self.steps is None else self.steps
+        if n < 2 * self.k or warm <= 0:
+            return False
+        usual = kernel.epoch_steps(search)
+        slice_size = usual if self.steps is not None else FIRST_SLICE
+        with kernel.workers() as pool:
+            while search.steps < most and search.total > 0:
+                share = search.steps / most
+                if self.steps is None:
+                    share = max(share, (time.monotonic() - begun) / self.seconds)
+                    if share >= 1:
+                        return True
+                report(self.name, int(1000 * share), 1000)
+                wanted = min(slice_size, -(-(most - search.steps) // search.parts))
+                took = time.monotonic()
+                kernel.epoch(search, wanted, warm * HOT * (COLD / HOT) ** share, pool)
+                took = time.monotonic() - took
+                # Long enough to be worth dealing out the groups, and short beside the time given.
+                if self.steps is None and took < SHORT * self.seconds:
+                    slice_size = min(2 * slice_size, usual)
+                elif self.steps is None and took > 4 * SHORT * self.seconds:
+                    slice_size = max(slice_size // 2, 1)
+        return False
+
+    def _kept(self, priced: Priced, given: kernel.Records, labels: np.ndarray) -> np.ndarray:
+        """Groups that keep the criteria: others are joined with some, or suppressed if that loses
+        less. What is suppressed is published alike, and so must be a class like any other."""
+        hidden = self._hidden(priced, labels)
+        try:
+            joined = keeping(priced, labels, self.criteria)
+        except MethodError:
+            if hidden is None:
+                raise
+            return hidden
+        if hidden is not None and _loss(given, hidden) < _loss(given, joined):
+            return hidden
+        return joined
+
+    def _hidden(self, priced: Priced, labels: np.ndarray) -> np.ndarray | None:
+        """The labels with all groups that break a criterion suppressed, if that is allowed."""
+        grouping = Grouping.of(priced.table, labels)
+        kept = _sound(self.criteria, grouping)
+        broken = ~kept[labels]
+        if not self.k <= broken.sum() <= self.suppress * len(labels) or not kept.any():
+            return None
+        hidden = np.where(broken, -1, labels)
+        as_class = Partition.of(np.where(broken, len(grouping), labels)).labels
+        sound = _sound(self.criteria, Grouping.of(priced.table, as_class)).all()
+        return Partition.of(hidden).labels if sound else None
+
+
+def _sound(criteria: tuple[Criterion, ...], grouping: Grouping) -> np.ndarray:
+    """Which classes keep all criteria."""
+    kept = np.ones(len(grouping), dtype=bool)
+    for criterion in criteria:
+        kept &= np.asarray(criterion.keeps(grouping), dtype=bool)
+    return kept
+
+
+def _loss(given: kernel.Records, labels: np.ndarray) -> float:
+    """The mean share of the domains, by weight, that the groups leave open, in percent."""
+    whole = float(given.joins.star.sum()) * len(labels)
+    return 100.0 * kernel.total_cost(given.joins, given.states, labels) / max(whole, 1e-300)
+
+
+def _rules(table: Table, criteria: tuple[Criterion, ...]) -> Rules:
+    """Those of the criteria that the search itself can count."""
+    found = []
+    for criterion in criteria:
+        if isinstance(criterion, TCloseness):
+            rule = _closeness(table, criterion)
+        elif isinstance(criterion, LDiversity):
+            rule = _diversity(table, criterion)
+        else:
+            rule = None
+        if rule is not None:
+            found.append(rule)
+    return make_rules(table.height, found)
+
+
+def _closeness(table: Table, criterion: TCloseness) -> tuple[int, float, np.ndarray] | None:
+    column = confidential_column(table, criterion.column, criterion.name)
+    distance = criterion.distance
+    if distance == "auto":
+        ordered = column.kind in ORDERED_KINDS and not column.generalized
+        distance = "ordered" if ordered else "equal"
+    codes = encode(table[column.name]).codes.astype(np.int64)
+    if codes.max() > MOST_CODES:
+        return None
+    if distance == "equal":
+        return EQUAL, criterion.at_most, codes
+    if distance == "ordered" and codes.min() > 0:
+        return ORDERED, criterion.at_most, np.unique(codes, return_inverse=True)[1].reshape(-1) + 1
+    return None
+
+
+def _diversity(table: Table, criterion: LDiversity) -> tuple[int, float, np.ndarray] | None:
+    if criterion.variant == "recursive":
+        return None
+    column = confidential_column(table, criterion.column, criterion.name)
+    series = table[column.name]
+    codes = encode(series).codes.astype(np.int64)
+    if codes.max() >= MOST_CODES:
+        return None
+    if criterion.missing == "value":
+        codes += 1
+    elif series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        silent = series.cast(pl.String).is_in(["", SUPPRESSED]).fill_null(True).to_numpy()
+        codes[silent] = 0
+    kind = DISTINCT if criterion.variant == "distinct" else ENTROPY
+    return kind, criterion.at_least, codes
