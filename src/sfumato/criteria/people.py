@@ -120,8 +120,10 @@ def weights_of(table: Table) -> tuple[str, np.ndarray] | None:
     weight = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
     bad = ~(np.isfinite(weight) & (weight > 0))
     if bad.any():
+        row = int(np.argmax(bad))
         raise MeasureError(
-            f"the weight in column {name!r}, row {int(np.argmax(bad)) + 1}, is no positive number",
+            f"the weight in column {name!r}, row {row + 1}, is {series[row]}: "
+            "weights are positive numbers",
             remedy="mend it, or give the column another role",
         )
     return name, weight

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+
+from .text import text
 
 
 def check_codes(low: np.ndarray, high: np.ndarray, size: int) -> None:
@@ -57,3 +60,33 @@ def unknown(kind: str, strays: Iterable[str], where: str, remedy: str) -> ValueE
     listed = list(strays)
     more = f" (and {len(listed) - 1:,} more)" if len(listed) > 1 else ""
     return ValueError(f'{kind} "{listed[0]}"{more} is not {where} -> {remedy}')
+
+
+def known_codes(found: Sequence[int], values: Sequence[Any]) -> np.ndarray:
+    """The codes of values, 0 being unknown; `ValueError` names the values that are."""
+    if 0 in found:
+        strays = [text(value) for value, code in zip(values, found, strict=True) if not code]
+        raise unknown("value", strays, "among the column's values", "bind the poset to all")
+    return np.array(found, dtype=np.int64)
+
+
+def ranks(size: int) -> np.ndarray:
+    """Positions of values that lie evenly, in the order of their codes."""
+    out = np.arange(size + 1, dtype=np.float64)
+    out[0] = np.nan
+    out.flags.writeable = False
+    return out
+
+
+def run_labels(
+    low: np.ndarray,
+    high: np.ndarray,
+    size: int,
+    set_labels: Callable[[np.ndarray, np.ndarray], list[str]],
+) -> list[str]:
+    """The labels of runs of codes, by those of sets."""
+    low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+    check_codes(low, high, size)
+    starts = np.concatenate(([0], np.cumsum(high - low + 1)))
+    runs = [np.arange(a, b + 1) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return set_labels(starts, np.concatenate([np.zeros(0, dtype=np.int64), *runs]))

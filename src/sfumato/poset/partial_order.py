@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ..errors import MethodError, suggest
 from ..kernels.ancestors import all_pairs, group_common, is_ancestor
 from ..protocols import Poset, PosetSource
-from .bound import check_codes, spread, unknown
+from .bound import check_codes, known_codes, ranks, run_labels, spread, unknown
 from .hierarchy_file import content, read_rows
 from .order import Order
 from .text import SUPPRESSED, text
@@ -229,28 +229,18 @@ class PartialOrderPoset(Poset):
 
     def codes(self, values: Sequence[Any]) -> np.ndarray:
         found = [self._code_of.get(self.node(value), 0) for value in values]
-        if 0 in found:
-            strays = [text(v) for v, code in zip(values, found, strict=True) if not code]
-            raise unknown("value", strays, "among the column's values", "bind the poset to all")
-        return np.array(found, dtype=np.int64)
+        return known_codes(found, values)
 
     @cached_property
     def _positions(self) -> np.ndarray:
-        out = np.arange(len(self._code_of) + 1, dtype=np.float64)
-        out[0] = np.nan
-        out.flags.writeable = False
-        return out
+        return ranks(len(self._code_of))
 
     @property
     def positions(self) -> np.ndarray:
         return self._positions
 
     def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
-        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-        check_codes(low, high, len(self._code_of))
-        starts = np.concatenate(([0], np.cumsum(high - low + 1)))
-        runs = [np.arange(a, b + 1) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-        return self.set_labels(starts, np.concatenate([np.zeros(0, dtype=np.int64), *runs]))
+        return run_labels(low, high, len(self._code_of), self.set_labels)
 
     def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
         starts, codes = np.asarray(starts, dtype=np.int64), np.asarray(codes, dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import suggest
 from ..protocols import Poset, PosetSource
-from .bound import pair_labels, spread, unknown
+from .bound import known_codes, pair_labels, ranks, spread, unknown
 from .text import SUPPRESSED, read_set, set_label, text
 
 # Sets over this many values or fewer fit the bits of one machine word.
@@ -126,17 +126,11 @@ class ValueSetPoset(Poset):
 
     def codes(self, values: Sequence[Any]) -> np.ndarray:
         found = [self._code_of.get(text(value), 0) for value in values]
-        if 0 in found:
-            strays = [text(v) for v, code in zip(values, found, strict=True) if not code]
-            raise unknown("value", strays, "among the column's values", "bind the poset to all")
-        return np.array(found, dtype=np.int64)
+        return known_codes(found, values)
 
     @cached_property
     def _positions(self) -> np.ndarray:
-        out = np.arange(len(self._values) + 1, dtype=np.float64)
-        out[0] = np.nan
-        out.flags.writeable = False
-        return out
+        return ranks(len(self._values))
 
     @property
     def positions(self) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..criteria.classes import Classes, comparable, equivalence_classes, first_equal
+from ..criteria.people import weights_of
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
@@ -36,9 +37,9 @@ def population_of(
     classes = equivalence_classes(table)
     if reference is not None:
         return _counted(pair, table, classes, reference, holds_sample)
-    weights = table.schema.of_role("weight")
-    if weights:
-        return _weighted(table, classes, weights)
+    weights = weights_of(table)
+    if weights is not None:
+        return _weighted(classes, *weights)
     facts = {"population": "the sample stands for the population: no reference table, no weights"}
     return Population(classes, classes.sizes.astype(np.float64), facts)
 
@@ -80,27 +81,7 @@ def _counted(
     return Population(classes, found.astype(np.float64), facts)
 
 
-def _weighted(table: Table, classes: Classes, weights: list[str]) -> Population:
-    if len(weights) > 1:
-        raise MeasureError(
-            f"{len(weights)} columns have the role weight: {', '.join(weights)}",
-            remedy="leave the role to one of them",
-        )
-    name = weights[0]
-    series = table[name]
-    if table.schema[name].generalized or not series.dtype.is_numeric():
-        raise MeasureError(
-            f"the weights in column {name!r} are no numbers", remedy="give it no role"
-        )
-    weight = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    bad = ~(np.isfinite(weight) & (weight > 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise MeasureError(
-            f"the weight in column {name!r}, row {row + 1}, is {series[row]}: "
-            "weights are positive numbers",
-            remedy="mend it, or give the column another role",
-        )
+def _weighted(classes: Classes, name: str, weight: np.ndarray) -> Population:
     sums = np.bincount(classes.labels, weights=weight, minlength=len(classes))
     facts: dict[str, Any] = {"population": f"estimated by the sum of the weights in {name}"}
     low = sums < classes.sizes
