@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sfumato.errors import SfumatoError
+from sfumato.models.inference import library
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # No deadlines and no complaint about slow drawing: a first call may compile a kernel.
@@ -29,6 +32,26 @@ settings.register_profile(
     "thorough", settings.get_profile("default"), max_examples=2000, derandomize=False
 )
 settings.load_profile(os.environ.get("SFUMATO_HYPOTHESIS", "default"))
+
+
+NETWORKS = (
+    *("tests/models/", "models/impute.py", "test_bayes_loss.py", "test_bayes_inference.py"),
+    *("test_j_anonymity.py", "[j-anonymity]", "[bayes-loss]", "[bayes-inference]"),
+    *("-j-anonymity]", "[j-anonymity-", "impute", "test_nothing_to_prepare_is_told"),
+    "test_labels_of_a_hierarchy_need_the_original",
+)
+"""What the names of tests have in common that need pyagrum."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of Bayesian networks skip where pyagrum cannot be loaded, and say why."""
+    try:
+        library()
+    except SfumatoError as error:
+        skip = pytest.mark.skip(reason=str(error))
+        for item in items:
+            if any(part in item.nodeid for part in NETWORKS):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .network import Network
 
 REMEDY = 'pip install "sfumato[bayes]"'
+RUNTIME = "install the OpenMP runtime (Debian, Ubuntu: apt-get install libgomp1)"
 
 
 def library() -> Any:
@@ -24,8 +25,11 @@ def library() -> Any:
             # Its bindings are older than what Python wants to see.
             warnings.simplefilter("ignore", DeprecationWarning)
             import pyagrum
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MethodError("Bayesian networks need pyagrum", remedy=REMEDY) from error
+    except ImportError as error:
+        # A bare machine lacks the OpenMP runtime that it is built for.
+        raise MethodError(f"pyagrum cannot be loaded: {error}", remedy=RUNTIME) from error
     return pyagrum
 
 
