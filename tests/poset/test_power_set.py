@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.data.codec import code
-from sfumato.poset.power_set import MOST_TRAITS, PowerSet, PowerSetPoset, traits_of
+from sfumato.poset.power_set import MOST_TRAITS, PowerSet, PowerSetPoset
 from tests.oracle.poset_orders import common_traits
 from tests.poset.searched import check_joins, check_release, one_column
 from tests.poset.test_text import NASTY
@@ -131,11 +131,6 @@ def test_a_star_alone_means_suppressed() -> None:
     assert poset.leq("* hiv", label)
     assert not poset.leq("hiv", label)
     check_release(PowerSet(), ['{"*"}', "* hiv", "hiv", "hiv"], k=2)
-
-
-def test_several_columns_become_one() -> None:
-    found = traits_of({"hiv": [True, None, True], "renal": [False, True, True]})
-    assert found == [["hiv"], ["renal"], ["hiv", "renal"]]
 
 
 def test_too_many_traits() -> None:

@@ -68,8 +68,9 @@ class Greedy(GrowingAmbiguator):
         else:
             labels, ties = growth.close(self.k, np.argsort(cost, kind="stable"))
             found = self.as_classes(labels, ties)
+        who = "a record's set" if self.repair == "none" else "a class by its first record"
         warning = (
-            f"sets of records were chosen by models of {growth.target}; the one that chose a "
-            f"record's set has not seen the record's own"
+            f"sets of records were chosen by models of {growth.target}; the one that chose {who} "
+            "has not seen that record's own"
         )
         return replace(found, warnings=(*found.warnings, warning))

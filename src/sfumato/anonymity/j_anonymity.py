@@ -14,6 +14,7 @@ from ..errors import MethodError
 from ..models.augmented import axes_of, joined, read
 from ..models.axis import BINS, MOST, Axis
 from ..models.inference import library
+from ..models.parameters import Bins, Most, Parents
 from ..models.population_counts import Levels, PopulationCounts, parts_of
 from ..models.records import Records
 from ..progress import report
@@ -65,13 +66,9 @@ class JAnonymity(Method):
         Field(description="whether the data are a random sample of the population; if not, a "
               "reference table must be"),
     ] = True  # fmt: skip
-    parents: Annotated[
-        int, Field(ge=0, le=4, description="columns that a field may depend on, beside its own")
-    ] = 2
-    most: Annotated[
-        int, Field(ge=2, description="states of a column; beyond that a coarser level is taken")
-    ] = MOST
-    bins: Annotated[int, Field(ge=4, description="ranges that numbers are cut into")] = BINS
+    parents: Parents = 2
+    most: Most = MOST
+    bins: Bins = BINS
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         return self.mask_against(table, rng, None)

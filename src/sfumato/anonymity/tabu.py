@@ -20,7 +20,8 @@ class Tabu(Improvement):
     It works on a window of five neighbouring groups at a time. Two or three of them are formed
     anew; then the best move of a record or swap of two is made, step by step, and who has moved
     stays for the next `tenure` steps. The window is left as it was at its best, so that the result
-    is never worse than its start. It depends on the seed and the number of steps, not on the
+    is never worse than its start; a window that was begun is finished, even if that takes a few
+    steps more than were asked for. It depends on the seed and the number of steps, not on the
     machine, unless `seconds` ends it.
     """
 

@@ -14,6 +14,7 @@ from ..errors import MeasureError
 from ..models.augmented import Reading, read
 from ..models.axis import BINS, MOST, Axis
 from ..models.inference import library
+from ..models.parameters import Bins, Most, Parents
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn
@@ -49,13 +50,9 @@ class BayesInference(Attack):
         tuple[str, ...],
         Field(description="columns whose cells are attacked; the quasi-identifiers unless given"),
     ] = ()
-    parents: Annotated[
-        int, Field(ge=0, le=4, description="columns that a field may depend on, beside its own")
-    ] = 2
-    most: Annotated[
-        int, Field(ge=2, description="states of a column; beyond that a coarser level is taken")
-    ] = MOST
-    bins: Annotated[int, Field(ge=4, description="ranges that numbers are cut into")] = BINS
+    parents: Parents = 2
+    most: Most = MOST
+    bins: Bins = BINS
     sample: Annotated[
         int, Field(ge=0, description="records to attack, drawn where there are more; 0: all")
     ] = 10_000

@@ -158,18 +158,6 @@ def record_cost(joins: Joins, states: States) -> float:
 
 
 @njit(cache=True, nogil=True)
-def joined_cost(joins: Joins, a: States, b: States, bound: float) -> float:
-    """What the least upper bound of two records costs; `bound` or more may come out smaller than
-    it is, since nobody asks."""
-    total = 0.0
-    for j in range(a.size):
-        total += cell_cost(joins, j, join(joins, j, a[j], b[j]))
-        if total >= bound:
-            break
-    return total
-
-
-@njit(cache=True, nogil=True)
 def join_into(joins: Joins, into: States, other: States) -> None:
     """`into` becomes the least upper bound of the two records."""
     for j in range(into.size):

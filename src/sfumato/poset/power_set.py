@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -125,28 +126,28 @@ def _items(value: Any) -> list[str]:
     return spelt.split()
 
 
-class _Reader:
+class _Reader(ABC):
     """How values and labels become bits: trait i is bit i."""
 
     def __init__(self, traits: Sequence[str]) -> None:
         self.traits = list(traits)
         self.bit = {trait: 1 << at for at, trait in enumerate(self.traits)}
 
+    @abstractmethod
     def value(self, value: Any) -> int:
         """The bits of a value; `ValueError` where it is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shared(self, label: str) -> int | None:
         """The bits of a label that says what a group has in common; None where it is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def exact_label(self, bits: int) -> str:
         """What is published for a whole set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shared_label(self, bits: int) -> str:
         """What is published for common traits."""
-        raise NotImplementedError
 
     def members(self, bits: int) -> list[str]:
         """The traits that are set."""
@@ -305,14 +306,3 @@ class PowerSetPoset(Poset):
         key, which = np.unique(shared * 2 + (sizes == 1), return_inverse=True)
         found = [self._label(bits >> 1, exact=bool(bits & 1)) for bits in key.tolist()]
         return spread(found, which)
-
-
-def traits_of(columns: Mapping[str, Sequence[Any]]) -> list[list[str]]:
-    """Several columns of true and false as one column of sets: the names of those that are true.
-
-    >>> traits_of({"hiv": [True, False], "renal": [True, True]})
-    [['hiv', 'renal'], ['renal']]
-    """
-    named = list(columns)
-    rows = zip(*columns.values(), strict=True)
-    return [[name for name, held in zip(named, row, strict=True) if held] for row in rows]

@@ -14,6 +14,7 @@ from ..models.augmented import read
 from ..models.axis import BINS, MOST
 from ..models.inference import library
 from ..models.network import Network
+from ..models.parameters import Bins, Most, Parents
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn
@@ -56,13 +57,9 @@ class BayesLoss(Measure):
     target: Annotated[
         str, Field(description="column whose prediction is compared before and after, if any")
     ] = ""
-    parents: Annotated[
-        int, Field(ge=0, le=4, description="columns that a field may depend on, beside its own")
-    ] = 2
-    most: Annotated[
-        int, Field(ge=2, description="states of a column; beyond that a coarser level is taken")
-    ] = MOST
-    bins: Annotated[int, Field(ge=4, description="ranges that numbers are cut into")] = BINS
+    parents: Parents = 2
+    most: Most = MOST
+    bins: Bins = BINS
     sample: Annotated[
         int, Field(ge=0, description="records to measure, drawn where there are more; 0: all")
     ] = 20_000
