@@ -112,7 +112,8 @@ class FullDomain(Method):
         changed = publish(table, lattice.ladders, found.levels, labels < 0)
         flat = [one.name for one in lattice.ladders if not one.hierarchy]
         warnings = [
-            f"{name} has no hierarchy: it could only be kept or suppressed as a whole"
+            f"{name} has no hierarchy of levels: it could only be kept or suppressed as a whole "
+            "(give it a poset such as bins, prefix or hierarchy)"
             for name in flat
         ]
         if found.levels == lattice.top:
