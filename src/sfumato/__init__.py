@@ -49,6 +49,9 @@ _WHERE = {
     "information_report": "explore.information",
     "reference_split": "data.splitting",
     "from_marginals": "data.marginals",
+    "SetTable": "data.sets",
+    "enumerate_sets": "data.enumeration",
+    "OnDemand": "anonymity.sets.on_demand",
     "joined_codes": "data.joined_codes",
     "model_ready": "data.model_ready",
     "impute": "models.impute",
@@ -75,8 +78,10 @@ _MODULES = {"generators": "data.generators", "errors": "errors", "registry": "re
 if TYPE_CHECKING:
     from . import errors, registry
     from .anonymity.j_audit import audit_j_anonymity
+    from .anonymity.sets.on_demand import OnDemand
     from .data import generators
     from .data.combining import Combined, combine
+    from .data.enumeration import enumerate_sets
     from .data.io import read, write
     from .data.joined_codes import joined_codes
     from .data.marginals import from_marginals
@@ -84,6 +89,7 @@ if TYPE_CHECKING:
     from .data.pair import Pair
     from .data.partition import Cover, Partition
     from .data.schema import Column, Kind, Role, Schema
+    from .data.sets import SetTable
     from .data.splitting import reference_split
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
@@ -132,6 +138,7 @@ __all__ = [
     "Measure",
     "Measurement",
     "Method",
+    "OnDemand",
     "Outcome",
     "Pair",
     "Partition",
@@ -143,6 +150,7 @@ __all__ = [
     "ReleaseRefused",
     "Role",
     "Schema",
+    "SetTable",
     "SfumatoError",
     "Step",
     "Table",
@@ -153,6 +161,7 @@ __all__ = [
     "camouflage",
     "combine",
     "draft_plan",
+    "enumerate_sets",
     "errors",
     "from_marginals",
     "generators",

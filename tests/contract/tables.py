@@ -45,6 +45,32 @@ def ordinary(n: int = 60, *, missing: bool = False) -> Table:
     )
 
 
+def baskets(n: int = 60, *, missing: bool = False) -> Table:
+    """People with a set of goods each, some of which are dearer than others."""
+    rng = np.random.default_rng(11)
+    goods = np.array(["tea", "milk", "rye bread", "ham", "rum", "salt"])
+    share = np.array([0.8, 0.6, 0.5, 0.3, 0.2, 0.1])
+    sets = [goods[rng.random(6) < share].tolist() for _ in range(n)]
+    gone = rng.random(n) < 0.15
+    frame = pl.DataFrame(
+        {
+            "who": [f"p{i:04d}" for i in range(n)],
+            "buys": pl.Series(
+                [None if missing and out else one for out, one in zip(gone, sets, strict=True)],
+                dtype=pl.List(pl.String),
+            ),
+            "illness": rng.choice(["flu", "cold", "gout"], n),
+        }
+    )
+    return table(
+        frame,
+        identifier=["who"],
+        quasi=["buys"],
+        confidential=["illness"],
+        posets={"buys": {"kind": "items", "utilities": {"rum": 9.0, "salt": 0.5}}},
+    )
+
+
 def one_row() -> Table:
     return ordinary().take(np.array([0]))
 
@@ -103,4 +129,6 @@ TABLES = {
     "very wide": very_wide,
     "unicode": unicode,
     "register": register,
+    "sets": baskets,
+    "sets missing": lambda: baskets(missing=True),
 }

@@ -21,7 +21,7 @@ from sfumato.release.recount import recount
 from sfumato.release.requirement import Requirement
 from sfumato.release.step import Step, build
 from sfumato.rng import stream
-from tests.contract.catalogue import each, parameters
+from tests.contract.catalogue import each, needs_sets, parameters, usual
 from tests.contract.tables import TABLES, ordinary
 
 each_table = pytest.mark.parametrize("name", list(TABLES))
@@ -80,6 +80,12 @@ def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search
 
 @each("measure", "attack")
 def test_measures_work_on_an_ordinary_pair(entry: Entry) -> None:
+    if needs_sets(entry):
+        table = usual(entry)
+        other = masked(table, "set-mondrian")
+        assert other is not None
+        assert measure(entry, Pair.of(table, other)) is not None
+        return
     table = ordinary()
     searched = [other for s in ("mondrian", "mdav") if (other := masked(table, s)) is not None]
     suppressed = Step(build("method", "local-suppression", {"k": 3})).run(table, stream(0, 1, "x"))
@@ -92,7 +98,7 @@ def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> 
     cls = entry.load()
     if cls.about != "utility" or entry.name in ("discernibility", "average-class-size"):
         return  # those two count classes, which an untouched table has as well
-    table = ordinary()
+    table = usual(entry)
     found = measure(entry, Pair.of(table, table))
     assert found is not None
     # Where the figure is what is left, or has a figure before masking, nothing has changed.
@@ -103,7 +109,7 @@ def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> 
 
 @each("measure", "attack")
 def test_measures_that_need_alignment_refuse_without_it(entry: Entry) -> None:
-    table = ordinary()
+    table = usual(entry)
     pair = Pair(table, table, None)
     if entry.load().needs_alignment:
         with pytest.raises(SfumatoError, match="align"):
@@ -115,8 +121,8 @@ def test_measures_that_need_alignment_refuse_without_it(entry: Entry) -> None:
 @each("measure", "attack")
 def test_row_order_does_not_matter(entry: Entry) -> None:
     """The same release, shuffled, with its alignment: the same figure."""
-    table = ordinary()
-    other = masked(table, "mdav")
+    table = usual(entry)
+    other = masked(table, "set-mondrian" if needs_sets(entry) else "mdav")
     assert other is not None
     order = np.random.default_rng(1).permutation(table.height)
     straight = measure(entry, Pair.of(table, other))
@@ -143,7 +149,8 @@ def test_criteria_find_or_name_an_error(entry: Entry, name: str) -> None:
 
 @each("criterion")
 def test_criteria_round_trip_and_judge_a_file(entry: Entry, tmp_path: Path) -> None:
-    table = as_published(masked(ordinary(), "mondrian") or ordinary())
+    search = "set-mondrian" if needs_sets(entry) else "mondrian"
+    table = as_published(masked(usual(entry), search) or usual(entry))
     criterion = build("criterion", entry.name, parameters(entry, table))
     assert isinstance(criterion, Criterion)
     plan = Plan(requirements=(Requirement(criterion),))

@@ -38,7 +38,7 @@ def test_rows_are_the_sorted_sets(values: list[list[str] | None]) -> None:
 
 def test_the_arrays_have_the_promised_types() -> None:
     sets = SetTable.of(table({"s": [[3, 1], [], None]}), "s")
-    assert (sets.starts.dtype, sets.items.dtype) == (np.int64, np.int32)
+    assert (sets.starts.dtype, sets.items.dtype) == (np.int64, np.uint16)
     assert sets.starts.tolist() == [0, 2, 2, 2]
     assert sets[0].tolist() == [0, 1]
     assert sets[-1].tolist() == []

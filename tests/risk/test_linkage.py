@@ -212,7 +212,7 @@ def test_dates_ordinals_and_sets_have_distances() -> None:
     )  # fmt: skip
     found = _take(t, other, standardize="original")
     assert found.per_record.tolist() == [1.0, 1.0, 1.0]
-    assert found.detail["columns"] == {"numbers": ["born", "grade"], "categories": ["codes"]}
+    assert found.detail["columns"] == {"numbers": ["born", "grade"], "sets": ["codes"]}
 
 
 def test_a_sample_has_confidence_limits_and_the_same_seed_draws_it_again() -> None:

@@ -22,7 +22,8 @@ class AlphaK(OfValues):
     (general (alpha, k)-anonymity). The figure is the largest share in a class; where a class is
     smaller than k and all shares are kept, it is the size of the smallest class. A missing or
     suppressed value hides nothing: shares are of the records whose value is known, unless `missing`
-    says that it is a value like any other.
+    says that it is a value like any other. Of a column of sets, the share of a class that holds
+    each item is limited.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]

@@ -1,8 +1,8 @@
 """Equivalence classes: the records that share their published quasi-identifiers.
 
-They are counted by Polars on the published values as they stand, by code that no method or search
-uses. A missing value is a category of its own, and so is a suppressed one. The elements of a
-set-valued cell have no order and no multiplicity.
+They are counted on the published values as they stand, by code that no method or search uses: by
+Polars, and sets by a hash of each, exactly. A missing value is a category of its own, and so is a
+suppressed one. The elements of a set-valued cell have no order and no multiplicity.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ..data.table import Table
 from ..errors import MeasureError
 from .coding import Coded, coded, coded_column
 from .coding import comparable as comparable
+from .item_counts import Holders, count_pairs
+from .set_codes import first_equal_lists, holds_sets
 from .upper_bounds import least_upper_bounds
 
 _ROW = "__row"
@@ -73,13 +75,23 @@ def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> C
     if not names:
         nothing = np.zeros(table.height, dtype=np.int64)
         return Classes(names, nothing, np.zeros(1, dtype=np.int64))
-    keys = [comparable(table[name]) for name in names]
+    keys = [_key(table, name) for name in names]
     # A suppressed value is published otherwise than a missing one, though both are null in a table.
     keys += [pl.Series(mask) for name in names if (mask := _marks(table, name)) is not None]
-    firsts = first_equal(pl.DataFrame([key.alias(str(j)) for j, key in enumerate(keys)]))
+    if len(keys) == 1 and holds_sets(table, names[0]):
+        firsts = keys[0].to_numpy()
+    else:
+        firsts = first_equal(pl.DataFrame([key.alias(str(j)) for j, key in enumerate(keys)]))
     leads = firsts == np.arange(firsts.size)
     number = np.cumsum(leads) - 1
     return Classes(names, number[firsts], np.flatnonzero(leads))
+
+
+def _key(table: Table, name: str) -> pl.Series:
+    """A column in a form in which equal cells are equal: sets by the first record that has them."""
+    if holds_sets(table, name):
+        return pl.Series(first_equal_lists(table[name]))
+    return comparable(table[name])
 
 
 def _marks(table: Table, name: str) -> np.ndarray | None:
@@ -119,6 +131,8 @@ class ValueCounts:
     """int64: its records."""
     values: pl.Series
     """The value behind each code 1..m."""
+    holders: Holders | None = None
+    """For a column of sets, whose values are items: a record counts for each item it holds."""
 
     @property
     def missing(self) -> int:
@@ -127,7 +141,8 @@ class ValueCounts:
 
     def where(self, chosen: np.ndarray) -> ValueCounts:
         """Some of the pairs."""
-        return ValueCounts(self.cls[chosen], self.code[chosen], self.count[chosen], self.values)
+        kept = self.cls[chosen], self.code[chosen], self.count[chosen]
+        return ValueCounts(*kept, self.values, self.holders)
 
     def recoded(self, block: np.ndarray, blocks: int) -> ValueCounts:
         """The counts after each code c has become block[c]; codes that meet are added up."""
@@ -244,7 +259,13 @@ class Grouping:
         return coded_column(self.table, name)
 
     def counts(self, column: str) -> ValueCounts:
-        """How often each class holds each value of a column."""
+        """How often each class holds each value of a column; each item, if its values are sets."""
+        if isinstance(self.table[column].dtype, pl.List):
+            found, count, sets, holders = count_pairs(
+                self.table, column, self.classes.labels, len(self), self.rows
+            )
+            cls, code = np.divmod(found, len(sets.names) + 1)
+            return ValueCounts(cls, code, count, sets.names, holders)
         return _counted(self.classes.labels, len(self), self.column(column), self.rows)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..data.flat_lists import canonical, is_list
 from ..data.table import Table
 
 
@@ -37,11 +38,7 @@ class Coded:
 
 def comparable(series: pl.Series) -> pl.Series:
     """The column in a form in which equal values are equal: sets sorted, repeated elements once."""
-    if isinstance(series.dtype, pl.Array):
-        series = series.arr.to_list()
-    if isinstance(series.dtype, pl.List):
-        return series.list.unique().list.sort()
-    return series
+    return canonical(series) if is_list(series) else series
 
 
 def coded(series: pl.Series) -> Coded:

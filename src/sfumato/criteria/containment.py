@@ -11,8 +11,18 @@ import polars as pl
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.containment import Cover, cover_counts, cover_sums
+from ..kernels.containment_own import fitting_own
+from ..kernels.containment_sets import (
+    Combinations,
+    People,
+    fitting_counts,
+    fitting_sums,
+    some_people,
+)
 from .coding import comparable, kept_with
 from .labels import Coverage, Labels, distinct_labels, has_labels
+from .set_codes import holds_sets
+from .set_containment import set_combinations
 
 Runs = list[tuple[int, int]]
 
@@ -24,18 +34,54 @@ class Containment:
     cover: Cover
     outside: dict[str, int]
     """By column, the people's values that only "*" can cover: no hierarchy has them."""
+    sets: tuple[People, Combinations] | None = None
+    """The same with the columns that publish sets; `cover` is of the others."""
 
-    def counts(self) -> np.ndarray:
-        """int64: the people whom each combination covers."""
-        return cover_counts(self.cover)
+    def counts(self, at_most: int | None = None, own: np.ndarray | None = None) -> np.ndarray:
+        """int64: the people whom each combination covers.
+
+        With sets, no more than `at_most` are counted where that is given. `own` may say which
+        combination was published of each person, -1 where nobody knows: they are asked first, and
+        where there are enough of them nobody else need be.
+        """
+        if self.sets is None:
+            return cover_counts(self.cover)
+        settled = None
+        if at_most is not None and own is not None:
+            fits = self._fitting_own(own)
+            many = np.bincount(own[fits], minlength=self.sets[1].starts.size - 1)
+            settled = many >= at_most
+        return fitting_counts(*self.sets, limit=at_most, settled=settled)
+
+    def _fitting_own(self, own: np.ndarray) -> np.ndarray:
+        """Who has all that was published of them, as far as that is asked of each alone."""
+        assert self.sets is not None
+        people, asked = self.sets
+        if len(people.sets) > 1 or people.ranks.shape[1]:
+            return np.zeros(people.size, dtype=bool)
+        return fitting_own(people, asked, own)
 
     def counts_among(self, chosen: np.ndarray) -> np.ndarray:
         """int64: the same of some of the people only."""
+        if self.sets is not None:
+            people, asked = self.sets
+            return fitting_counts(some_people(people, chosen), asked)
         return cover_counts(self.cover._replace(ranks=self.cover.ranks[chosen]))
 
-    def sums(self, weights: np.ndarray) -> np.ndarray:
-        """For each person the summed weights of the combinations that cover them."""
-        return cover_sums(self.cover, weights)
+    def sums(
+        self, weights: np.ndarray, at_most: float | None = None, own: np.ndarray | None = None
+    ) -> np.ndarray:
+        """For each person the summed weights of the combinations that cover them.
+
+        With sets, nothing is added beyond `at_most` where that is given; weights are then above 0,
+        and people whose `own` combination weighs enough are not asked about others.
+        """
+        if self.sets is None:
+            return cover_sums(self.cover, weights)
+        settled = None
+        if at_most is not None and own is not None:
+            settled = self._fitting_own(own) & (weights[own] >= at_most)
+        return fitting_sums(*self.sets, weights, limit=at_most, settled=settled)
 
 
 def containment(
@@ -44,7 +90,8 @@ def containment(
     """The combinations in some rows of a published table, against people with their true values.
 
     Labels are read by the posets that the people's columns declare. A column published as values
-    covers equal ones; a missing value covers a missing one, and a suppressed cell anything.
+    covers equal ones; a missing value covers a missing one, and a suppressed cell anything. A
+    published set covers all sets that contain it.
 
     >>> from sfumato.data.table import table
     >>> people = table({"age": [20, 25, 40, 41], "sex": list("fmff")}, quasi=["age", "sex"])
@@ -55,12 +102,15 @@ def containment(
     [2, 2]
     """
     ranks, at, covers, outside = [], [], [], {}
+    sets = [name for name in columns if name in masked.schema and holds_sets(masked, name)]
     for name in columns:
         if name not in people.schema:
             raise MeasureError(
                 f"the people have no column {name!r}",
                 remedy="give a table that has the quasi-identifiers of the release",
             )
+        if name in sets:
+            continue
         if has_labels(people.schema[name], masked.schema[name], masked[name]):
             rank, label, runs, stray = _labels(people, masked, name)
             if stray:
@@ -81,7 +131,22 @@ def containment(
     for j, rank in enumerate(ranks):
         found[:, j] = rank
     low, high = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
-    return Containment(Cover(found, first, starts, low, high, combinations), outside)
+    cover = Cover(found, first, starts, low, high, combinations)
+    with_sets = set_combinations(people, masked, rows, sets, cover) if sets else None
+    return Containment(cover, outside, with_sets)
+
+
+def published_of(rows: np.ndarray | None, labels: np.ndarray, people: int) -> np.ndarray | None:
+    """int64: the class published of each person, -1 where none is known; None where none at all.
+
+    `rows[j]` is the person of published record j, and `labels[j]` its class.
+    """
+    if rows is None:
+        return None
+    own = np.full(people, -1, dtype=np.int64)
+    known = rows >= 0
+    own[rows[known]] = labels[known]
+    return own
 
 
 def _labels(

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from ..data.codec import encode
 from ..data.schema import SUPPRESSED
 from ..data.table import Table
 from ..errors import MeasureError
-from .classes import Classes, equivalence_classes
+from .classes import Classes, comparable, equivalence_classes
 from .labels import Labels, distinct_labels
+from .set_codes import coded_sets, holds_sets
+from .set_containment import item_places
 
 MOST_BYTES = 2**31
 """Bits beyond this would not fit a laptop."""
@@ -61,7 +64,7 @@ def covering(original: Table, release: Table, names: Sequence[str]) -> Covering:
     """
     classes = equivalence_classes(release, names)
     words = (len(classes) + 63) // 64
-    codes = [encode(original[name]) for name in names]
+    codes = [encode(comparable(original[name])) for name in names]
     columns = np.column_stack([found.codes.astype(np.int64) for found in codes])
     distinct, person = np.unique(columns, axis=0, return_inverse=True)
     values = sum(len(found.domain) + 1 for found in codes)
@@ -81,6 +84,8 @@ def _by_code(
     original: Table, release: Table, name: str, classes: Classes, words: int
 ) -> np.ndarray:
     """uint64 (m + 1, w): for each code of the original, the classes whose label covers it."""
+    if holds_sets(release, name):
+        return _by_set(original, release, name, classes, words)
     reader = Labels(original, name)
     labels, place = distinct_labels(release[name])
     place = place[classes.first]
@@ -99,6 +104,30 @@ def _by_code(
         if label in at:
             members = _bits_of(np.flatnonzero((place == p) & ~hidden), words)
             out[code_of_rank[covered.of(at[label])]] |= members
+    return out
+
+
+def _by_set(original: Table, release: Table, name: str, classes: Classes, words: int) -> np.ndarray:
+    """The same where sets were published: the classes whose set each original one contains."""
+    domain = encode(comparable(original[name])).domain
+    own, shown = coded_sets(domain), coded_sets(release[name].gather(pl.Series(classes.first)))
+    used, names = shown.domain
+    places = item_places(names, own)
+    # The classes that tell each item: they do not fit who lacks it.
+    tells = np.zeros((used.size, words), dtype=np.uint64)
+    number = np.zeros(int(used.max(initial=0)) + 1, dtype=np.int64)
+    number[used] = np.arange(used.size)
+    cls = np.repeat(np.arange(len(classes)), np.diff(shown.starts))
+    bit = np.uint64(1) << (cls % 64).astype(np.uint64)
+    np.bitwise_or.at(tells, (number[shown.items], cls // 64), bit)
+    hidden = release.suppressed(name)[classes.first]
+    missing = _bits_of(np.flatnonzero(shown.missing & ~hidden), words)
+    everything = _bits_of(np.arange(len(classes)), words)
+    out = np.empty((len(domain) + 1, words), dtype=np.uint64)
+    out[0] = everything & ~np.bitwise_or.reduce(tells, axis=0)
+    for code in range(len(domain)):
+        lacks = ~np.isin(places, own.items[own.starts[code] : own.starts[code + 1]])
+        out[code + 1] = everything & ~(np.bitwise_or.reduce(tells[lacks], axis=0) | missing)
     return out
 
 

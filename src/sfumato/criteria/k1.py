@@ -12,7 +12,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding
 from .classes import Grouping
-from .containment import containment
+from .containment import containment, published_of
 from .people import People, people_of
 from .verdict import verdict
 
@@ -27,7 +27,9 @@ class K1Anonymity(Criterion):
 
     It is counted against the original table. A release on its own needs `original`, the file of the
     originals. In a search, a class of k records is enough: its label covers them all. A missing
-    value fits originals without a value, a suppressed one all of them.
+    value fits originals without a value, a suppressed one all of them. A published set fits all
+    originals that contain it; of sets, no more than k originals are counted, so that the figure is
+    k where more fit.
 
     >>> from sfumato.data.table import table
     >>> before = table({"age": [20, 25, 29]}, quasi=["age"])
@@ -69,14 +71,18 @@ class K1Anonymity(Criterion):
         return self._counted(table, self.original)
 
     def check_pair(self, pair: Pair) -> Finding:
-        return self._counted(pair.masked, pair.original)
+        return self._counted(pair.masked, pair.original, pair.rows)
 
-    def _counted(self, table: Table, original: Any) -> Finding:
+    def _counted(self, table: Table, original: Any, rows: np.ndarray | None = None) -> Finding:
         grouping = Grouping.published(table)
         columns = grouping.classes.columns
         people = people_of(original, table, columns, who="the original table")
         found = containment(people, table, grouping.classes.first, columns)
-        fits = found.counts()
+        own = published_of(rows, grouping.classes.labels, people.height)
+        fits = found.counts(at_most=self.k, own=own)
+        detail: dict[str, Any] = {"quasi_identifiers": list(columns), "records": table.height}
+        if found.sets is not None:
+            detail["counted"] = "up to k"
         return verdict(
             self,
             grouping,
@@ -85,5 +91,5 @@ class K1Anonymity(Criterion):
             subject="(k,1)-anonymity",
             limit=self.k,
             at_least=True,
-            detail={"quasi_identifiers": list(columns), "records": table.height},
+            detail=detail,
         )

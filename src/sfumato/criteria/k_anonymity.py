@@ -191,7 +191,7 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
         )
         return _Told(cells, None, why)
     rows = pl.Series(classes.first)
-    alike = [comparable(series).gather(rows).to_frame() for _, series in columns]
+    alike = [comparable(series.gather(rows)).to_frame() for _, series in columns]
     codes = {str(j): first_equal(values) for j, values in enumerate(alike)}
     frame = pl.DataFrame({**codes, "n": classes.sizes})
     members = [np.flatnonzero(pattern == p) for p in range(len(patterns))]

@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
-from .verdict import telling
+from .item_counts import told_by_all, with_none
+from .verdict import different, largest, shares, telling
 
 # What the rounding of a logarithm can amount to: l equally frequent values are l-diverse.
 _ROUNDING = 1e-12
@@ -31,7 +32,9 @@ class LDiversity(Criterion):
 
     Each is the least over the classes, so that l-diversity holds where it is at least l. A missing
     or suppressed value hides nothing when all the others are the same, so it does not count, unless
-    `missing` says that it is a value like any other; the finding names both figures.
+    `missing` says that it is a value like any other; the finding names both figures. Of a column of
+    sets the items count, and holding none as one more; but the figure is 1 where everybody of a
+    class holds the same item, and for entropy never more than 1 / the largest share of an item.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]
@@ -134,7 +137,18 @@ class LDiversity(Criterion):
 
     def _figures(self, counts: ValueCounts, classes: int) -> np.ndarray:
         if self.variant == "distinct":
-            return np.bincount(counts.cls, minlength=classes).astype(np.float64)
+            return different(counts, classes).astype(np.float64)
+        if counts.holders is None:
+            return self._spread(counts, classes)
+        found = self._spread(with_none(counts), classes)
+        if self.variant == "entropy":
+            most = largest(counts.cls, shares(counts, classes), classes)
+            found = np.minimum(found, 1.0 / np.maximum(most, 1e-300))
+        else:
+            found = np.where(told_by_all(counts), np.minimum(found, 1.0), found)
+        return found
+
+    def _spread(self, counts: ValueCounts, classes: int) -> np.ndarray:
         if self.variant == "entropy":
             return effective_values(counts, classes)
         assert self.c is not None

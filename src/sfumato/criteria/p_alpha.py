@@ -12,7 +12,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Finding
 from .classes import Grouping, ValueCounts
-from .verdict import ROUNDING, OfValues, largest, shares, verdict
+from .verdict import ROUNDING, OfValues, different, largest, shares, verdict
 
 
 class PAlphaSensitive(OfValues):
@@ -30,7 +30,7 @@ class PAlphaSensitive(OfValues):
     The figure is that of alpha; where alpha holds and another part is broken, the finding speaks of
     that part. A missing or suppressed value is none of the p and weighs nothing, and shares are of
     the records whose value is known, unless `missing` says that it is a value like any other (which
-    the categories then must list as "").
+    the categories then must list as ""). Of a column of sets the items are the values.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "hiv", "flu", "cold", "hiv", "cancer"]
@@ -85,7 +85,7 @@ class PAlphaSensitive(OfValues):
     def _parts(self, grouping: Grouping) -> list[tuple[np.ndarray, np.ndarray]]:
         """Figures and which classes hold, of alpha, of p and of k."""
         column, counts = self._of(grouping)
-        different = np.bincount(counts.cls, minlength=len(grouping))
+        values = different(counts, len(grouping))
         if self.categories:
             weights = self._weights(counts, column.name)[counts.code]
             alpha = np.bincount(counts.cls, weights=weights, minlength=len(grouping))
@@ -94,7 +94,7 @@ class PAlphaSensitive(OfValues):
             alpha = largest(counts.cls, shares(counts, len(grouping)), len(grouping))
             held = alpha <= self.alpha + ROUNDING
         sizes = grouping.sizes
-        return [(alpha, held), (different, different >= self.p), (sizes, sizes >= self.k)]
+        return [(alpha, held), (values, values >= self.p), (sizes, sizes >= self.k)]
 
     def _weights(self, counts: ValueCounts, name: str) -> np.ndarray:
         """By code, the weight of its category."""

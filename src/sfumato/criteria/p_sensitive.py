@@ -11,7 +11,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding
 from .classes import Grouping
-from .verdict import telling, too_small, verdict
+from .verdict import different, telling, too_small, verdict
 
 
 class PSensitive(Criterion):
@@ -20,7 +20,8 @@ class PSensitive(Criterion):
     That is k-anonymity and distinct p-diversity of every confidential column (or of the one named).
     The figure is the least number of different values in a class; where only k is broken, it is the
     size of the smallest class. A missing or suppressed value does not count as one of the p, unless
-    `missing` says that it is a value like any other.
+    `missing` says that it is a value like any other. Of a column of sets the items count, and
+    holding none; an item that all of a class hold leaves one value.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "flu"]
@@ -73,7 +74,7 @@ class PSensitive(Criterion):
             counts = grouping.counts(name)
             if self.missing == "ignore":
                 counts = telling(counts)
-            fewest = np.minimum(fewest, np.bincount(counts.cls, minlength=len(grouping)))
+            fewest = np.minimum(fewest, different(counts, len(grouping)))
         return fewest
 
     def check(self, table: Table) -> Finding:

@@ -22,6 +22,7 @@ from ..errors import MeasureError
 from ..poset.tree import Tree
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
+from .item_counts import item_distances
 
 # What the rounding of a sum of shares can amount to: a distance of exactly t is allowed.
 _ROUNDING = 1e-12
@@ -42,7 +43,8 @@ class TCloseness(Criterion):
     A missing value is a value of its own, at distance 1 from every other. With the ordered distance
     that is bounded from above: the change of the missing share, plus the distance between the
     values that are present, weighted by the smaller present share. Joining classes never raises the
-    figure, with or without missing values.
+    figure, with or without missing values. Of a column of sets, each item is held or not: the
+    figure is the largest difference of an item's shares.
 
     >>> from sfumato.data.table import table
     >>> pay = [3, 4, 5, 6, 8, 11, 7, 9, 10]
@@ -91,6 +93,8 @@ class TCloseness(Criterion):
     def _figures(
         self, grouping: Grouping, column: Column, counts: ValueCounts, distance: str
     ) -> np.ndarray:
+        if counts.holders is not None:
+            return item_distances(counts)
         if distance == "ordered":
             return ordered_distances(_occurring(counts), grouping.sizes)
         if distance == "equal":
@@ -131,6 +135,11 @@ class TCloseness(Criterion):
 
     def _distance(self, column: Column) -> Literal["equal", "ordered", "hierarchical"]:
         has_order = column.kind in ORDERED and not column.generalized
+        if column.kind == Kind.SET and self.distance == "hierarchical":
+            raise MeasureError(
+                f"t-closeness of the sets of {column.name!r} is counted item by item",
+                remedy='distance = "equal"',
+            )
         if self.distance == "auto":
             return "ordered" if has_order else "equal"
         if self.distance == "ordered" and not has_order:

@@ -12,6 +12,7 @@ from pydantic import Field
 from ..data.schema import SUPPRESSED, Column
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
+from .item_counts import told_by_all
 
 ROUNDING = 1e-12
 """What the rounding of a share can amount to: a figure of exactly the limit is allowed."""
@@ -45,7 +46,7 @@ def telling(counts: ValueCounts) -> ValueCounts:
 
 def shares(counts: ValueCounts, classes: int) -> np.ndarray:
     """The share that each pair's value has of its class's records that count."""
-    known = np.bincount(counts.cls, weights=counts.count, minlength=classes)
+    known = _counted(counts, classes)
     found: np.ndarray = counts.count / known[counts.cls]
     return found
 
@@ -53,8 +54,34 @@ def shares(counts: ValueCounts, classes: int) -> np.ndarray:
 def whole_shares(counts: ValueCounts) -> np.ndarray:
     """The share of each code in all classes together."""
     total = np.bincount(counts.code, weights=counts.count, minlength=len(counts.values) + 1)
-    found: np.ndarray = total / max(float(total.sum()), 1.0)
+    if counts.holders is None:
+        everybody = float(total.sum())
+    else:
+        everybody = float(counts.holders.known.sum() + total[0])
+    found: np.ndarray = total / max(everybody, 1.0)
     return found
+
+
+def _counted(counts: ValueCounts, classes: int) -> np.ndarray:
+    """Each class's records that count; of sets, a record may count for several items."""
+    if counts.holders is None:
+        return np.bincount(counts.cls, weights=counts.count, minlength=classes)
+    missing = counts.code == 0
+    absent = np.bincount(counts.cls[missing], weights=counts.count[missing], minlength=classes)
+    return counts.holders.known + absent
+
+
+def different(counts: ValueCounts, classes: int) -> np.ndarray:
+    """How many different values each class holds.
+
+    Of sets: different items, and one more where somebody holds none; but 1 where an item is held by
+    everybody, for then it is known of everybody.
+    """
+    found = np.bincount(counts.cls, minlength=classes)
+    if counts.holders is None:
+        return found
+    found = found + (counts.holders.none > 0)
+    return np.where(told_by_all(counts), np.minimum(found, 1), found)
 
 
 def largest(cls: np.ndarray, figure: np.ndarray, classes: int) -> np.ndarray:

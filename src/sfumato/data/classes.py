@@ -14,6 +14,7 @@ import polars as pl
 
 from ..errors import ParameterError
 from .codec import encode
+from .flat_lists import canonical
 from .schema import Kind
 from .table import Table
 
@@ -82,7 +83,7 @@ def _comparable(series: pl.Series) -> pl.Series:
         unsigned = pl.Series([0.0], dtype=series.dtype)
         return series.zip_with((series != 0).fill_null(True), unsigned)
     if isinstance(series.dtype, pl.List):
-        return series.list.unique().list.sort()
+        return canonical(series)
     return series
 
 

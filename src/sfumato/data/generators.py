@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .register import ADMISSION_TYPES, KINDS, ROLES, hospital_frame
+from .set_generators import synthetic_sets as synthetic_sets
+from .set_generators import targeting as targeting
+from .set_generators import write_synthetic_sets as write_synthetic_sets
+from .set_generators import write_targeting as write_targeting
 from .table import Table, table
 
 

@@ -8,15 +8,18 @@ whatever their order, and sees who came and who left.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
+from .flat_lists import canonical
 from .schema import Role
 from .table import Table
 
 _SIZE = 16
+_BLOCK = 1 << 17
+"""Records whose texts are in memory at once."""
 
 
 def identifying(table: Table) -> list[str]:
@@ -24,30 +27,55 @@ def identifying(table: Table) -> list[str]:
     return table.schema.of_role(Role.IDENTIFIER) or list(table.schema.quasi)
 
 
-def person_keys(table: Table, by: Sequence[str], secret: int) -> list[bytes]:
+def person_keys(table: Table, by: Sequence[str], secret: int) -> pl.Series:
     """A key for each record; records that read alike are numbered in their order.
 
     >>> from sfumato.data.table import table
     >>> one = table({"id": ["a", "b", "b"]}, identifier="id")
     >>> two = table({"id": ["b", "c", "a"]}, identifier="id")
-    >>> keys = person_keys(one, ["id"], 5), person_keys(two, ["id"], 5)
-    >>> [key in keys[1] for key in keys[0]]
+    >>> person_keys(one, ["id"], 5).is_in(person_keys(two, ["id"], 5).to_list()).to_list()
     [True, True, False]
     """
     secret_bytes = hashlib.sha256(str(secret).encode()).digest()
-    columns = [[repr(value) for value in table[name].to_list()] for name in by]
-    seen: Counter[str] = Counter()
-    found = []
-    for cells in zip(*columns, strict=True):
-        text = "\x1f".join(cells)
-        # Twins get different keys: first, second ... of their kind.
-        numbered = f"{seen[text]}\x1f{text}".encode()
-        seen[text] += 1
-        found.append(hashlib.blake2b(numbered, digest_size=_SIZE, key=secret_bytes).digest())
-    return found
+
+    def digest(content: bytes) -> bytes:
+        return hashlib.blake2b(content, digest_size=_SIZE, key=secret_bytes).digest()
+
+    made = bytearray()
+    for at in range(0, table.height, _BLOCK):
+        columns = [_texts(table[name].slice(at, _BLOCK)) for name in by]
+        for cells in zip(*columns, strict=True):
+            made += digest("\x1f".join(cells).encode())
+    if not by:
+        made += digest(b"") * table.height
+    keys = np.frombuffer(made, dtype=f"V{_SIZE}").copy()
+    # Twins get different keys: the first keeps its own, the second, third ... are numbered.
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    twins = np.flatnonzero(counts[inverse.reshape(-1)] > 1)
+    seen: dict[bytes, int] = {}
+    for row in twins.tolist():
+        own = keys[row].tobytes()
+        number = seen.get(own, 0)
+        seen[own] = number + 1
+        if number:
+            keys[row] = np.void(digest(own + str(number).encode()))
+    raw = keys.tobytes()
+    listed = [raw[at : at + _SIZE] for at in range(0, len(raw), _SIZE)]
+    return pl.Series("person", listed, dtype=pl.Binary)
 
 
-def found_again(before: Sequence[bytes], now: Sequence[bytes]) -> np.ndarray:
+def _texts(series: pl.Series) -> list[str]:
+    """A text for each value, by which equal ones are equal: the items of a set in order."""
+    if not isinstance(series.dtype, pl.List | pl.Array):
+        return [repr(value) for value in series.to_list()]
+    items = canonical(series).cast(pl.List(pl.String))
+    return items.list.join("\x1e").fill_null("\x00").to_list()
+
+
+def found_again(before: pl.Series, now: pl.Series) -> np.ndarray:
     """int64: for each of today's people, their row among those of before; -1 where they are new."""
-    place = {key: row for row, key in enumerate(before)}
-    return np.array([place.get(key, -1) for key in now], dtype=np.int64)
+    known = pl.DataFrame({"person": before, "row": np.arange(len(before))})
+    asked = pl.DataFrame({"person": now}).join(
+        known, on="person", how="left", maintain_order="left"
+    )
+    return asked["row"].fill_null(-1).to_numpy().astype(np.int64)

@@ -15,6 +15,7 @@ import polars as pl
 from ..errors import Complaint, InputError, SchemaError, SfumatoError
 from ..protocols import PosetSource
 from ..registry import find
+from .flat_lists import canonical
 from .kinds import Misfit, complaint, fit, kind_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 
@@ -312,10 +313,7 @@ def as_published(given: Table) -> Table:
                 names = tuple(kept.dtype.categories.to_list())  # type: ignore[attr-defined]
                 columns.append(column.with_(categories=names))
         elif column.role == Role.QUASI and isinstance(series.dtype, pl.List):
-            items = pl.element()
-            if series.dtype.inner.is_float():
-                items = pl.when(items == 0).then(0.0).otherwise(items)  # -0.0 reads otherwise
-            changed.append(series.list.eval(items).list.unique().list.sort())
+            changed.append(canonical(series))
         elif column.role == Role.QUASI and series.dtype.is_float():
             unsigned = pl.Series([0.0], dtype=series.dtype)
             changed.append(series.zip_with((series != 0).fill_null(True), unsigned))

@@ -115,7 +115,7 @@ def _who_is_who(path: str, original: Table) -> tuple[_Found, list[str]] | None:
         return None
     try:
         notes = json.loads((folder / "seed.json").read_text(encoding="utf-8"))
-        before = pl.read_parquet(folder / "people.parquet")["person"].to_list()
+        before = pl.read_parquet(folder / "people.parquet")["person"]
         secret, by = int(notes["seed"]), list(notes["people"])
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         raise InputError(f"{folder} cannot be read", remedy="restore it, or move it away") from None

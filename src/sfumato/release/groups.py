@@ -18,6 +18,13 @@ from .step import Step
 REGROUPS = ("local-suppression", "random-suppression", "drop")
 """Methods after which records look alike by more than chance, as after a search."""
 
+OF_CLASSES = (
+    *("l-diversity", "t-closeness", "alpha-k-anonymity", "p-sensitive", "p-alpha-sensitive"),
+    *("beta-likeness", "delta-disclosure"),
+)
+"""Criteria on the confidential values of records that look alike. They mean nothing where sets
+overlap: an intruder chooses among all records that fit a person, and those need not look alike."""
+
 
 class PerturbedGroups:
     """Follows the steps of a plan: for each perturbed column, the groups it was drawn for."""

@@ -15,9 +15,9 @@ from ..data.schema import Role
 from ..data.table import Table, as_published
 from ..errors import ParameterError
 from ..progress import Listener, listening
-from ..protocols import Engine, Method
+from ..protocols import Engine, Method, Partitioner
 from ..rng import stream
-from .groups import PerturbedGroups
+from .groups import REGROUPS, PerturbedGroups
 from .plan import Plan
 
 
@@ -38,6 +38,9 @@ class Draft:
     notes: tuple[str, ...]
     copies: tuple[Table, ...] = ()
     """Further releases of the same records, by multiple imputation."""
+    overlapping: str = ""
+    """The search whose sets overlap, where quasi-identifiers are published by them: records that
+    look alike are then not all that an intruder must choose from."""
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -60,6 +63,7 @@ def run_steps(
     rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
     partition: Partition | None = None
     groups = PerturbedGroups()
+    covered: dict[str, str] = {}
     told, secrets, lineage, notes = [], {}, {}, []
     nameless: set[str] = set()
     linked = True
@@ -85,6 +89,10 @@ def run_steps(
         if outcome.secrets:
             secrets[label] = dict(outcome.secrets)
         groups.follow(step, touched, outcome)
+        if isinstance(outcome.partition, Cover):
+            covered |= dict.fromkeys(touched, str(step.use.name))
+        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS or not outcome.linked:
+            covered = {name: by for name, by in covered.items() if name not in touched}
         linked = linked and outcome.linked
         copies = outcome.copies
         if not linked:
@@ -134,7 +142,10 @@ def run_steps(
             "were taken on the first; whoever averages them sees more than one of them shows"
         )
     pair = Pair(original, table, rows)
-    return Draft(pair, partition, perturbed, tuple(told), secrets, lineage, tuple(notes), copies)
+    overlapping = next((covered[name] for name in table.schema.quasi if name in covered), "")
+    return Draft(
+        pair, partition, perturbed, tuple(told), secrets, lineage, tuple(notes), copies, overlapping
+    )
 
 
 def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from ..data.io.sets import specs
 from ..data.schema import Kind, Role
 from ..errors import (
     Complaint,
@@ -49,10 +50,11 @@ class Input(Declaration):
     dates: dict[str, str] = Field(
         default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
     )
-    sets: dict[str, str] = Field(
+    sets: dict[str, Any] | tuple[dict[str, Any], ...] = Field(
         default_factory=dict,
-        description='a long table of items: { id = "person", item = "code" }, or '
-        '{ column = "codes", separator = ";" }',
+        description='a long table of items: { id = "person", item = "code" }; '
+        '{ column = "codes", separator = ";" }; { columns = ["sex", "job"], into = "attributes" }; '
+        '{ column = "codes", sensitive = ["b20"], into = "hidden" }; or a list of such',
     )
     reference: Annotated[
         str | float,
@@ -75,6 +77,16 @@ class Input(Declaration):
             "or its classes are joined until it does not"
         ),
     ] = "refuse"
+
+    @field_validator("sets")
+    @classmethod
+    def _understood(cls, given: Any) -> Any:
+        if given:
+            try:
+                specs(given)
+            except InputError as error:
+                raise ValueError(f"{error.message} -> {error.remedy}") from None
+        return given
 
 
 class Output(Declaration):

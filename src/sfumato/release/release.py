@@ -194,7 +194,7 @@ class Release:
         if self.pair.rows is not None:
             notes["people"] = identifying(self.pair.original)
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
-            people = pl.DataFrame({"person": [keys[row] for row in self.pair.rows.tolist()]})
+            people = keys.gather(self.pair.rows).to_frame()
             people.write_parquet(folder / "people.parquet")
         _write_json(folder / "seed.json", notes)
         _write_text(folder / "plan.toml", self.private.plan.to_toml())

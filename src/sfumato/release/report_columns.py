@@ -21,6 +21,7 @@ from ..criteria.labels import has_labels
 from ..data.codec import floats
 from ..data.pair import Pair
 from ..data.schema import CATEGORICAL, Column, Kind, Role
+from ..data.sets import SetTable
 from ..data.table import Table
 from ..errors import SchemaError
 from .report_parts import percent
@@ -245,20 +246,23 @@ def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Pict
 
 def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
     """Set-valued columns: the share of records that have each element."""
-    found = _counted(*(_elements(table[column.name]) for table in (pair.original, pair.masked)))
+    found = _bars_of(*(_holders(table[column.name]) for table in (pair.original, pair.masked)))
     drawn = _bars(pair, column, found, owner, others=False)
     notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
     return replace(drawn, notes=notes)
 
 
-def _elements(series: pl.Series) -> pl.Series:
-    if isinstance(series.dtype, pl.Array):
-        series = series.arr.to_list()
-    return series.list.unique().explode().drop_nulls()
+def _holders(series: pl.Series) -> dict[str, int]:
+    """How many sets hold each element, by its text."""
+    sets = SetTable.from_column(series)
+    return dict(zip(sets.names.cast(pl.String).to_list(), sets.support.tolist(), strict=True))
 
 
 def _counted(original: pl.Series, masked: pl.Series) -> Bars:
-    before, after = totals(original), totals(masked)
+    return _bars_of(totals(original), totals(masked))
+
+
+def _bars_of(before: Mapping[str, int], after: Mapping[str, int]) -> Bars:
     names = sorted({*before, *after})
     return Bars(
         names,

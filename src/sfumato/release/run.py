@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.io import read_with_notes
+from ..data.io.sets import replaced_columns
 from ..data.kinds import Misfit, complaint, fit, order_of
 from ..data.schema import Schema, missing_column
 from ..data.splitting import held_out
@@ -22,7 +23,7 @@ from ..protocols import Criterion, Engine, Finding, Measure, Partitioner
 from ..rng import checked_seed, draw_seed, stream
 from .evidence import Evidence, take, usual_panel
 from .given import joined
-from .groups import REGROUPS
+from .groups import OF_CLASSES, REGROUPS
 from .judging import judge
 from .masking import Draft, run_steps
 from .plan import Plan
@@ -138,6 +139,7 @@ def _judged(
     plan: Plan, draft: Draft, seed: int, reference: Table | None
 ) -> tuple[Draft, list[Finding]]:
     """The draft, beside releases that are public already, and what was found."""
+    _check_classes(plan, draft)
     beside: list[Finding] = []
     if plan.input.given:
         found = joined(plan, draft)
@@ -185,7 +187,9 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
 def with_columns_of(plan: Plan, given: Any) -> Table:
     """The table with what the plan says about its columns laid over its schema."""
     table = given if isinstance(given, Table) else make_table(given)
-    complaints = [missing_column(n, table.names) for n in plan.columns if n not in table.schema]
+    gone = replaced_columns(plan.input.sets)
+    unknown = [n for n in plan.columns if n not in table.schema and n not in gone]
+    complaints = [missing_column(name, table.names) for name in unknown]
     series, columns = [], []
     for name, planned in plan.columns.items():
         if name not in table.schema:
@@ -287,6 +291,18 @@ def _check_promises(plan: Plan, table: Table) -> None:
             f"({plan.steps[where].use.name}) perturbs {', '.join(sorted(dirty))}, so that records "
             "look alike by chance",
             remedy="require record-linkage instead, or group after perturbing",
+        )
+
+
+def _check_classes(plan: Plan, draft: Draft) -> None:
+    """Where sets overlap, what is confidential in records that look alike promises nothing."""
+    promised = [r.name for r in plan.requirements if r.name in OF_CLASSES]
+    if promised and draft.overlapping:
+        raise ParameterError(
+            f"{promised[0]} cannot be promised: the sets of {draft.overlapping} overlap, so that "
+            "an intruder who knows a person chooses among records that do not look alike",
+            remedy="use a search that makes classes, such as set-mondrian or mondrian (or repair = "
+            '"k", where the search has it), or require k1-anonymity alone',
         )
 
 

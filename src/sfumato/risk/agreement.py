@@ -14,6 +14,7 @@ from ..criteria.labels import has_labels
 from ..data.linked import TOLERANCE, Categories, Numbers
 from ..data.linking import has_numbers
 from ..data.pair import Pair
+from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.rank_windows import (
@@ -34,16 +35,21 @@ Held = tuple[np.ndarray, np.ndarray]
 def without_labels(
     pair: Pair, names: Sequence[str], left_out: dict[str, str], named: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The columns that hold values, and the reason for leaving out those with labels."""
+    """The columns that hold values, and the reason for leaving out those with labels or sets."""
     before, after = pair.original.schema, pair.masked.schema
-    labels = [name for name in names if has_labels(before[name], after[name], pair.masked[name])]
+    labels = [
+        name
+        for name in names
+        if before[name].kind == Kind.SET or has_labels(before[name], after[name], pair.masked[name])
+    ]
     kept = [name for name in names if name not in labels]
     if not kept or any(name in labels for name in named):
         raise MeasureError(
-            f"{', '.join(map(repr, labels))} hold labels: values do not agree with them",
-            remedy="link by record-linkage, which reads labels",
+            f"{', '.join(map(repr, labels))} hold labels or sets: values do not agree with them",
+            remedy="link by record-linkage, which reads labels and sets",
         )
-    return kept, left_out | dict.fromkeys(labels, "holds labels, which values do not agree with")
+    why = "holds labels or sets, which values do not agree with"
+    return kept, left_out | dict.fromkeys(labels, why)
 
 
 class Files:

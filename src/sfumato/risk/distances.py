@@ -22,6 +22,7 @@ from ..criteria.labels import has_labels
 from ..data.linked import moments_of, own_rows
 from ..data.linking import columns_to_link_by, has_numbers, numbers_of, stacked
 from ..data.pair import Pair
+from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError
 from .covering import codes_of_both
@@ -61,11 +62,13 @@ class Files:
         before, after = pair.original.schema, pair.masked.schema
         for name in names:
             labels = has_labels(before[name], after[name], pair.masked[name])
-            if labels or pair.masked.suppressed(name).any():
+            sets = before[name].kind == Kind.SET
+            if labels or sets or pair.masked.suppressed(name).any():
                 what = "was generalized to labels" if labels else "has suppressed cells"
+                what = "holds sets" if sets else what
                 raise MeasureError(
                     f"{asking} compares values, and column {name!r} {what}",
-                    remedy="measure record-linkage, which reads labels and suppressed cells",
+                    remedy="measure record-linkage, which reads labels, sets and suppressed cells",
                 )
         self.distance = distance
         self.numbers = [name for name in names if has_numbers(pair, name)]

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ..criteria.classes import first_equal
+from ..criteria.classes import Classes, equivalence_classes, first_equal
 from ..criteria.labels import has_labels
 from ..data.linked import moments_of, own_rows
 from ..data.linking import (
@@ -32,8 +32,10 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.cover_linkage import cover_nearest
 from ..kernels.linkage import nearest
+from ..kernels.set_linkage import nearest_sets
 from ..protocols import Context, Measure, Measurement
 from .covering import build, codes_of_both
+from .set_linkage import links_sets, most_queries, set_side
 
 _TOLERANCE = 1e-9
 _SQUARABLE = 1e140
@@ -44,10 +46,12 @@ class RecordLinkage(Measure):
 
     Distances add up over the columns: squared differences of standardized numbers (dates and
     ordinal columns among them), 1 for categories that differ, 1 for a label that does not cover the
-    value, 1 for a value beside a missing one. Two missing values are equal, and a suppressed cell
-    covers everything. A record whose own is among t equally near ones counts 1/t; the interval runs
-    from losing every tie to winning every tie. A record that was not released is not found. The
-    baseline is a guess at random.
+    value, 1 for a value beside a missing one. Two sets are as far apart as the share of what either
+    holds that only one does, by utility, so that the largest part of a set is the nearest; every
+    such record is compared with all published ones, hence fewer records are drawn. Two missing
+    values are equal, and a suppressed cell covers everything. A record whose own is among t equally
+    near ones counts 1/t; the interval runs from losing every tie to winning every tie. A record
+    that was not released is not found. The baseline is a guess at random.
 
     With a reference table, `detail["non_participants"]` is a control: how often a stranger's
     nearest masked record is at least as close as a participant's own, for a stranger and a
@@ -87,7 +91,7 @@ class RecordLinkage(Measure):
         own = own_rows(pair, self.name)
         names, left_out = columns_to_link_by(pair, self.columns)
         files = _Files(pair, names, self.standardize)
-        rows = drawn(n, self.sample, context.rng)
+        rows = drawn(n, files.most(self.sample), context.rng)
         found = files.link(pair.original, rows, own[rows])
         credit = np.where(found.own_tied, 1.0 / found.ties, 0.0)
         won = int(found.own_tied.sum())
@@ -131,7 +135,7 @@ class RecordLinkage(Measure):
             raise MeasureError(
                 "the reference table has no records", remedy="leave it out, or fill it"
             )
-        rows = drawn(reference.height, self.sample, context.rng)
+        rows = drawn(reference.height, files.most(self.sample), context.rng)
         nobody = np.full(rows.size, -1, dtype=np.int64)
         nearest_to = files.link(reference, rows, nobody).distance
         to_own = np.sort(own[np.isfinite(own)]) * (1 + _TOLERANCE)
@@ -160,12 +164,11 @@ class _Files:
         self.labels = [
             name for name in names if has_labels(before[name], after[name], pair.masked[name])
         ]
-        self.numbers = [
-            name for name in names if name not in self.labels and has_numbers(pair, name)
-        ]
-        self.categories = [
-            name for name in names if name not in self.labels and name not in self.numbers
-        ]
+        self.sets = [name for name in names if links_sets(pair, name)]
+        rest = [name for name in names if name not in self.labels and name not in self.sets]
+        self.numbers = [name for name in rest if has_numbers(pair, name)]
+        self.categories = [name for name in rest if name not in self.numbers]
+        self.classes = equivalence_classes(pair.masked, names) if self.sets else None
         original, masked = self._raw(pair.original), self._raw(pair.masked)
         self._centre, self._scale = moments_of(original)
         own = (self._centre, self._scale) if standardize == "original" else moments_of(masked)
@@ -177,21 +180,35 @@ class _Files:
             self._masked[marks[name], j] = np.inf
 
     def facts(self) -> dict[str, Any]:
-        named = {"numbers": self.numbers, "categories": self.categories, "labels": self.labels}
+        named = {
+            "numbers": self.numbers,
+            "categories": self.categories,
+            "labels": self.labels,
+            "sets": self.sets,
+        }
         return {"columns": {how: names for how, names in named.items() if names}}
+
+    def most(self, sample: int) -> int:
+        """How many records to link; 0 is all. Sets take longer than anything else."""
+        if self.classes is None:
+            return sample
+        most = most_queries(len(self.classes))
+        return min(sample, most) if sample else most
 
     def _raw(self, table: Table) -> np.ndarray:
         return numbers_of(table, self.numbers, self.pair)
 
     def link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
         """The nearest masked records of some rows of a table."""
-        for name in (*self.numbers, *self.categories, *self.labels):
+        for name in (*self.numbers, *self.categories, *self.labels, *self.sets):
             if name not in table.schema:
                 raise MeasureError(
                     f"the reference table has no column {name!r}",
                     remedy="give it the quasi-identifiers of the original",
                 )
         x = ((self._raw(table) - self._centre) / self._scale)[rows]
+        if self.classes is not None:
+            return self._by_sets(self.classes, table, rows, own, x)
         if self.labels or self._hidden:
             return self._by_cover(table, rows, own, x)
         codes = [codes_of_both(table[name], self.pair.masked[name]) for name in self.categories]
@@ -221,6 +238,21 @@ class _Files:
             grid.queries(rows, all_x),
             grid.published(first, self._masked, copies),
             np.where(own >= 0, member[own], -1),
+            tolerance=_TOLERANCE,
+        )
+        return _Links(found.distance, found.ties, found.own_tied, found.own)
+
+    def _by_sets(
+        self, classes: Classes, table: Table, rows: np.ndarray, own: np.ndarray, x: np.ndarray
+    ) -> _Links:
+        grid = build(self.pair.original, table, self.pair.masked, [*self.labels, *self.categories])
+        all_x = np.full((table.height, x.shape[1]), np.nan)
+        all_x[rows] = x
+        found = nearest_sets(
+            [set_side(self.pair, name, table, rows, classes.first) for name in self.sets],
+            grid.queries(rows, all_x),
+            grid.published(classes.first, self._masked, classes.sizes),
+            np.where(own >= 0, classes.labels[own], -1),
             tolerance=_TOLERANCE,
         )
         return _Links(found.distance, found.ties, found.own_tied, found.own)

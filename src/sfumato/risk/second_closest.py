@@ -24,6 +24,7 @@ from ..data.linking import (
     stacked,
 )
 from ..data.pair import Pair
+from ..data.schema import Kind
 from ..errors import MeasureError
 from ..kernels.own_rank import own_rank
 from ..protocols import Context, Measure, Measurement
@@ -181,10 +182,12 @@ def _names(pair: Pair, named: Sequence[str], asking: str) -> tuple[list[str], di
     names, left_out = columns_to_link_by(pair, named)
     before, after = pair.original.schema, pair.masked.schema
     for name in names:
-        if has_labels(before[name], after[name], pair.masked[name]):
+        sets = before[name].kind == Kind.SET
+        if sets or has_labels(before[name], after[name], pair.masked[name]):
+            what = "holds sets" if sets else "was generalized to labels"
             raise MeasureError(
-                f"{asking} compares values, and column {name!r} was generalized to labels",
-                remedy="measure record-linkage, which reads labels",
+                f"{asking} compares values, and column {name!r} {what}",
+                remedy="measure record-linkage, which reads labels and sets",
             )
     return names, left_out
 

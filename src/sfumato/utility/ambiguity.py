@@ -15,7 +15,7 @@ from ..poset.interval import IntervalPoset
 from ..poset.tree import Tree
 from ..poset.valueset import ValueSetPoset
 from ..protocols import Context, Measure, Measurement
-from .cells import dropped_records, facts, quasi_cells
+from .cells import careful, dropped_records, facts, quasi_cells
 
 
 class AmbiguityMetric(Measure):
@@ -25,9 +25,12 @@ class AmbiguityMetric(Measure):
     covers, averaged over the records; 1 is an exact release. In a hierarchy these are the leaves
     below the label, whether they occur or not; in an interval of whole numbers or days those in it
     that lie in the original's range, of other numbers the values that occur in it; in a set its
-    members. A suppressed cell covers all, and so do all cells of a dropped record. The mean is that
-    of the vaguest few records, so `detail` holds the median, and both as logarithms (base 10).
-    The per-record vector holds the logarithms, too.
+    members. A set stands for 2^m sets, m the attributes that its class left open: items that are
+    not published though some record of the class has them. A suppressed cell covers all, and so do
+    all cells of a dropped record. The mean is that of the vaguest few records, and of sets it soon
+    exceeds every number that can be written (the value is then the largest there is): `detail`
+    holds the median, both as logarithms (base 10), the mean's base 2, and the mean of the records'
+    own base 2. The per-record vector holds logarithms base 10.
 
     >>> import sfumato as sf
     >>> original = sf.table({"age": [20, 21, 24], "sex": ["f", "m", "m"]}, quasi=["age", "sex"])
@@ -51,6 +54,12 @@ class AmbiguityMetric(Measure):
         everything = 0.0
         largest, counted = {}, {}
         for cells in columns:
+            if cells.sets is not None:
+                d = cells.sets.attributes
+                logs += cells.spread(np.zeros(0), star=d * math.log10(2))
+                everything += d * math.log10(2)
+                largest[cells.name], counted[cells.name] = d, "attributes, present or absent"
+                continue
             of = _Leaves(cells.reader or Labels(pair.original, cells.name))
             plain = np.array([label in cells.plain for label in cells.labels], dtype=bool)
             figures = np.log10(np.where(plain, 1.0, of.under(cells.labels)))
@@ -68,11 +77,14 @@ class AmbiguityMetric(Measure):
             "median": _power(median),
             "log10_mean": mean,
             "log10_median": median,
+            "log2_mean": mean / math.log10(2),
+            "mean_log2": float(every.mean()) / math.log10(2),
             "values": largest,
             "counted": counted,
             "baseline": "before masking",
         }
-        return self.result(max(_power(mean), 1.0), baseline=1.0, per_record=logs, detail=detail)
+        made = self.result(max(_power(mean), 1.0), baseline=1.0, per_record=logs, detail=detail)
+        return careful(made, columns)
 
 
 def _power(log10: float) -> float:

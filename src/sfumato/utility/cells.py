@@ -1,26 +1,50 @@
 """The cells of a published column: which hold labels, which are suppressed, which were missing.
 
 Every measure of generalization gives each label a figure of its own, a suppressed cell another, and
-a value that was missing to begin with none. Who is suppressed is decided here, once.
+a value that was missing to begin with none. A set is a row of attributes, of which those that its
+class left open (set_cells.py) cost as much as suppressed ones. Who is suppressed is decided here,
+once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from ..criteria.classes import Classes, equivalence_classes
 from ..criteria.labels import Labels, distinct_labels, has_labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
+from ..kernels.set_compared import Open
+from ..measurement import Measurement
 from .columns import require_records, suppressed
+from .set_cells import SetPair, holds_sets
 
 EXACT, HIDDEN = -1, -2
 """Places of cells without a label: those with a value or none to begin with; suppressed ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSets:
+    """What the cells of a set-valued column left open."""
+
+    pair: SetPair
+    classes: Classes
+    open: Open
+    count: np.ndarray
+    """Attributes that each masked record's class left open; none where its set was missing."""
+    attributes: int
+
+    @property
+    def share(self) -> np.ndarray:
+        """The same as a share of all attributes."""
+        found: np.ndarray = self.count / max(self.attributes, 1)
+        return found
 
 
 @dataclass
@@ -42,6 +66,8 @@ class Cells:
     """Empty cells that may have been missing or suppressed: nothing tells."""
     generalized: bool = True
     dropped: bool = False
+    sets: OpenSets | None = None
+    """What the sets left open; None where the column holds none."""
 
     def figures(self, of: Callable[[Labels, str], float], exact: float = 0.0) -> np.ndarray:
         """A figure for each label; values have `exact`."""
@@ -54,9 +80,12 @@ class Cells:
         )
 
     def spread(self, figures: np.ndarray, star: float, exact: float = 0.0) -> np.ndarray:
-        """The labels' figures, handed to the cells."""
+        """The labels' figures, handed to the cells; of a set, the star's for what is open."""
         # The last two entries are those of the places -2 and -1.
         handed: np.ndarray = np.concatenate((figures, [star, exact]))[self.place]
+        if self.sets is not None:
+            shown = self.place == EXACT
+            handed[shown] += (star - exact) * self.sets.share[shown]
         return handed
 
     @property
@@ -74,11 +103,14 @@ def quasi_cells(pair: Pair, measure: str) -> list[Cells]:
             f"{measure} speaks of quasi-identifiers, and the original has none",
             remedy='give columns the role "quasi"',
         )
-    return [cells_of(pair, name) for name in names]
+    published = [name for name in names if name in pair.masked.schema]
+    some_sets = any(holds_sets(pair, name) for name in published)
+    classes = equivalence_classes(pair.masked, published) if some_sets else None
+    return [cells_of(pair, name, measure, classes) for name in names]
 
 
-def cells_of(pair: Pair, name: str) -> Cells:
-    """The cells of one column."""
+def cells_of(pair: Pair, name: str, measure: str = "", classes: Classes | None = None) -> Cells:
+    """The cells of one column; what sets left open is counted within `classes`, if given."""
     n = pair.masked.height
     if name not in pair.masked.schema:
         return Cells(name, [], np.full(n, HIDDEN), None, dropped=True)
@@ -87,6 +119,8 @@ def cells_of(pair: Pair, name: str) -> Cells:
     as_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
     if as_text or has_labels(original, masked, series):
         found = _labelled(pair, name)
+    elif classes is not None and holds_sets(pair, name):
+        found = _sets(pair, name, measure, classes)
     else:
         found = Cells(name, [], np.full(n, EXACT), None, generalized=False)
     found.place[hidden] = HIDDEN
@@ -109,6 +143,29 @@ def _labelled(pair: Pair, name: str) -> Cells:
         plain = set(reader.domain.cast(pl.String, strict=False).to_list())
     generalized = bool(set(labels) - plain)
     return Cells(name, labels, place, reader, plain, generalized=generalized)
+
+
+def _sets(pair: Pair, name: str, measure: str, classes: Classes) -> Cells:
+    sets = SetPair.of(pair, name, measure)
+    opened = sets.opened(classes.labels)
+    count = classes.of_records(opened.items)
+    count[sets.matched[sets.before.missing[sets.rows]]] = 0
+    return Cells(
+        name,
+        [],
+        np.full(pair.masked.height, EXACT),
+        None,
+        generalized=bool(count.any()),
+        sets=OpenSets(sets, classes, opened, count, len(sets.before.names)),
+    )
+
+
+def untold(pair: Pair, names: Sequence[str]) -> np.ndarray:
+    """Masked records of which nothing is told: each of these columns is suppressed."""
+    hidden = np.full(pair.masked.height, bool(names))
+    for name in names:
+        hidden &= suppressed(pair, name)
+    return hidden
 
 
 def _mark_gaps(pair: Pair, found: Cells, hidden: np.ndarray) -> None:
@@ -142,6 +199,13 @@ def facts(cells: Sequence[Cells], dropped: int) -> dict[str, Any]:
     }
     said.update({key: found for key, found in named.items() if found})
     return said
+
+
+def careful(found: Measurement, cells: Sequence[Cells], decimals: int = 3) -> Measurement:
+    """The measurement, rounded for publication if it was counted on the original's sets."""
+    if found.decimals is None and any(c.sets is not None for c in cells):
+        return replace(found, decimals=decimals)
+    return found
 
 
 def dropped_records(pair: Pair) -> int:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..criteria.classes import Classes, equivalence_classes
-from ..data.pair import Pair
+from ..criteria.classes import equivalence_classes
 from ..protocols import Context, Measure, Measurement
-from .columns import require_records, suppressed
+from .cells import untold
+from .columns import require_records
 
 _BEFORE = "the same figure before masking"
 
@@ -18,10 +18,11 @@ _BEFORE = "the same figure before masking"
 class Discernibility(Measure):
     """Sum of squared class sizes.
 
-    Each record costs the number of records that it cannot be told from. A suppressed record,
-    dropped from the table or published with every quasi-identifier suppressed, cannot be told from
-    any and costs the size of the original. `detail["share"]` is the figure divided by its largest
-    value, the squared size of the original.
+    Each record costs the number of records that it cannot be told from: those that are published
+    alike, sets with the same items. A suppressed record, dropped from the table or published with
+    every quasi-identifier suppressed, cannot be told from any and costs the size of the original.
+    Sets that show nothing are a class like others. `detail["share"]` is the figure divided by its
+    largest value, the squared size of the original.
 
     >>> import sfumato as sf
     >>> original, masked = {"q": ["a", "b", "c", "d"]}, {"q": ["ab", "ab", "cd", "cd"]}
@@ -40,7 +41,7 @@ class Discernibility(Measure):
         require_records(pair, self.name)
         n = pair.original.height
         classes = equivalence_classes(pair.masked)
-        hidden = _hidden(pair, classes)
+        hidden = untold(pair, classes.columns)
         dropped = max(n - pair.masked.height, 0)
         cost = np.where(hidden, n, classes.of_records(classes.sizes))
         value = float(cost.sum()) + float(n) * dropped
@@ -97,13 +98,3 @@ class AverageClassSize(Measure):
             baseline=float(before.sizes.mean()) / self.k,
             detail=detail,
         )
-
-
-def _hidden(pair: Pair, classes: Classes) -> np.ndarray:
-    """Records whose quasi-identifiers are all suppressed."""
-    if not classes.columns:
-        return np.zeros(pair.masked.height, dtype=bool)
-    hidden = np.ones(pair.masked.height, dtype=bool)
-    for name in classes.columns:
-        hidden &= suppressed(pair, name)
-    return hidden

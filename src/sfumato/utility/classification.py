@@ -12,18 +12,19 @@ from ..data.information import QUANTILES, target_codes, target_column
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
-from .cells import dropped_records
-from .columns import require_records, suppressed
+from .cells import dropped_records, untold
+from .columns import require_records
 
 
 class ClassificationMetric(Measure):
     """Share of records whose class is not the majority of their equivalence class.
 
     Iyengar's CM: a record costs 1 if the class of its target is not the most frequent one among the
-    records published like it, or if it is suppressed, dropped or published with every
-    quasi-identifier suppressed; else 0. The classes are the original's where it is known which
-    record became which, else those that the release publishes. Numbers are cut into `quantiles`
-    classes; missing is a class of its own. The baseline is the figure before masking.
+    records published like it, sets with the same items, or if it is suppressed, dropped or
+    published with every quasi-identifier suppressed; else 0. The classes are the original's where
+    it is known which record became which, else those that the release publishes. Numbers are cut
+    into `quantiles` classes; missing is a class of its own. The baseline is the figure before
+    masking.
 
     >>> import sfumato as sf
     >>> rows = {"q": ["a", "b", "c", "d"], "ill": ["flu", "flu", "flu", "cut"]}
@@ -58,7 +59,7 @@ class ClassificationMetric(Measure):
         answers, source = self._answers(pair, target)
         published = [name for name in names if name in pair.masked.schema]
         classes = equivalence_classes(pair.masked, published)
-        hidden = _hidden(pair, published)
+        hidden = untold(pair, published)
         known = answers >= 0
         wrong = np.ones(pair.masked.height, dtype=bool)
         wrong[known] = _wrong(classes.labels[known], answers[known])
@@ -108,11 +109,3 @@ def _wrong(labels: np.ndarray, answers: np.ndarray) -> np.ndarray:
     majority = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     majority[group[first]] = answer[first]
     return np.asarray(majority[labels] != answers)
-
-
-def _hidden(pair: Pair, names: list[str]) -> np.ndarray:
-    """Records whose quasi-identifiers are all suppressed."""
-    hidden = np.full(pair.masked.height, bool(names))
-    for name in names:
-        hidden &= suppressed(pair, name)
-    return hidden

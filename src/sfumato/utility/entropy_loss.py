@@ -18,13 +18,15 @@ from .cells import EXACT, HIDDEN, Cells, facts, quasi_cells
 class EntropyLoss(Measure):
     """Share of the columns' entropy that generalization took (non-uniform entropy).
 
-    A record with the value a that is published as B loses -log2 P(a | B) bits, P the frequencies
-    in the original: a rare value loses more by the same label. Suppressed, it loses -log2 P(a). The
+    A record with the value a that is published as B loses -log2 P(a | B) bits, P the frequencies in
+    the original: a rare value loses more by the same label. Suppressed, it loses -log2 P(a). The
     loss of a column is the sum over the records, divided by that of a column of stars, which is n
     times its entropy; the figure is the mean over the quasi-identifiers. 0: nothing is lost, 1:
     everything. Dropped records and columns are lost; a value that was missing to begin with loses
     nothing; one that its label does not cover, as after noise, loses all of its bits. Values that
-    were perturbed cost 0, as in `ncp`, and are named.
+    were perturbed cost 0, as in `ncp`, and are named. An item of a set is an attribute, present or
+    absent, whose bits are lost where it is left open: not published, though some record of the
+    class has it. A column of sets has the entropies of its attributes, added up.
 
     The per-record vector holds each masked record's bits. `detail["label_entropy"]` is the older
     figure of the same family: the mean over the cells of H(X | B), which looks at labels alone.
@@ -55,7 +57,8 @@ class EntropyLoss(Measure):
         by_column: dict[str, dict[str, float]] = {}
         label_bits = 0.0
         for cells in columns:
-            one = _lost(pair, cells, rows, matched)
+            lose = _lost if cells.sets is None else _lost_sets
+            one = lose(pair, cells, rows, matched)
             by_record[matched] += one.bits
             whole = one.whole
             by_column[cells.name] = {
@@ -116,6 +119,22 @@ def _lost(pair: Pair, cells: Cells, rows: np.ndarray, matched: np.ndarray) -> _L
     left = np.bincount(rows, minlength=codes.size) == 0
     whole = float(own @ counts)
     return _Loss(bits, float(own[codes[left]].sum()), whole, label_bits)
+
+
+def _lost_sets(pair: Pair, cells: Cells, rows: np.ndarray, matched: np.ndarray) -> _Loss:
+    """The bits of the attributes that were left open; of all, where the set was suppressed."""
+    assert cells.sets is not None
+    sets, opened = cells.sets.pair, cells.sets.open
+    # Every record's bits if nothing were told: what one class of all records would leave open.
+    whole = sets.bits()
+    label = cells.sets.classes.labels
+    shown = (cells.place != HIDDEN) & (cells.sets.count > 0)
+    lost = np.where(shown, opened.absent[label] + opened.own, 0.0)[matched]
+    lost = np.where(cells.place[matched] == HIDDEN, whole[rows], lost)
+    entropies = np.where(shown, opened.either[label], 0.0)
+    entropies[cells.place == HIDDEN] = sets.entropies.sum()
+    left = np.bincount(rows, minlength=pair.original.height) == 0
+    return _Loss(lost, float(whole[left].sum()), float(whole.sum()), float(entropies.mean()))
 
 
 def _under(

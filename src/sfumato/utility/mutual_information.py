@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..data.information import (
 )
 from ..data.pair import Pair
 from ..data.schema import ORDERED
+from ..errors import MeasureError
 from ..kernels.information import pointwise_information
 from ..protocols import Context, Measure, Measurement
 from .cells import EXACT, Cells, dropped_records, facts, quasi_cells
@@ -80,16 +82,17 @@ class ColumnInformation(_OfTarget):
         original = context.pair.original
         found = heights(context.pair, self.name)
         target = target_column(original, self.target, self.name)
-        matrix = Matrix(original, found.names)
+        sets = _sets(found.columns, self.name)
+        matrix = Matrix(original, [name for name in found.names if name not in sets])
         weights = column_weights(matrix, target, self.rare, self.quantiles)
         # What is to be predicted is no predictor of itself.
-        weights = {name: 0.0 if name == target else w for name, w in weights.items()}
+        weights = {name: 0.0 if name == target else weights.get(name, 0.0) for name in found.names}
         made = weighted(self, found, weights)
         return self.result(
             made.value,
             baseline=made.baseline,
             per_record=made.per_record,
-            detail={"target": target, **made.detail},
+            detail={"target": target, **made.detail, **({"left_out": sets} if sets else {})},
         )
 
 
@@ -122,13 +125,14 @@ class ValueInformation(_OfTarget):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         columns = quasi_cells(pair, self.name)
+        sets = _sets(columns, self.name)
         target = target_column(pair.original, self.target, self.name)
         classes = target_codes(pair.original, target, self.quantiles)
         n, dropped = pair.masked.height, dropped_records(pair)
         by_record, baseline = np.zeros(n), 0.0
         by_column: dict[str, dict[str, float]] = {}
         for cells in columns:
-            if cells.name == target:
+            if cells.name == target or cells.name in sets:
                 continue
             told = _Told(pair, cells.name, classes, self.rare)
             one = told.of(pair, cells)
@@ -145,8 +149,21 @@ class ValueInformation(_OfTarget):
             "by_column": by_column,
             "kept": value / baseline if baseline else 1.0,
             "baseline": "before masking",
+            **({"left_out": sets} if sets else {}),
         }
         return self.result(value, baseline=baseline, per_record=by_record, detail=detail)
+
+
+def _sets(columns: Sequence[Cells], measure: str) -> list[str]:
+    """The columns of sets, nearly every one of which is rare: too rare to tell of a target."""
+    sets = [c.name for c in columns if c.sets is not None]
+    if len(sets) == len(columns):
+        raise MeasureError(
+            f"{measure} cannot estimate what a set tells about a target, and every "
+            "quasi-identifier holds sets",
+            remedy="measure classification-metric, which looks at classes of sets",
+        )
+    return sets
 
 
 class _Told:

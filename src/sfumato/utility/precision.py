@@ -15,7 +15,7 @@ from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
 from ..poset.interval import IntervalPoset
 from ..protocols import Context, Measure, Measurement
-from .cells import Cells, dropped_records, facts, quasi_cells
+from .cells import Cells, careful, dropped_records, facts, quasi_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,11 @@ class Precision(Measure):
     1 - the mean over all cells of the quasi-identifiers of h / |DGH|: h is the height of the
     published value above the leaves, |DGH| that of the whole hierarchy. 1 is the original, 0 a
     table of stars. A set of values stands at half its column's height and "*" at all of it; an
-    interval has no height, so that the share of the domain which it covers stands in for it.
-    Suppressed cells, dropped columns and dropped records count as "*", missing values as exact. The
-    per-record vector holds PREC of each masked record's row.
+    interval has no height, so that the share of the domain which it covers stands in for it. An
+    item of a set is an attribute with one step above it, which it climbs where its class left it
+    open: the cell's h / |DGH| is the share of its attributes that did (see `ncp`). Suppressed
+    cells, dropped columns and dropped records count as "*", missing values as exact. The per-record
+    vector holds PREC of each masked record's row.
 
     PREC values all columns alike and every step of a hierarchy too: it cannot tell a lost sex from
     a lost diagnosis. `column-information` and `model-degradation` can.
@@ -115,12 +117,13 @@ class Precision(Measure):
     def measure(self, context: Context) -> Measurement:
         found = heights(context.pair, self.name)
         by_column = {name: 1.0 - mean for name, mean in found.by_column.items()}
-        return self.result(
+        made = self.result(
             float(np.mean(list(by_column.values()))),
             baseline=1.0,
             per_record=1.0 - found.shares.mean(axis=1),
             detail={**found.detail(), "by_column": by_column, "baseline": "before masking"},
         )
+        return careful(made, found.columns)
 
 
 class WeightedHeight(Measure):
@@ -174,9 +177,10 @@ def weighted(measure: Measure, found: Heights, weights: Mapping[str, float]) -> 
         "by_column": by_column,
         "baseline": "every cell suppressed",
     }
-    return measure.result(
+    made = measure.result(
         sum(by_column.values()),
         baseline=float(w.sum()),
         per_record=found.shares @ w,
         detail=detail,
     )
+    return careful(made, found.columns)

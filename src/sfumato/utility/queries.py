@@ -13,6 +13,8 @@ from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .columns import SET_ASIDE, require_records
 from .readable import ReadableColumn
+from .set_cells import holds_sets
+from .set_queries import SetConditions
 
 if TYPE_CHECKING:
     from ..data.pair import Pair
@@ -29,6 +31,12 @@ class QueryError(Measure):
     number of records, such as a sample, its answers are expanded to the original's number, unless
     `expand` is off. A label counts by the share of its values that satisfy a condition; a missing
     value satisfies none.
+
+    A condition on a set-valued column asks for one to `items` items that some original record holds
+    together, so that frequent items are asked for more often; how many hold them is not for
+    `selectivity` to say. An item that is not published counts as absent. `detail["spread"]` is the
+    error for who knows better: absent items are taken for left out as often as each one's frequency
+    in the original makes it likely.
     """
 
     name: ClassVar[str] = "query-error"
@@ -49,6 +57,9 @@ class QueryError(Measure):
     selectivity: Annotated[
         float, Field(gt=0, le=1, description="share of the records that a query is about")
     ] = 0.1
+    items: Annotated[
+        int, Field(ge=1, le=100, description="most items that a condition on sets asks for")
+    ] = 3
     expand: Annotated[
         bool, Field(description="answers of a smaller or larger release are scaled to the original")
     ] = True
@@ -63,37 +74,59 @@ class QueryError(Measure):
         pair, rng = context.pair, context.rng
         require_records(pair, self.name)
         names = self._names(pair)
-        read = {name: ReadableColumn(pair, name) for name in names}
         rows, others = _records(pair, self.sample, rng)
+        sets = {n: SetConditions(pair, n, rows, others) for n in names if holds_sets(pair, n)}
+        read = {name: ReadableColumn(pair, name) for name in names if name not in sets}
+        names = [name for name in names if name not in sets or not sets[name].empty]
+        if not names:
+            raise _nothing_to_ask()
         scale = rows.size / others.size
         if not self.expand:
             scale *= pair.masked.height / pair.original.height
         weight, weight_masked, of = self._weights(pair, read)
         weight, weight_masked = weight[rows], weight_masked[others] * scale
         floor = max(0.001 * abs(float(weight.sum())), 1e-12)
-        errors, reached = np.empty(self.queries), np.empty(self.queries)
+        errors, reached = np.empty((2, self.queries)), np.empty(self.queries)
         width = min(self.conditions, len(names))
         share = self.selectivity ** (1 / width)
         for q in range(self.queries):
             here, there = np.ones(rows.size), np.ones(others.size)
+            likely = there.copy() if sets else there
             for j in rng.choice(len(names), width, replace=False):
+                if names[j] in sets:
+                    asked = sets[names[j]]
+                    items = asked.draw(self.items, rng)
+                    here *= asked.truth(items)
+                    there *= asked.answer(items)
+                    likely *= asked.spread(items)
+                    continue
                 column = read[names[j]]
                 wanted, low, high = _condition(column, share, rng)
                 codes = column.codes[rows]
                 here *= np.where(codes >= 0, wanted[np.maximum(codes, 0)], False)
-                there *= column.satisfies(wanted, low, high)[others]
+                met = column.satisfies(wanted, low, high)[others]
+                there *= met
+                if sets:
+                    likely *= met
             reached[q] = here.mean()
-            truth, answer = float(here @ weight), float(there @ weight_masked)
-            errors[q] = abs(answer - truth) / max(abs(truth), floor)
+            truth = float(here @ weight)
+            answers = np.array([there @ weight_masked, likely @ weight_masked])
+            errors[:, q] = np.abs(answers - truth) / max(abs(truth), floor)
         detail: dict[str, Any] = {
             "columns": names,
             "aggregate": self.aggregate + (f" of {of}" if of else ""),
-            "median": float(np.median(errors)),
+            "median": float(np.median(errors[0])),
             "selectivity": float(reached.mean()),
-            "quantile_95": float(np.quantile(errors, 0.95)),
+            "quantile_95": float(np.quantile(errors[0], 0.95)),
             "records": int(rows.size),
         }
-        return self.result(float(errors.mean()), detail=detail)
+        if sets:
+            detail["spread"] = {
+                "mean": float(errors[1].mean()),
+                "median": float(np.median(errors[1])),
+                "by": "the frequency of each item in the original",
+            }
+        return self.result(float(errors[0].mean()), detail=detail)
 
     def _names(self, pair: Pair) -> list[str]:
         for name in self.columns:
@@ -106,14 +139,11 @@ class QueryError(Measure):
             for c in pair.original.schema
             if c.name in pair.masked.schema
             and c.role not in SET_ASIDE
-            and c.kind not in (Kind.TEXT, Kind.SET)
+            and (c.kind not in (Kind.TEXT, Kind.SET) or holds_sets(pair, c.name))
         )
-        names = [name for name in wanted if pair.original[name].n_unique() > 1]
+        names = [name for name in wanted if _tells(pair, name)]
         if not names:
-            raise MeasureError(
-                "query-error found no column with two values in both tables to ask about",
-                remedy="name some in `columns`",
-            )
+            raise _nothing_to_ask()
         return names
 
     def _weights(
@@ -135,6 +165,21 @@ class QueryError(Measure):
         column = read[of] if of in read else ReadableColumn(pair, of)
         before, after = column.features()
         return np.nan_to_num(before[:, 0]), np.nan_to_num(after[:, 0]), of
+
+
+def _nothing_to_ask() -> MeasureError:
+    return MeasureError(
+        "query-error found no column with two values in both tables to ask about",
+        remedy="name some in `columns`",
+    )
+
+
+def _tells(pair: Pair, name: str) -> bool:
+    """Whether there is something to ask about a column."""
+    series = pair.original[name]
+    if holds_sets(pair, name):
+        return bool((series.list.len() > 0).any())
+    return series.n_unique() > 1
 
 
 def _condition(

@@ -25,7 +25,7 @@ def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
         # From memory: the table must not change when the file does.
         return pl.read_parquet(path.read_bytes())
     except _READING as error:
-        raise _unreadable(endpoint, "Parquet", error) from error
+        raise unreadable(endpoint, "Parquet", error) from error
 
 
 def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
@@ -45,10 +45,11 @@ def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
         found.validate(full=True)
         return pl.DataFrame(pl.from_arrow(found))
     except (*_READING, pa.ArrowException, MemoryError, TypeError) as error:
-        raise _unreadable(endpoint, "Arrow", error) from error
+        raise unreadable(endpoint, "Arrow", error) from error
 
 
-def _unreadable(endpoint: Endpoint, what: str, error: BaseException) -> InputError:
+def unreadable(endpoint: Endpoint, what: str, error: BaseException) -> InputError:
+    """The complaint about a file that is not what its suffix says."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return InputError(
         f"{endpoint.label} cannot be read as {what}: {reason}",
@@ -146,6 +147,8 @@ def _list(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
         )
     if isinstance(series.dtype, pl.Array):
         series = series.arr.to_list()
+    if inner == pl.UInt16:
+        return series.rechunk()  # in one piece, so that compressed rows can share its memory
     if inner in (pl.String, pl.Boolean) or inner.is_integer() or inner == pl.Date:
         return series
     if inner != pl.Null:

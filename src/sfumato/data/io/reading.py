@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,7 @@ from ..table import table as make_table
 from .csv import parse
 from .files import read_arrow, read_parquet, settle
 from .infer import declare, interpret
-from .sets import SetSpec, columns_of, gather, parse_fimi, specs
+from .sets import SetSpec, columns_of, gather, made_columns, make_sets, parse_fimi, specs
 from .source import DATABASES, TEXT, Endpoint, load, locate
 from .sql import read_duckdb, read_sqlite
 
@@ -54,7 +55,11 @@ def read(
     quotes is an empty text, not a missing one.
 
     Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
-    `sets={"id": "person", "item": "code"}` turns a long table into one record per id.
+    `sets={"id": "person", "item": "code"}` turns a long table into one record per id, with
+    `"utility": "value"` for what an item is worth. `sets={"columns": ["sex", "job"], "into":
+    "attributes"}` makes one set of several columns (see `enumerate_sets`), and `sets={"column":
+    "buys", "sensitive": ["hiv test"], "into": "conditions"}` moves items to a column of their own.
+    A list of such does one after the other.
 
     `read_with_notes` also tells what was decided on the way.
     """
@@ -103,7 +108,7 @@ def read_with_notes(
     listed = specs(sets)
     # A column of kind "set" in a text file needs no description: its cells are JSON lists or cut at
     # blanks.
-    described = columns_of(listed)
+    described = [*columns_of(listed), *made_columns(listed)]
     listed += [
         {"column": name}
         for name, kind in wanted.items()
@@ -139,31 +144,99 @@ def read_with_notes(
         declared = declare(frame, wanted, dates)
         frame, complaints = declared.frame, declared.complaints
         notes = notes + more + declared.notes
-    frame, more = gather(frame, listed, end.label)
-    return _finish(frame, end, wanted, categories, posets, roles, complaints), notes + more
+    frame, more, worth = gather(frame, listed, end.label)
+    words = _Words(wanted, dict(categories or {}), _with(worth, posets, end), _role_of(roles))
+    now, later = words.apart(made_columns(listed))
+    made = _finish(frame, end, now, complaints)
+    made, said = make_sets(made, listed)
+    return _laid_over(made, later, end), notes + more + said
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What the caller says about columns, by their names."""
+
+    kinds: dict[str, str]
+    categories: dict[str, Sequence[str]]
+    posets: dict[str, Any]
+    roles: dict[str, list[str]]
+    """Columns by role."""
+
+    def apart(self, made: Sequence[str]) -> tuple[_Words, _Words]:
+        """What is said about the columns that are read, and about those that are made of them."""
+        return self._only(lambda name: name not in made), self._only(lambda name: name in made)
+
+    def _only(self, wanted: Callable[[str], bool]) -> _Words:
+        def of(given: dict[str, Any]) -> dict[str, Any]:
+            return {name: words for name, words in given.items() if wanted(name)}
+
+        roles = {role: list(filter(wanted, names)) for role, names in self.roles.items()}
+        return _Words(of(self.kinds), of(self.categories), of(self.posets), roles)
+
+
+def _role_of(roles: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
+    return {
+        role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
+    }
+
+
+def _with(
+    worth: Mapping[str, Any], posets: Mapping[str, Any] | None, end: Endpoint
+) -> dict[str, Any]:
+    """The posets given, and those of items whose utilities were read."""
+    twice = [name for name in worth if name in (posets or {})]
+    if twice:
+        what = "its utilities are a column of the table, and it has a poset besides"
+        raise SchemaError(end.label, [Complaint(twice[0], what, "give one of them")])
+    return {**(posets or {}), **worth}
+
+
+def _laid_over(made: Table, words: _Words, end: Endpoint) -> Table:
+    """The table with what is said about the columns that were made of others."""
+    role_of = {name: role for role, names in words.roles.items() for name in names}
+    named = [*words.kinds, *words.categories, *words.posets, *role_of]
+    if not named:
+        return made
+    columns = list(dict.fromkeys(named))
+    try:
+        laid = make_table(
+            made.frame.select(columns),
+            kinds={**dict.fromkeys(columns, str(Kind.SET)), **words.kinds},
+            posets=words.posets,
+            categories=words.categories,
+            **words.roles,
+        )
+    except SchemaError as error:
+        raise SchemaError(end.label, error.complaints) from None
+    return made.with_columns(
+        [],
+        [
+            made.schema[name].with_(
+                role=laid.schema[name].role if name in role_of else made.schema[name].role,
+                poset=laid.schema[name].poset or made.schema[name].poset,
+            )
+            for name in columns
+        ],
+    )
 
 
 def _finish(
-    frame: pl.DataFrame,
-    end: Endpoint,
-    kinds: Mapping[str, str],
-    categories: Mapping[str, Sequence[str]] | None,
-    posets: Mapping[str, Any] | None,
-    roles: Mapping[str, str | Sequence[str]],
-    complaints: list[Complaint],
+    frame: pl.DataFrame, end: Endpoint, words: _Words, complaints: list[Complaint]
 ) -> Table:
     """The table, or every complaint about values, kinds and roles at once."""
     if not frame.width:
         raise InputError(f"{end.label} has no columns", remedy="give a table with columns")
     bad = {complaint.where for complaint in complaints}
-    sound = {name: kind for name, kind in kinds.items() if name not in bad}
-    for name, order in (categories or {}).items():
+    sound = {name: kind for name, kind in words.kinds.items() if name not in bad}
+    for name, order in words.categories.items():
         if len(set(order)) != len(order):
             complaints.append(Complaint(name, "a category is listed twice", "list each one once"))
-    if any(len(set(order)) != len(order) for order in (categories or {}).values()):
+    if any(len(set(order)) != len(order) for order in words.categories.values()):
         raise SchemaError(end.label, complaints)
     try:
-        made = make_table(frame, kinds=sound, posets=posets, categories=categories, **roles)
+        made = make_table(
+            frame, kinds=sound, posets=words.posets, categories=words.categories, **words.roles
+        )
     except SchemaError as error:
         raise SchemaError(end.label, [*complaints, *error.complaints]) from None
     if complaints:

@@ -1,0 +1,1 @@
+"""Searches for set-valued records: which items can be published of each person (Podgursky 2011)."""

@@ -1,0 +1,157 @@
+"""What all searches for sets share: the sets as compressed rows with the utilities of their items,
+and what becomes of records without a set."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ...data.item_utilities import item_utilities
+from ...data.partition import Cover, Partition
+from ...data.sets import SetTable, item_type
+from ...errors import MethodError
+from ...kernels.set_rows import take_rows
+from ...nested import Rule
+from ...protocols import Partitioner
+from .joining import joined_until_kept
+
+if TYPE_CHECKING:
+    from ...data.codec import Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets as kernels see them: `items[starts[i]:starts[i + 1]]` are those of record i, sorted."""
+
+    starts: np.ndarray
+    """int64[n + 1]."""
+    items: np.ndarray
+    """uint16, or int32 where there are more than 65,536 different items."""
+    utilities: np.ndarray
+    """float64[d]: what an occurrence of each item is worth; never negative."""
+
+    def __len__(self) -> int:
+        return int(self.starts.size) - 1
+
+    @property
+    def d(self) -> int:
+        """How many different items there are."""
+        return int(self.utilities.size)
+
+    def take(self, rows: np.ndarray) -> Sets:
+        """The sets of some records."""
+        return Sets(*take_rows(self.starts, self.items, rows), self.utilities)
+
+
+def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
+    """The columns' sets side by side, with utilities, and which records have no set at all.
+
+    Several columns become one: an item of the second is another than the same item of the first.
+    """
+    views = [SetTable.of(x.table, name) for name in x.names]
+    utilities = [
+        item_utilities(x.table.schema[name], view.names)
+        for name, view in zip(x.names, views, strict=True)
+    ]
+    missing = np.logical_and.reduce([view.missing for view in views])
+    if len(views) == 1:
+        return Sets(views[0].starts, views[0].items, utilities[0]), missing
+    d = sum(len(view.names) for view in views)
+    starts = np.sum([view.starts for view in views], axis=0)
+    items = np.empty(int(starts[-1]), dtype=item_type(d))
+    place, offset = starts[:-1].copy(), 0
+    for view in views:
+        at = np.repeat(place - view.starts[:-1], view.sizes) + np.arange(view.items.size)
+        items[at] = view.items.astype(np.int64) + offset
+        place += view.sizes
+        offset += len(view.names)
+    return Sets(starts, items, np.concatenate(utilities)), missing
+
+
+class SetSearch(Partitioner):
+    """A search over set-valued records; `search` is its work."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("set",)
+    default_verb: ClassVar[str] = "intersect"
+
+    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    criteria: Annotated[
+        tuple[Rule, ...],
+        Field(
+            description="criteria on confidential values that every group must keep; groups that "
+            "break one are joined with others"
+        ),
+    ] = ()
+
+    @abstractmethod
+    def search(self, sets: Sets, rng: np.random.Generator) -> Partition | Cover:
+        """Groups of at least k records that have much in common. There are at least k records."""
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
+        if len(x) < self.k:
+            raise MethodError(
+                f"a table of {len(x)} cannot form a group of {self.k}",
+                remedy="release nothing, or lower k",
+            )
+        sets, missing = sets_of(x)
+        found = self._partition(sets, missing, rng)
+        if not self.criteria:
+            return found
+        if not isinstance(found, Partition):
+            raise MethodError(
+                f"{self.name} gives every record its own group of others: criteria on confidential "
+                "values hold in groups that all of their members share",
+                remedy='use a search such as "set-mondrian", or leave `criteria` out',
+            )
+        return joined_until_kept(found, sets, x.table, self.criteria)
+
+    def _partition(
+        self, sets: Sets, missing: np.ndarray, rng: np.random.Generator
+    ) -> Partition | Cover:
+        lost = int(missing.sum())
+        if not lost:
+            return self.search(sets, rng)
+        if lost < self.k or len(sets) - lost < self.k:
+            # Too few to stay apart: they are published as sets of which nothing is told.
+            found = self.search(sets, rng)
+            warning = (
+                "a few records have no set; they are grouped with others as empty sets, "
+                "since fewer than k cannot stay apart"
+            )
+            return _told(found, (*found.warnings, warning))
+        present = np.flatnonzero(~missing)
+        return _apart(self.search(sets.take(present), rng), present, missing)
+
+
+def _told(found: Partition | Cover, warnings: tuple[str, ...]) -> Partition | Cover:
+    if isinstance(found, Partition):
+        return Partition(found.labels, found.facts, warnings)
+    return Cover(found.starts, found.members, found.facts, warnings)
+
+
+def _apart(
+    found: Partition | Cover, present: np.ndarray, missing: np.ndarray
+) -> Partition | Cover:
+    """The groups of the records that have sets, and one more of those that have none."""
+    without = np.flatnonzero(missing)
+    if isinstance(found, Partition):
+        labels = np.full(missing.size, found.groups, dtype=np.int64)
+        labels[present] = found.labels
+        return Partition(labels, found.facts, found.warnings)
+    sizes = np.zeros(missing.size, dtype=np.int64)
+    sizes[present] = found.sizes
+    # One set for each record without: itself and k - 1 others, so that memory stays linear.
+    most = int(found.sizes.min(initial=without.size))
+    most = min(max(most, 1), without.size)
+    sizes[without] = most
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    members = np.empty(int(starts[-1]), dtype=np.int64)
+    at = np.repeat(starts[present] - found.starts[:-1], found.sizes)
+    members[at + np.arange(found.members.size)] = present[found.members]
+    around = (np.arange(without.size)[:, None] + np.arange(most)) % without.size
+    members[(starts[without][:, None] + np.arange(most)).ravel()] = without[around.ravel()]
+    return Cover(starts, members, found.facts, found.warnings)

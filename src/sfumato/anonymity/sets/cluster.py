@@ -1,0 +1,69 @@
+"""Clustering of sets: groups of k grown one after the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.partition import Partition
+from ...kernels.set_cluster import cluster_sets
+from ...kernels.set_lsh import MOST_BITS
+from .base import Sets, SetSearch
+
+
+class SetCluster(SetSearch):
+    """Grow groups of k sets, each by the sets that leave most in common.
+
+    A group begins with the free set that has most to lose, with a random one, or as in the thesis
+    with one far from where the last one began. The next to join is the best of all free sets
+    (`all`), of those that share a hash bucket with a set of the group (`lsh`), or of random ones
+    (`random`). Equal sets stay together. The last few records join the groups that lose least.
+    """
+
+    name: ClassVar[str] = "set-cluster"
+    aliases: ClassVar[tuple[str, ...]] = ("cluster",)
+    random: ClassVar[bool] = True
+    paper: ClassVar[str] = (
+        "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 4 and 10-13"
+    )
+
+    neighbours: Annotated[
+        Literal["lsh", "random", "all"],
+        Field(
+            description="where to look for the next set: hash buckets, a random sample, everywhere"
+        ),
+    ] = "lsh"
+    seeds: Annotated[
+        Literal["dear", "random", "far"],
+        Field(
+            description="how a group begins: with the set of most utility, anywhere, or far from "
+            "the last one (the thesis)"
+        ),
+    ] = "dear"
+    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
+    sample: Annotated[
+        float,
+        Field(gt=0, description="a search looks at about this times log(n) sets"),
+    ] = 50.0
+    bits: Annotated[
+        int | None,
+        Field(ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"),
+    ] = None
+
+    def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
+        return Partition(
+            cluster_sets(
+                sets.starts,
+                sets.items,
+                sets.utilities,
+                self.k,
+                neighbours=self.neighbours,
+                seeds=self.seeds,
+                tables=self.tables,
+                sample=self.sample,
+                bits=self.bits,
+                rng=rng,
+            )
+        )

@@ -1,0 +1,64 @@
+"""Iterative clustering of sets: bad groups give way to better ones."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.partition import Partition
+from ...kernels.set_iter_cluster import iter_cluster_sets
+from ...kernels.set_lsh import MOST_BITS
+from .base import Sets, SetSearch
+
+
+class IterCluster(SetSearch):
+    """Break up the worst groups of sets and cluster their records anew, again and again.
+
+    Random records open new groups, and every record joins the group in which all records together
+    keep most. Groups that stay below k are broken up as well. With four stages three quarters of
+    the groups are broken up each time, then half, then a quarter, each as long as that helps.
+    The best solution of all is returned.
+    """
+
+    name: ClassVar[str] = "iter-cluster"
+    random: ClassVar[bool] = True
+    paper: ClassVar[str] = (
+        "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 5 and 10-13"
+    )
+
+    neighbours: Annotated[
+        Literal["lsh", "all"],
+        Field(description="where a record looks for its group: hash buckets, or everywhere"),
+    ] = "lsh"
+    stages: Annotated[
+        int, Field(ge=2, le=100, description="4: break up 3, 2, then 1 quarter of the groups")
+    ] = 4
+    rounds: Annotated[int, Field(ge=1, description="most rounds within one stage")] = 50
+    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
+    sample: Annotated[
+        float,
+        Field(gt=0, description="a search looks at about this times log(n) records"),
+    ] = 50.0
+    bits: Annotated[
+        int | None,
+        Field(ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"),
+    ] = None
+
+    def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
+        return Partition(
+            iter_cluster_sets(
+                sets.starts,
+                sets.items,
+                sets.utilities,
+                self.k,
+                neighbours=self.neighbours,
+                stages=self.stages,
+                rounds=self.rounds,
+                tables=self.tables,
+                sample=self.sample,
+                bits=self.bits,
+                rng=rng,
+            )
+        )

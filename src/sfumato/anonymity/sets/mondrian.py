@@ -1,0 +1,61 @@
+"""Mondrian for sets: the class is cut by the item that keeps most utility."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.partition import Partition
+from ...kernels.set_mondrian import set_mondrian
+from .base import Sets, SetSearch
+
+
+class SetMondrian(SetSearch):
+    """Cut sets in two by an item that one side has and the other lacks, again and again.
+
+    A cut is made while both sides keep k. Of a group are published the items that all of it have.
+    It is the fastest search for sets: tens of millions of records take seconds to minutes.
+    """
+
+    name: ClassVar[str] = "set-mondrian"
+    aliases: ClassVar[tuple[str, ...]] = ("mond-utility",)
+    paper: ClassVar[str] = (
+        "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithm 3 "
+        "(MOND_EVEN, MOND_ENTROPY); the choice by utility is its future work"
+    )
+
+    choose: Annotated[
+        Literal["even", "entropy", "utility"],
+        Field(
+            description="which item cuts: the most frequent, the one that makes items most "
+            "certain (slow), or the one that gains most utility for the room it uses up"
+        ),
+    ] = "utility"
+    lookahead: Annotated[
+        bool,
+        Field(
+            description="with utility: in small groups count every item that becomes common by a "
+            "cut, not only the one that cuts"
+        ),
+    ] = True
+    relaxed: Annotated[
+        bool,
+        Field(
+            description="where no cut leaves k on both sides, leave some who have the item with "
+            "those who lack it"
+        ),
+    ] = True
+
+    def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
+        labels = set_mondrian(
+            sets.starts,
+            sets.items,
+            sets.utilities,
+            self.k,
+            choose=self.choose,
+            lookahead=self.lookahead,
+            relaxed=self.relaxed,
+        )
+        return Partition(labels)
