@@ -89,17 +89,24 @@ def run(sets: Sets, name: str, k: int, seed: int) -> Row:
     """One search: its share of utility and of items kept, its seconds, and k as counted."""
     use, parameters = SEARCHES[name]
     search = build("partitioner", use, {"k": k, **parameters})
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     found = search.search(sets, np.random.default_rng(seed))
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - busy
     shown = published(sets, found)
     counted = recount(sets, shown, k, isinstance(found, Cover))
     if counted < k:
         raise SystemExit(f"{name} broke its promise: {counted} < {k}")
     before = weights_of(sets.starts, sets.items, sets.utilities).sum()
     after = weights_of(*shown, sets.utilities).sum()
-    return {"search": name, "k": k, "seed": seed, "seconds": round(seconds, 3),
-            "utility": float(after / before), "items": shown[1].size / sets.items.size}  # fmt: skip
+    return {
+        "search": name,
+        "k": k,
+        "seed": seed,
+        "seconds": round(seconds, 3),
+        "cpu": round(cpu, 3),
+        "utility": float(after / before),
+        "items": shown[1].size / sets.items.size,
+    }
 
 
 def curves(
@@ -113,7 +120,8 @@ def curves(
             found = [run(sets, name, k, seed) for seed in (seeds if name in RANDOM else seeds[:1])]
             rows += found
             kept = " ".join(f"{100 * row['utility']:.2f}" for row in found)
-            tell(f"{name:30} k={k:<4} {kept} %   {np.median([r['seconds'] for r in found]):8.2f} s")
+            wall, cpu = (np.median([row[unit] for row in found]) for unit in ("seconds", "cpu"))
+            tell(f"{name:32} k={k:<4} {kept} %   {wall:8.2f} s, {cpu:.2f} of processors")
     return rows
 
 

@@ -103,8 +103,8 @@ def test_open_attributes(records: Any) -> None:
     assert _take("ncp", pair).per_record == pytest.approx(np.array(share) / 2)
     assert _take("precision", pair).per_record == pytest.approx(1 - np.array(share) / 2)
     found = _take("ambiguity-metric", pair)
-    assert found.value == pytest.approx(np.mean([2.0 ** len(one) for one in left]))
-    assert found.detail["mean_log2"] == pytest.approx(np.mean([len(one) for one in left]))
+    assert found.private["value"] == pytest.approx(np.mean([2.0 ** len(one) for one in left]))
+    assert found.private["mean_log2"] == pytest.approx(np.mean([len(one) for one in left]))
 
 
 @given(RECORDS)

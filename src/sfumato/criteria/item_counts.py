@@ -13,6 +13,7 @@ import numpy as np
 
 from ..data.sets import SetTable
 from ..data.table import Table
+from ..kernels.equal_sets import first_equal_sets
 from .coding import kept_with
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Holders:
-    """Of each class the records whose set is known, and those whose set is empty."""
+    """Of each class the records whose set is known, those whose set is empty, and how many
+    different sets there are among the known ones."""
 
     known: np.ndarray
     none: np.ndarray
+    different: np.ndarray
 
 
 def count_pairs(
@@ -48,7 +51,14 @@ def count_pairs(
     present = ~sets.missing & (of_record >= 0)
     known = np.bincount(of_record[present], minlength=groups)
     empty = np.bincount(of_record[present & (sets.sizes == 0)], minlength=groups)
-    return found, count, sets, Holders(known, empty)
+    content = kept_with(table, ("first", name), None, lambda: _first_equal(sets))
+    pairs = np.unique(of_record[present] * max(len(sets), 1) + content[present])
+    different = np.bincount(pairs // max(len(sets), 1), minlength=groups)
+    return found, count, sets, Holders(known, empty, different)
+
+
+def _first_equal(sets: SetTable) -> np.ndarray:
+    return first_equal_sets(sets.starts, sets.items, sets.missing)
 
 
 def told_by_all(counts: ValueCounts) -> np.ndarray:

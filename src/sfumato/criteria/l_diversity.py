@@ -33,8 +33,9 @@ class LDiversity(Criterion):
     Each is the least over the classes, so that l-diversity holds where it is at least l. A missing
     or suppressed value hides nothing when all the others are the same, so it does not count, unless
     `missing` says that it is a value like any other; the finding names both figures. Of a column of
-    sets the items count, and holding none as one more; but the figure is 1 where everybody of a
-    class holds the same item, and for entropy never more than 1 / the largest share of an item.
+    sets the items count, and holding none as one more; but the figure is no more than the number of
+    different sets, 1 where everybody of a class holds the same item, and for entropy no more than 1
+    / the largest share of an item.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]
@@ -140,12 +141,13 @@ class LDiversity(Criterion):
             return different(counts, classes).astype(np.float64)
         if counts.holders is None:
             return self._spread(counts, classes)
-        found = self._spread(with_none(counts), classes)
+        found: np.ndarray = self._spread(with_none(counts), classes)
         if self.variant == "entropy":
             most = largest(counts.cls, shares(counts, classes), classes)
             found = np.minimum(found, 1.0 / np.maximum(most, 1e-300))
         else:
-            found = np.where(told_by_all(counts), np.minimum(found, 1.0), found)
+            found = np.minimum(found, counts.holders.different)
+            found[told_by_all(counts) & (found > 1)] = 1.0
         return found
 
     def _spread(self, counts: ValueCounts, classes: int) -> np.ndarray:

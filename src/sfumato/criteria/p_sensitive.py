@@ -21,7 +21,8 @@ class PSensitive(Criterion):
     The figure is the least number of different values in a class; where only k is broken, it is the
     size of the smallest class. A missing or suppressed value does not count as one of the p, unless
     `missing` says that it is a value like any other. Of a column of sets the items count, and
-    holding none; an item that all of a class hold leaves one value.
+    holding none, as far as there are different sets; an item that all of a class hold leaves one
+    value.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "flu"]

@@ -74,14 +74,15 @@ def _counted(counts: ValueCounts, classes: int) -> np.ndarray:
 def different(counts: ValueCounts, classes: int) -> np.ndarray:
     """How many different values each class holds.
 
-    Of sets: different items, and one more where somebody holds none; but 1 where an item is held by
-    everybody, for then it is known of everybody.
+    Of sets: different items, and one more where somebody holds none; but no more than there are
+    different sets, and 1 where an item is held by everybody, for then it is known of everybody.
     """
-    found = np.bincount(counts.cls, minlength=classes)
+    found: np.ndarray = np.bincount(counts.cls, minlength=classes)
     if counts.holders is None:
         return found
-    found = found + (counts.holders.none > 0)
-    return np.where(told_by_all(counts), np.minimum(found, 1), found)
+    found = np.minimum(found + (counts.holders.none > 0), counts.holders.different)
+    found[told_by_all(counts) & (found > 1)] = 1
+    return found
 
 
 def largest(cls: np.ndarray, figure: np.ndarray, classes: int) -> np.ndarray:

@@ -41,27 +41,35 @@ def person_keys(table: Table, by: Sequence[str], secret: int) -> pl.Series:
     def digest(content: bytes) -> bytes:
         return hashlib.blake2b(content, digest_size=_SIZE, key=secret_bytes).digest()
 
-    made = bytearray()
-    for at in range(0, table.height, _BLOCK):
-        columns = [_texts(table[name].slice(at, _BLOCK)) for name in by]
-        for cells in zip(*columns, strict=True):
-            made += digest("\x1f".join(cells).encode())
-    if not by:
-        made += digest(b"") * table.height
-    keys = np.frombuffer(made, dtype=f"V{_SIZE}").copy()
-    # Twins get different keys: the first keeps its own, the second, third ... are numbered.
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    twins = np.flatnonzero(counts[inverse.reshape(-1)] > 1)
-    seen: dict[bytes, int] = {}
-    for row in twins.tolist():
-        own = keys[row].tobytes()
-        number = seen.get(own, 0)
-        seen[own] = number + 1
-        if number:
-            keys[row] = np.void(digest(own + str(number).encode()))
+    def digests(rows: Table, number: str) -> bytes:
+        made = bytearray()
+        for at in range(0, rows.height, _BLOCK):
+            columns = [_texts(rows[name].slice(at, _BLOCK)) for name in by]
+            for cells in zip(*columns, strict=True):
+                made += digest("\x1f".join((number, *cells)).encode())
+        return bytes(made) if by else digest(number.encode()) * rows.height
+
+    keys = np.frombuffer(digests(table, "0"), dtype=f"V{_SIZE}").copy()
+    # Twins get different keys: first, second ... of their kind.
+    _, kind, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    twins = np.flatnonzero(counts[kind.reshape(-1)] > 1)
+    number = _numbers(kind.reshape(-1)[twins])
+    for n in range(1, int(number.max(initial=0)) + 1):
+        rows = twins[number == n]
+        keys[rows] = np.frombuffer(digests(table.take(rows), str(n)), dtype=keys.dtype)
     raw = keys.tobytes()
     listed = [raw[at : at + _SIZE] for at in range(0, len(raw), _SIZE)]
     return pl.Series("person", listed, dtype=pl.Binary)
+
+
+def _numbers(kinds: np.ndarray) -> np.ndarray:
+    """For each the number of equal ones before it."""
+    order = np.argsort(kinds, kind="stable")
+    arranged = kinds[order]
+    first = np.searchsorted(arranged, arranged)
+    found = np.empty(kinds.size, dtype=np.int64)
+    found[order] = np.arange(kinds.size) - first
+    return found
 
 
 def _texts(series: pl.Series) -> list[str]:

@@ -312,8 +312,10 @@ def as_published(given: Table) -> Table:
             if column.categories:
                 names = tuple(kept.dtype.categories.to_list())  # type: ignore[attr-defined]
                 columns.append(column.with_(categories=names))
-        elif column.role == Role.QUASI and isinstance(series.dtype, pl.List):
-            changed.append(canonical(series))
+        elif isinstance(series.dtype, pl.List):
+            named = isinstance(series.dtype.inner, pl.Enum | pl.Categorical)
+            plain = series.cast(pl.List(pl.String)) if named else series
+            changed.append(canonical(plain) if column.role == Role.QUASI else plain)
         elif column.role == Role.QUASI and series.dtype.is_float():
             unsigned = pl.Series([0.0], dtype=series.dtype)
             changed.append(series.zip_with((series != 0).fill_null(True), unsigned))

@@ -61,8 +61,8 @@ def best_subset(
             best = value[level]
             chosen[:] = support[level, :words]
         # The first descent is finished whatever it takes.
-        ended = ended or left[level] == 0
         if left[level] == 0 or hope <= best or (ended and taken >= steps):
+            ended = True
             level -= 1
             continue
         taken += 1

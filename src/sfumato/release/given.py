@@ -25,7 +25,7 @@ from ..data.earlier import data_file, read_release
 from ..data.pair import Pair
 from ..data.partition import Partition
 from ..data.people import found_again, person_keys
-from ..data.schema import Role
+from ..data.schema import Kind, Role
 from ..data.table import Table
 from ..errors import InputError, ParameterError
 from ..methods.generalize import Generalize
@@ -125,7 +125,13 @@ def _who_is_who(path: str, original: Table) -> tuple[_Found, list[str]] | None:
             f"{path} knows people by {', '.join(by)}, and the data have no {absent[0]!r}",
             remedy="bring the column back, or move the private folder away",
         )
-    return _Found(found_again(before, person_keys(original, by, secret)), len(before)), by
+    rows = found_again(before, person_keys(original, by, secret))
+    if rows.size and len(before) and not (rows >= 0).any():
+        raise ParameterError(
+            f"nobody of {path} is among today's people by {', '.join(by)}",
+            remedy="leave it out if its people are others; else its private folder does not fit",
+        )
+    return _Found(rows, len(before)), by
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +149,13 @@ def joined(plan: Plan, draft: Draft) -> Joined:
         raise ParameterError(
             "a release whose records are no one person's cannot be joined with an earlier one",
             remedy="remove `given`, or use a step that generalizes",
+        )
+    masked = draft.pair.masked.schema
+    sets = [name for name in masked.quasi if masked[name].kind == Kind.SET]
+    if any(not masked[name].generalized for name in sets):
+        raise ParameterError(
+            f"published sets ({', '.join(sets)}) cannot be joined with an earlier release",
+            remedy='remove `given`, or publish labels: then = "generalize"',
         )
     earlier = [read_earlier(path, draft.pair.original) for path in plan.input.given]
     notes = [f"joined with {one.name}: {one.how}" for one in earlier]

@@ -246,7 +246,11 @@ def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Pict
 
 def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
     """Set-valued columns: the share of records that have each element."""
-    found = _bars_of(*(_holders(table[column.name]) for table in (pair.original, pair.masked)))
+    before, after = (_holders(table[column.name]) for table in (pair.original, pair.masked))
+    if not owner:
+        # Nobody shows the others, however many have them: k may be larger than FEWEST.
+        before = {name: count for name, count in before.items() if name in after}
+    found = _bars_of(before, after)
     drawn = _bars(pair, column, found, owner, others=False)
     notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
     return replace(drawn, notes=notes)

@@ -15,7 +15,7 @@ from ..poset.interval import IntervalPoset
 from ..poset.tree import Tree
 from ..poset.valueset import ValueSetPoset
 from ..protocols import Context, Measure, Measurement
-from .cells import careful, dropped_records, facts, quasi_cells
+from .cells import dropped_records, facts, quasi_cells
 
 
 class AmbiguityMetric(Measure):
@@ -58,7 +58,7 @@ class AmbiguityMetric(Measure):
                 d = cells.sets.attributes
                 logs += cells.spread(np.zeros(0), star=d * math.log10(2))
                 everything += d * math.log10(2)
-                largest[cells.name], counted[cells.name] = d, "attributes, present or absent"
+                counted[cells.name] = "attributes, present or absent"
                 continue
             of = _Leaves(cells.reader or Labels(pair.original, cells.name))
             plain = np.array([label in cells.plain for label in cells.labels], dtype=bool)
@@ -83,8 +83,18 @@ class AmbiguityMetric(Measure):
             "counted": counted,
             "baseline": "before masking",
         }
-        made = self.result(max(_power(mean), 1.0), baseline=1.0, per_record=logs, detail=detail)
-        return careful(made, columns)
+        value, private = max(_power(mean), 1.0), {}
+        if any(cells.sets is not None for cells in columns):
+            # All digits of a sum of powers of two would tell what few people hide.
+            names = ("median", "log10_mean", "log10_median", "log2_mean", "mean_log2")
+            private = {"value": value, **{name: detail[name] for name in names}}
+            detail |= {name: round(detail[name], 2) for name in names[1:]}
+            value, detail["median"] = _two_digits(value), _two_digits(detail["median"])
+        return self.result(value, baseline=1.0, per_record=logs, detail=detail, private=private)
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.1e}") if value < 1e300 else value
 
 
 def _power(log10: float) -> float:

@@ -72,6 +72,16 @@ def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
     return Sets(starts, items, np.concatenate(utilities)), missing
 
 
+def checked_start(start: Partitioner, of: str, example: str) -> SetSearch:
+    """A nested search for sets, which takes k and criteria from the one around it."""
+    if not isinstance(start, SetSearch):
+        raise ValueError(f'{start.name} does not search sets: start = "{example}", for example')
+    for name in ("k", "criteria"):
+        if name in start.model_fields_set:
+            raise ValueError(f"{name} of {of} holds for its start as well")
+    return start
+
+
 class SetSearch(Partitioner):
     """A search over set-valued records; `search` is its work."""
 
@@ -98,7 +108,10 @@ class SetSearch(Partitioner):
                 remedy="release nothing, or lower k",
             )
         sets, missing = sets_of(x)
-        found = self._partition(sets, missing, rng)
+        return self._keeping(self._partition(sets, missing, rng), sets, x)
+
+    def _keeping(self, found: Partition | Cover, sets: Sets, x: Matrix) -> Partition | Cover:
+        """The groups, joined where they break the criteria."""
         if not self.criteria:
             return found
         if not isinstance(found, Partition):
@@ -133,9 +146,7 @@ def _told(found: Partition | Cover, warnings: tuple[str, ...]) -> Partition | Co
     return Cover(found.starts, found.members, found.facts, warnings)
 
 
-def _apart(
-    found: Partition | Cover, present: np.ndarray, missing: np.ndarray
-) -> Partition | Cover:
+def _apart(found: Partition | Cover, present: np.ndarray, missing: np.ndarray) -> Partition | Cover:
     """The groups of the records that have sets, and one more of those that have none."""
     without = np.flatnonzero(missing)
     if isinstance(found, Partition):

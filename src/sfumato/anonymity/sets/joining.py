@@ -36,8 +36,7 @@ def joined_until_kept(
         groups = int(kept.size)
         report("joining groups", groups - broken.size, groups)
         if not broken.size:
-            told = {**found.facts, "groups joined for criteria": found.groups - groups}
-            return Partition(labels, told, found.warnings)
+            return Partition(labels, found.facts, found.warnings)
         if groups == 1:
             names = ", ".join(str(criterion.name) for criterion in criteria)
             raise MethodError(

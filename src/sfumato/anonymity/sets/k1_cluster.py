@@ -30,6 +30,7 @@ class K1Cluster(SetSearch):
     """
 
     name: ClassVar[str] = "k1-cluster"
+    aliases: ClassVar[tuple[str, ...]] = ("k1",)
     paper: ClassVar[str] = (
         "Gionis, Mazza & Tassa 2008, k-anonymization revisited; B. Podgursky: Practical "
         "k-anonymity on large datasets, 2011, algorithms 2 and 9"

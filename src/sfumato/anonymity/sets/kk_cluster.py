@@ -14,7 +14,7 @@ from ...kernels.kk_sets import widened
 from ...kernels.set_rows import common_items
 from ...nested import Search, named
 from ...protocols import Partitioner
-from .base import Sets, SetSearch, sets_of
+from .base import Sets, SetSearch, checked_start, sets_of
 
 if TYPE_CHECKING:
     from ...data.codec import Matrix
@@ -53,19 +53,14 @@ class KKCluster(SetSearch):
     @field_validator("start")
     @classmethod
     def _searches_sets(cls, start: Partitioner) -> Partitioner:
-        if not isinstance(start, SetSearch):
-            raise ValueError(
-                f'{start.name} does not search sets: start = "k1-cluster", for example'
-            )
-        if "k" in start.model_fields_set:
-            raise ValueError("k of kk-cluster holds for its start as well")
-        return start
+        return checked_start(start, "kk-cluster", "k1-cluster")
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
         if len(x) < self.k:
             return super().partition(x, rng)
         gone = [x.table[name].is_null().to_numpy() for name in x.names]
-        return self.search(_with_missing(sets_of(x)[0], [one for one in gone if one.any()]), rng)
+        sets = _with_missing(sets_of(x)[0], [one for one in gone if one.any()])
+        return self._keeping(self.search(sets, rng), sets, x)
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition | Cover:
         assert isinstance(self.start, SetSearch)

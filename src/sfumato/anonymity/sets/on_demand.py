@@ -46,8 +46,9 @@ class OnDemand:
 
     `choice = "admissible"` is the thesis' own: the person's items in random order, each kept if at
     least k records have it beside those kept before. The answer is always contained in k records,
-    and chosen at random among the largest such sets. It tells more items, but does not bound the
-    intruder's guess by 1/k: people who are answered with a set more often than others are likelier.
+    and chosen at random among those that no item can be added to. It tells more items, but does not
+    bound the intruder's guess by 1/k: people who are answered with a set more often than others are
+    likelier.
 
     Either way a promise is about one answer. Who can tie several answers to one person can join
     them: tell a person's items once, or to people who do not compare.
@@ -94,6 +95,7 @@ class OnDemand:
             )
         self._names = sets.names.gather(pl.Series(common, dtype=pl.UInt32)).to_list()
         self._utilities = item_utilities(given.schema[name], sets.names)[common]
+        self._utilities = self._utilities / max(float(self._utilities.max(initial=0.0)), 1e-300)
         self._place = np.full(max(len(sets.names), 1), -1, dtype=np.int64)
         self._place[common] = np.arange(common.size)
         self._holders = holders(self._starts, self._items, self._place, common.size)

@@ -16,10 +16,8 @@ from ...kernels.set_rows import weights_of
 from ...nested import Search, named
 from ...progress import report
 from ...protocols import Partitioner
-from .base import Sets, SetSearch
+from .base import Sets, SetSearch, checked_start
 
-DIGITS = 2
-"""Of published utilities, in percent."""
 ENOUGH = 1_000
 """Steps for each k records after which a small table is searched no further, whatever the time."""
 WHOLE = 1 - 1e-12
@@ -64,11 +62,7 @@ class SetRefine(SetSearch):
     @field_validator("start")
     @classmethod
     def _groups_sets(cls, start: Partitioner) -> Partitioner:
-        if not isinstance(start, SetSearch):
-            raise ValueError(f'{start.name} does not group sets: start = "set-mondrian", say')
-        if "k" in start.model_fields_set:
-            raise ValueError("k of set-refine holds for its start as well")
-        return start
+        return checked_start(start, "set-refine", "set-mondrian")
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         assert isinstance(self.start, SetSearch)
@@ -92,10 +86,11 @@ class SetRefine(SetSearch):
         after, labels = search.utility(), search.labels()
         if after < search.before:  # by rounding only
             after, labels = search.before, np.asarray(given.labels)
-        share = 100.0 / total if total > 0 else 0.0
+        # Two digits: more would tell, with what is published, how many items were not.
+        share = 1.0 / total if total > 0 else 0.0
         facts = {
-            "utility before": round(share * search.before, DIGITS),
-            "utility after": round(share * after, DIGITS),
+            "utility before": round(share * search.before, 2),
+            "utility after": round(share * after, 2),
             "steps": search.steps,
         }
         warnings = given.warnings
