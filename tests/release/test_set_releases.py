@@ -67,3 +67,16 @@ def test_nobody_found_again_is_said(tmp_path: Path) -> None:
     others = sf.table({**ages, "who": list("uvwxyz")}, identifier=["who"], quasi=["age"])
     with pytest.raises(ParameterError, match="nobody of"):
         sf.protect(others, search, seed=2, given=tmp_path / "first", require={"k-anonymity": 3})
+
+
+@pytest.mark.parametrize(
+    ("poset", "words"),
+    [
+        ({"utilities": {"Tea": 3}}, "no item that has a utility occurs: 'Tea'"),
+        ({"default": 0}, "every item is worth 0"),
+    ],
+)
+def test_utilities_that_say_nothing_are_refused(poset: dict[str, object], words: str) -> None:
+    table = sf.table({"s": _SETS}, quasi=["s"], posets={"s": {"kind": "items", **poset}})
+    with pytest.raises(SfumatoError, match=words):
+        sf.protect(table, sf.method("set-mondrian", k=2), seed=1)

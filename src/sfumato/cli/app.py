@@ -85,6 +85,7 @@ def protect(
 ) -> None:
     """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
     from ..errors import OutputError
+    from ..progress import listening
     from ..release.plan import Plan, lines_of
     from ..release.publish import check_free
     from ..release.run import protect as run_plan
@@ -114,7 +115,8 @@ def protect(
         if tuned is not None:
             release = release.with_note(tuned.told())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
-        release.save(target, replace=replace)
+        with listening(tell):
+            release.save(target, replace=replace)
     show.released(release, target, notes, json=json)
 
 

@@ -10,6 +10,22 @@ from ..poset.text import text
 from .schema import Column
 
 
+def check_utilities(column: Column, names: pl.Series) -> None:
+    """Complain of utilities that are those of other items, or that are all nothing."""
+    named = getattr(column.poset, "named", None)
+    if named is None or not len(names):
+        return
+    items = [str(name) for name in names.to_list()]
+    what = remedy = ""
+    if not item_utilities(column, names).any():
+        what, remedy = "every item is worth 0", "give items a utility above 0"
+    elif (listed := named()) and not listed & set(items):
+        what = f"no item that has a utility occurs: {min(listed)!r}, for example, does not"
+        remedy = f"write items as the column has them, such as {items[0]!r}"
+    if what:
+        raise SchemaError("the table", [Complaint(column.name, what, remedy)])
+
+
 def item_utilities(column: Column, names: pl.Series) -> np.ndarray:
     """float64: the utility of each item, 1 unless the column's poset says otherwise.
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from ..progress import report
 from .flat_lists import canonical
 from .schema import Role
 from .table import Table
@@ -44,6 +45,7 @@ def person_keys(table: Table, by: Sequence[str], secret: int) -> pl.Series:
     def digests(rows: Table, number: str) -> bytes:
         made = bytearray()
         for at in range(0, rows.height, _BLOCK):
+            report("keys of people", at, rows.height)
             columns = [_texts(rows[name].slice(at, _BLOCK)) for name in by]
             for cells in zip(*columns, strict=True):
                 made += digest("\x1f".join((number, *cells)).encode())

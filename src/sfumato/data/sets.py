@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ..errors import Complaint, SchemaError
 from ..kernels.set_packing import gathered, tidied
+from ..kernels.set_rows import occurrences
 from .codec import encode
 from .set_packing import Packing, Rows, blocks, by_value, shared_rows
 from .set_packing import item_type as item_type
@@ -154,7 +155,7 @@ class SetTable:
     @cached_property
     def support(self) -> np.ndarray:
         """Records that hold each item."""
-        return np.bincount(self.items, minlength=len(self.names))
+        return occurrences(self.items, len(self.names))
 
     def __repr__(self) -> str:
         return (

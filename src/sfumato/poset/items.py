@@ -66,10 +66,17 @@ class Items(PosetSource):
 
     def utilities_of(self, names: Sequence[str]) -> np.ndarray:
         """float64: what each of these items is worth; `ValueError` names what a file has wrong."""
-        told = self.utilities
-        if self.path is not None:
-            told = {**read_utilities(self.path, self.item, self.utility), **told}
+        told = self._told()
         return np.array([told.get(name, self.default) for name in names], dtype=np.float64)
+
+    def named(self) -> set[str]:
+        """The items that a utility is given of."""
+        return set(self._told())
+
+    def _told(self) -> dict[str, float]:
+        if self.path is None:
+            return self.utilities
+        return {**read_utilities(self.path, self.item, self.utility), **self.utilities}
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> ItemsPoset:
         """The sets over the column's items; `counts` is not looked at."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MeasureError, SfumatoError, UnknownName
+from ..progress import report
 from ..protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ..registry import entries
 from ..rng import stream
@@ -140,7 +141,9 @@ def take(
     """
     taken: dict[str, Measurement] = {}
     left: dict[str, str] = {}
-    for measure in measures:
+    listed = list(measures)
+    for done, measure in enumerate(listed):
+        report(f"measuring {measure.name}", done, len(listed))
         if partition is not None and measure.counts_classes:
             left[measure.name] = PERTURBED
             continue

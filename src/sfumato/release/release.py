@@ -15,6 +15,7 @@ from ..data.io import write_file
 from ..data.pair import Pair
 from ..data.people import identifying, person_keys
 from ..errors import OutputError, ReleaseRefused
+from ..progress import report
 from ..protocols import Criterion, Finding, Measurement
 from ..rng import checked_seed
 from .evidence import Evidence, take_one
@@ -132,6 +133,7 @@ class Release:
         name = Path(DATA_NAMES[output.format])
         numbers = [f"-{i + 1}" for i in range(len(self.tables))] if self.copies else [""]
         files = [folder / f"{name.stem}{number}{name.suffix}" for number in numbers]
+        report("writing", 0, 4)
         for table, data in zip(self.tables, files, strict=True):
             write_file(
                 table,
@@ -140,6 +142,7 @@ class Release:
                 suppressed=output.suppressed,
                 escape_formulas=output.escape_formulas,
             )
+        report("counting again", 1, 4)
         counted = []
         for data in files:
             counted.append(self._recount(data))
@@ -215,6 +218,7 @@ class Release:
             }
             if vectors:
                 pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
+        report("the owner's report", 3, 4)
         told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
         owners = replace(self, evidence=told)
         _write_text(folder / "report.html", render(owners, owner=True))

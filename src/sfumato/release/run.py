@@ -18,7 +18,7 @@ from ..data.table import Table
 from ..data.table import table as make_table
 from ..engines.local import Local
 from ..errors import InputError, ParameterError, ReleaseRefused, SchemaError
-from ..progress import Listener
+from ..progress import Listener, listening
 from ..protocols import Criterion, Engine, Finding, Measure, Partitioner
 from ..rng import checked_seed, draw_seed, stream
 from .evidence import Evidence, take, usual_panel
@@ -91,14 +91,15 @@ def protect(
         )
     tell("measuring", len(plan.steps) + 1, stages)
     chosen = usual_panel() if plan.measures is None else plan.measures
-    taken, left = take(
-        chosen,
-        draft.pair,
-        seed=seed,
-        partition=draft.groups,
-        reference=reference,
-        mechanism=plan.mechanism,
-    )
+    with listening(tell):
+        taken, left = take(
+            chosen,
+            draft.pair,
+            seed=seed,
+            partition=draft.groups,
+            reference=reference,
+            mechanism=plan.mechanism,
+        )
     records = {"original": original.height, "published": draft.pair.masked.height}
     if kept is not None and reference is not None:
         records["held out"] = reference.height

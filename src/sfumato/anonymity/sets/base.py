@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.item_utilities import item_utilities
+from ...data.item_utilities import check_utilities, item_utilities
 from ...data.partition import Cover, Partition
 from ...data.sets import SetTable, item_type
 from ...errors import MethodError
@@ -53,6 +53,8 @@ def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
     Several columns become one: an item of the second is another than the same item of the first.
     """
     views = [SetTable.of(x.table, name) for name in x.names]
+    for name, view in zip(x.names, views, strict=True):
+        check_utilities(x.table.schema[name], view.names)
     utilities = [
         item_utilities(x.table.schema[name], view.names)
         for name, view in zip(x.names, views, strict=True)
