@@ -60,3 +60,24 @@ def by_chance(figure, labels: Labels, classes: Labels) -> float:  # type: ignore
     """The mean of a figure over every way to deal the classes out."""
     ways = [figure(labels, list(dealt)) for dealt in permutations(classes)]
     return sum(ways) / len(ways)
+
+
+def homogeneous_items(labels: Labels, sets: Sequence[Sequence[str] | None]) -> float:
+    """Records in groups where everybody whose set is known holds an item, or nobody any."""
+    found = 0
+    for g in dict.fromkeys(labels):
+        group = [s for label, s in zip(labels, sets, strict=True) if label == g]
+        known = [set(s) for s in group if s is not None]
+        if known and (set.intersection(*known) or not any(known)):
+            found += len(group)
+    return found / len(sets)
+
+
+def lone_items(labels: Labels, sets: Sequence[Sequence[str] | None]) -> float:
+    """Records that hold an item which nobody else of their group holds."""
+    rows = list(zip(labels, sets, strict=True))
+    alone = 0
+    for i, (label, own) in enumerate(rows):
+        others = {x for j, (g, s) in enumerate(rows) if j != i and g == label for x in s or ()}
+        alone += bool(set(own or ()) - others)
+    return alone / len(sets)

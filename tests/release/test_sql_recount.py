@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.app import run
@@ -66,3 +70,57 @@ def test_the_command_prints_the_figures_and_the_statements(
     lone.write_text("age\n")
     with pytest.raises(InputError, match="no records"):
         sql_recount(lone, quasi=["age"])
+
+
+_ITEMS = st.lists(st.sampled_from(["a", "b", "c d", "*", "", "[x", '"']), max_size=4, unique=True)
+_PLAIN = st.lists(st.sampled_from(["a", "b", "c", "-d", "'=e"]), max_size=4)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("items", [_ITEMS, _PLAIN], ids=["awkward", "plain"])
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_sets_are_counted_item_by_item(
+    tmp_path: Path, format: str, items: st.SearchStrategy[list[str]], data: st.DataObject
+) -> None:
+    some = st.one_of(st.none(), items)
+    rows = data.draw(st.lists(st.tuples(some, st.integers(0, 2), some), min_size=1, max_size=14))
+    buys, sex, ill = (list(part) for part in zip(*rows, strict=True))
+    frame = pl.DataFrame(
+        {"buys": buys, "sex": sex, "ill": ill},
+        schema={"buys": pl.List(pl.String), "sex": pl.Int64, "ill": pl.List(pl.String)},
+    )
+    quasi = ["sex", "buys"] if data.draw(st.booleans()) else ["sex"]
+    shown = sf.table(frame, quasi=quasi, confidential=["ill"])
+    file = tmp_path / f"data.{format}"
+    sf.write(shown, file, replace=True)
+    columns = [
+        {"name": name, "role": role, "kind": kind, "published": True, "generalized": False}
+        for name, role, kind in (
+            ("buys", "quasi" if "buys" in quasi else "insensitive", "set"),
+            ("sex", "quasi", "integer"),
+            ("ill", "confidential", "set"),
+        )
+    ]
+    (tmp_path / "evidence.json").write_text(json.dumps({"columns": columns}))
+    found = sql_recount(file)
+    assert found.smallest == KAnonymity(k=2).check(shown).value
+    few, far = found.confidential["ill"]
+    assert few == LDiversity(at_least=1, column="ill").check(shown).value
+    t = TCloseness(at_most=1, column="ill").check(shown).value
+    assert far == pytest.approx(t, abs=1e-12)
+    assert found.to_dict()["counted by item"] == ["ill"]
+
+
+def test_what_is_not_counted_is_said(tmp_path: Path) -> None:
+    people = sf.table(
+        {"age": [1, 1, 2, 2], "ill": [["a"], ["b"], ["a", "b"], []]},
+        quasi=["age"],
+        confidential=["ill"],
+    )
+    rule = {"at-least": 1, "variant": "entropy"}
+    require = {"k-anonymity": 2, "l-diversity": rule}
+    release = sf.protect(people, sf.method("mondrian", k=2), seed=1, require=require)
+    found = sql_recount(release.save(tmp_path / "out"))
+    assert found.not_counted == ("entropy l-diversity of ill",)
+    assert found.confidential["ill"] == (2, 0.0)

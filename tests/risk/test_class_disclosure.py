@@ -253,3 +253,53 @@ def test_noise_without_groups_has_no_figure() -> None:
         everything_disclosed(), [sf.method("mdav", k=3), sf.method("correlated-noise")], seed=0
     )
     assert "perturbed without any" in release.evidence.not_taken["homogeneous-groups"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.one_of(st.none(), st.lists(st.sampled_from("abcd"), max_size=3)),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_sets_are_looked_at_item_by_item(records: list[tuple[int, list[str] | None]]) -> None:
+    labels, sets = (list(part) for part in zip(*records, strict=True))
+    column = pl.Series(sets, dtype=pl.List(pl.String))
+    for measure, slow in (
+        (HomogeneousGroups(), oracle.homogeneous_items),
+        (LoneMembers(), oracle.lone_items),
+    ):
+        expected = slow(labels, sets)
+        for found in (
+            _take(measure, _table(column), Partition.of(labels)),
+            _take(measure, _table(column, q=labels)),
+        ):
+            assert found.value == pytest.approx(expected, abs=1e-12)
+            assert found.per_record.mean() == pytest.approx(expected)
+            assert found.baseline is None
+
+
+def test_distributions_of_sets_and_classes_of_several_columns_are_refused() -> None:
+    sets = [["a"], ["a", "b"], [], None]
+    for measure in (ClassChiSquare(), ClassDivergence()):
+        with pytest.raises(MeasureError, match="'ill' holds sets"):
+            _take(measure, _table(sets, q=[1, 1, 2, 2]))
+    t = sf.table(
+        {"q": [1, 1, 2, 2], "ill": sets, "pay": [1, 2, 3, 4]},
+        quasi=["q"],
+        confidential=["ill", "pay"],
+    )
+    with pytest.raises(MeasureError, match="one by one"):
+        _take(LoneMembers(), t)
+    assert _take(LoneMembers(column="ill"), t).value == 0.25
+
+
+def test_suppressed_records_are_in_no_group_of_sets() -> None:
+    t = _table([["a"], ["a"], ["b"]])
+    found = _take(LoneMembers(), t, Partition(np.array([0, 0, -1])))
+    assert found.value == 0
+    assert np.isnan(found.per_record[2])
+    assert found.detail["suppressed records left out"] == 1

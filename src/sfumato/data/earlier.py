@@ -9,7 +9,7 @@ import polars as pl
 
 from ..errors import InputError
 from .io import read_with_notes
-from .like import like_original
+from .like import like_original, sets_of_text
 from .schema import Column, Kind, Role
 from .table import Table
 
@@ -35,20 +35,31 @@ def read_published(path: str | Path) -> Table:
     Without evidence beside the file its columns are taken as they look.
     """
     file = data_file(path)
-    table, _ = read_with_notes(str(file))
     evidence = file.parent / "evidence.json"
     if not evidence.is_file():
-        return table
+        return read_with_notes(str(file))[0]
     try:
         told = json.loads(evidence.read_text(encoding="utf-8"))["columns"]
         known = {one["name"]: one for one in told if one["published"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{evidence} cannot be read", remedy="move it away") from None
+    sets = [
+        name
+        for name, one in known.items()
+        if one.get("kind") == Kind.SET and not one["generalized"]
+    ]
+    table = _read_raw(file, sets)
     series, columns = [], []
+    marks = {}
     for name in table.names:
         if name not in known:
             continue
         role = Role(known[name]["role"])
+        if name in sets and not table[name].dtype.is_nested():
+            cells, marks[name] = sets_of_text(table[name])
+            series.append(cells)
+            columns.append(Column(name, Kind.SET, role))
+            continue
         if not known[name]["generalized"]:
             columns.append(table.schema[name].with_(role=role))
             continue
@@ -57,14 +68,35 @@ def read_published(path: str | Path) -> Table:
         # The order of an ordinal's categories is not published.
         kind = Kind.NOMINAL if kind == Kind.ORDINAL else kind
         columns.append(Column(name, kind, role, generalized=True))
-    return table.with_columns(series, columns)
+    return table.with_columns(series, columns, marks)
+
+
+def read_like(path: str | Path, original: Table) -> Table:
+    """A file with the original's roles and kinds; sets of a text file as their cells stand."""
+    sets = [column.name for column in original.schema if column.kind == Kind.SET]
+    return like_original(_read_raw(Path(path), sets).frame, original)
+
+
+def _read_raw(file: Path, sets: list[str]) -> Table:
+    """The file, with these columns as text where it holds text: a reader would take cells of one
+    item each for numbers, and empty sets among them for missing values."""
+    table, _ = read_with_notes(str(file))
+    read_otherwise = [
+        name
+        for name in sets
+        if name in table.schema
+        and not table[name].dtype.is_nested()
+        and table[name].dtype not in (pl.String, pl.Categorical)
+    ]
+    if not read_otherwise:
+        return table
+    return read_with_notes(str(file), kinds=dict.fromkeys(read_otherwise, "nominal"))[0]
 
 
 def read_release(path: str | Path, original: Table) -> Table:
     """A release with the original's roles and kinds; columns whose values became text hold
     labels."""
-    table, _ = read_with_notes(str(data_file(path)))
-    read = like_original(table.frame, original)
+    read = read_like(data_file(path), original)
     # A file that keeps values has no mark for suppressed ones: more gaps than there were missing
     # values are suppressed cells.
     marks = {

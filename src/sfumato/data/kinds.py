@@ -7,6 +7,8 @@ a number is missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from ..errors import Complaint
@@ -42,6 +44,35 @@ def kind_of(series: pl.Series) -> Kind:
     return Kind.NOMINAL
 
 
+def lists_of(cells: Iterable[object]) -> list[object] | None:
+    """Python's sets as sorted lists, or None where a column holds anything else.
+
+    >>> lists_of([{"b", "a"}, None, frozenset()])
+    [['a', 'b'], None, []]
+    """
+    found: list[object] = []
+    some = False
+    for cell in cells:
+        if isinstance(cell, set | frozenset):
+            some = True
+            found.append(_sorted(cell))
+        elif cell is None or (isinstance(cell, float) and cell != cell):
+            found.append(None)
+        elif isinstance(cell, list | tuple):
+            found.append(cell)
+        else:
+            return None
+    return found if some else None
+
+
+def _sorted(items: set[object] | frozenset[object]) -> list[object]:
+    """The items in one order, whatever they are."""
+    try:
+        return sorted(items)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(items, key=lambda item: (type(item).__name__, str(item)))
+
+
 def order_of(series: pl.Series, kind: Kind, given: tuple[str, ...]) -> tuple[str, ...]:
     """The categories of an ordinal column in order: as given, or as its type has them."""
     if kind != Kind.ORDINAL:
@@ -67,7 +98,8 @@ def fit(series: pl.Series, kind: Kind, order: tuple[str, ...]) -> pl.Series:
     dtype = series.dtype
     if isinstance(dtype, pl.Struct | pl.Object) or dtype in (pl.Binary, pl.Time, pl.Duration):
         raise Misfit(
-            f"holds {dtype}, which no kind describes", "turn it into text or numbers first"
+            f"holds {dtype}, which no kind describes",
+            "turn it into text or numbers first, or sets into lists",
         )
     if dtype.is_float():
         # pandas' way to write missing; an infinity stays, and methods that cannot use it say so.

@@ -16,7 +16,7 @@ from ..errors import Complaint, InputError, SchemaError, SfumatoError
 from ..protocols import PosetSource
 from ..registry import find
 from .flat_lists import canonical
-from .kinds import Misfit, complaint, fit, kind_of, order_of
+from .kinds import Misfit, complaint, fit, kind_of, lists_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 
 _ROLE_WORDS = tuple(role.value for role in Role)
@@ -180,18 +180,28 @@ def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
     if isinstance(source, Table):
         return source.frame, source._origin
     if isinstance(source, pl.LazyFrame):
-        return source.collect(), "polars"
+        source = source.collect()
     if isinstance(source, pl.DataFrame):
-        return source, "polars"
+        objects = [name for name, dtype in source.schema.items() if dtype == pl.Object]
+        sets = _python_sets(source, objects)
+        series = [pl.Series(name, lists, strict=False) for name, lists in sets.items()]
+        return source.with_columns(series), "polars"
     package = type(source).__module__.partition(".")[0].lstrip("_")
     try:
         if package == "pandas":
+            if hasattr(source, "columns"):
+                objects = [name for name in source.columns if str(source.dtypes[name]) == "object"]
+                sets = _python_sets(source, objects)
+                source = source.copy(deep=False) if sets else source
+                for name, lists in sets.items():
+                    source[name] = lists
             return pl.from_pandas(source, include_index=False), "pandas"
         if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
             # Chunks stay as they came: joining them would copy every column.
             return pl.DataFrame(pl.from_arrow(_stream(source), rechunk=False)), package
         if isinstance(source, Mapping):
-            return pl.DataFrame(source, strict=False), "polars"
+            objects = [n for n, cells in source.items() if isinstance(cells, list | tuple)]
+            return pl.DataFrame({**source, **_python_sets(source, objects)}, strict=False), "polars"
     except Exception as error:
         raise InputError(
             f"the {type(source).__name__} cannot be read as a table: {error}"
@@ -200,6 +210,12 @@ def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
         f"a {type(source).__name__} is not a table",
         remedy="give a pandas, polars, pyarrow or duckdb table, or use sf.read(path)",
     )
+
+
+def _python_sets(source: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The columns among these that hold Python's sets, as sorted lists."""
+    found = {name: lists_of(source[name]) for name in names}
+    return {name: lists for name, lists in found.items() if lists is not None}
 
 
 def _stream(source: Any) -> Any:

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import Matrix
+from ..data.earlier import read_like
 from ..data.io import read_with_notes
 from ..data.like import like_original
 from ..data.pair import Pair
 from ..data.partition import Cover, Partition
-from ..data.schema import Role
+from ..data.schema import Kind, Role
 from ..data.table import Table, as_frame, table
 from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
@@ -150,7 +151,7 @@ def files_of(
     """An original, its release and a sample of others, from files; columns by the plan."""
     words = Plan() if plan is None else Plan.read(plan)
     before = read_input(words, Path(), original)[0]
-    after = like_original(read_with_notes(masked)[0].frame, before)
+    after = _published(masked, read_with_notes(masked)[0], before)
     pair, others = _participants(Pair(before, after, None), words, masked)
     if reference:
         others = like_original(read_input(words, Path(), reference)[0], before)
@@ -189,7 +190,7 @@ def assess_files(
     for name, role in roles.items():
         schema = schema.with_column(schema[name].with_(role=role))
     before = before.with_schema(schema)
-    after = like_original(frame.frame, before)
+    after = _published(masked, frame, before)
     pair, said = _aligned(before, after, masked, align)
     panel = usual_panel() if words.measures is None else words.measures
     if measures:
@@ -200,6 +201,13 @@ def assess_files(
     taken, left = take(panel, pair, seed=0, reference=others, mechanism=words.mechanism)
     records = {"original": before.height, "published": after.height}
     return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
+
+
+def _published(source: str, read: Table, before: Table) -> Table:
+    """A release with the original's roles and kinds; a text file is read again for its sets."""
+    if "://" in source or all(column.kind != Kind.SET for column in before.schema):
+        return like_original(read.frame, before)
+    return read_like(source, before)
 
 
 def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:

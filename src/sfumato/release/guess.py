@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -122,10 +122,17 @@ _VALUES: tuple[tuple[str, str], ...] = (
 _ZIP = re.compile(r"zip|post_?(al_?)?code|postcode")
 _ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
 _ICD_SET = rf"{_ICD[:-1]}([ ,;]+{_ICD[1:-1]})*$"
+_DIAGNOSES = "its cells are sets of diagnosis codes, published whole; quasi if others may know some"
 _UNIQUE = 0.95
 _FEW = 5
 _SAMPLE = 10_000
 _OLD = 89
+_KEY = re.compile(
+    r"(^|_)(id|key|((person|people|patient|customer|client|member|user|visitor|subject|respondent"
+    r"|basket|order|transaction|invoice|session|visit|stay|mrn|record)_?(id|no|nr|num|number)?))$"
+)
+_REPEATS = 0.8
+_PAIRS = 0.9
 
 
 def guess(table: Table) -> list[Guess]:
@@ -144,6 +151,8 @@ def _guess_column(table: Table, name: str) -> Guess:
     seen = _by_pattern(name, kind, present)
     if seen is not None:
         return seen
+    if kind == Kind.SET:
+        return _guess_set(name, plain, present)
     for pattern, role, why in _NAMED:
         if re.search(pattern, plain) and _possible(role, kind, present):
             return Guess(name, kind, role, why, _poset(plain, kind, present))
@@ -156,7 +165,7 @@ def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
         return None
     sample = present.cast(pl.String).head(_SAMPLE)
     if _share(sample, _ICD_SET) > 0.9 and _share(sample, r"\s") > 0.1:
-        return Guess(name, Kind.SET, Role.CONFIDENTIAL, "its cells are sets of diagnosis codes")
+        return Guess(name, Kind.SET, Role.CONFIDENTIAL, _DIAGNOSES)
     for pattern, why in _VALUES:
         if _share(sample, pattern) == 1:
             return Guess(name, kind, Role.IDENTIFIER, why)
@@ -164,6 +173,18 @@ def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
     if _share(sample, _ICD) > 0.9 and sample.n_unique() < 0.5 * len(sample):
         return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
     return None
+
+
+def _guess_set(name: str, plain: str, present: pl.Series) -> Guess:
+    """Sets single people out whatever their items are; a name may say that they point to one."""
+    for pattern, role, why in _NAMED:
+        if role in (Role.IDENTIFIER, Role.HOUSEHOLD) and re.search(pattern, plain):
+            return Guess(name, Kind.SET, role, why)
+    sample = present.head(_SAMPLE)
+    items = sample.filter(sample.list.len() > 0).explode().cast(pl.String)
+    if len(items) and _share(items, _ICD) > 0.9 and items.n_unique() < 0.5 * len(items):
+        return Guess(name, Kind.SET, Role.CONFIDENTIAL, _DIAGNOSES)
+    return Guess(name, Kind.SET, Role.QUASI, "a handful of items finds a person")
 
 
 def _share(sample: pl.Series, pattern: str) -> float:
@@ -184,8 +205,6 @@ def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:
 
 
 def _by_values(name: str, kind: Kind, present: pl.Series) -> Guess:
-    if kind == Kind.SET:
-        return Guess(name, kind, Role.CONFIDENTIAL, "sets of items are personal histories")
     distinct, count = present.n_unique(), len(present)
     if (
         kind in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
@@ -230,3 +249,34 @@ def over_89(table: Table, guesses: list[Guess]) -> list[str]:
             if isinstance(top, int | float) and top > _OLD:
                 found.append(made.name)
     return found
+
+
+class LongForm(NamedTuple):
+    """Columns that seem to hold one item of a person per record."""
+
+    id: str
+    item: str
+
+
+def long_form(table: Table) -> LongForm | None:
+    """An id that repeats, and the items that are listed under it, if the table looks like that.
+
+    All other columns must say the same in every record of an id, as the reader of such tables asks.
+    """
+    single = (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
+    if any(column.kind == Kind.SET for column in table.schema):
+        return None
+    for key in table.names:
+        plain = re.sub(r"[^a-z0-9]+", "_", key.lower()).strip("_")
+        if table.schema[key].kind not in single or not _KEY.search(plain):
+            continue
+        ids = table[key]
+        if ids.null_count() or ids.n_unique() > _REPEATS * table.height:
+            continue
+        spread = table.frame.group_by(key).agg(pl.exclude(key).n_unique())
+        varies = [name for name in table.names if name != key and (spread[name] > 1).any()]
+        if len(varies) == 1 and table.schema[varies[0]].kind in single:
+            pairs = table.frame.select(key, varies[0]).n_unique()
+            if pairs > _PAIRS * table.height:
+                return LongForm(key, varies[0])
+    return None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..data.schema import Kind
 from ..errors import SfumatoError
 from ..protocols import Criterion, Finding, Partitioner
 from . import toml
@@ -25,7 +26,19 @@ Attempt = Callable[..., tuple[list[Finding], Any]]
 _PATIENCE_S = 60.0
 _MOST = 4
 _STRONGER = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
-_EMPTY_PROMISE = {"k-anonymity": 1.0, "l-diversity": 1.0, "t-closeness": 1.0}
+# What holds of every table, besides whole numbers of records or values, of which there is always 1.
+_EMPTY_PROMISE = dict.fromkeys(
+    ("l-diversity", "t-closeness", "average-risk", "population-uniqueness"), 1.0
+)
+# What searches there are for sets, by the requirement that each is made to keep; the strongest
+# promise first.
+_FOR_SETS = {
+    "k-anonymity": "set-mondrian",
+    "kk-anonymity": "kk-cluster",
+    "k1-anonymity": "k1-top-down",
+    "km-anonymity": "km-suppression",
+}
+_SUPPRESSIONS = ("local-suppression", "km-suppression")
 # The parameter that makes a step mask more, and which way it goes.
 _STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1, "size": 1}
 
@@ -73,7 +86,12 @@ def remedies_for(
     before = _ncp(attempt(plan, original, seed, reference)[1].pair, seed)
     found: list[Remedy] = []
     tried = [plan]
-    for family in _families(plan, findings):
+    sets = any(
+        column.kind == Kind.SET and column.name in original.schema.quasi
+        for column in original.schema
+    )
+    families = _set_families(plan, findings) if sets else _families(plan, findings)
+    for family in families:
         for change, candidate in family:
             if time.monotonic() > end or len(found) >= _MOST:
                 break
@@ -105,6 +123,23 @@ def _ncp(pair: Pair, seed: int) -> float | None:
 def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tuple[str, Plan]]]:
     """Ways to mask more, each from mild to strong."""
     k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
+    yield from _joined_or_stronger(plan, k)
+    yield _appended(plan, findings, k)
+    yield _other_search(plan, k)
+
+
+def _set_families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tuple[str, Plan]]]:
+    """The same where quasi-identifiers hold sets: to suppress or to generalize a whole set says
+    nothing of it, so only searches for sets are tried."""
+    k = max((int(f.limit) for f in findings if f.requirement in _FOR_SETS), default=0)
+    yield from _joined_or_stronger(plan, k)
+    broken = {finding.requirement for finding in findings if not finding.met}
+    for name in [name for name in _FOR_SETS if name in broken] or ["k-anonymity"]:
+        yield _set_search(plan, name, k)
+
+
+def _joined_or_stronger(plan: Plan, k: int) -> Iterator[Iterator[tuple[str, Plan]]]:
+    """The steps that there are, with stronger parameters."""
     if plan.input.given and plan.input.given_join == "refuse":
         joining = plan.input.model_copy(update={"given_join": "coarsen"})
         yield iter([('[input] given-join = "coarsen"', plan.with_(input=joining))])
@@ -112,8 +147,6 @@ def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tupl
         for name in _STRENGTH:
             if name in type(step.use).model_fields:
                 yield _stronger(plan, index, name, k)
-    yield _appended(plan, findings, k)
-    yield _other_search(plan, k)
 
 
 def _stronger(plan: Plan, index: int, name: str, k: int) -> Iterator[tuple[str, Plan]]:
@@ -169,6 +202,36 @@ def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
         yield f'use = "mondrian", k = {size}{instead}', plan.with_(steps=(*kept, step))
 
 
+def _set_search(plan: Plan, requirement: str, k: int) -> Iterator[tuple[str, Plan]]:
+    """The search that keeps this requirement, in place of those for sets that there are."""
+    name = _FOR_SETS[requirement]
+    asked = next((r.thing for r in plan.requirements if r.name == requirement), None)
+    words: dict[str, Any] = {}
+    if name == "km-suppression":
+        words["m"] = getattr(asked, "m", 2)
+        if column := getattr(asked, "column", ""):
+            words["columns"] = [column]
+    gone = [
+        step
+        for step in plan.steps
+        if not step.use.columns
+        and (isinstance(step.use, Partitioner) or step.use.name in _SUPPRESSIONS)
+        and (not step.use.kinds or Kind.SET in step.use.kinds)
+    ]
+    if [step.use.name for step in gone] == [name] and words.get("m", 0) <= getattr(
+        gone[0].use, "m", 0
+    ):
+        return  # a larger k was tried before
+    kept = [step for step in plan.steps if step not in gone]
+    instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
+    least = max(2, int(getattr(asked, "k", k)))
+    said = "".join(f", {key} = {toml.value(value)}" for key, value in words.items())
+    sizes = [least, max(least, k), *(int(least * factor) for factor in _STRONGER)]
+    for size in dict.fromkeys(sizes):
+        step = Step(build("method|partitioner", name, {"k": size, **words}))
+        yield f'use = "{name}", k = {size}{said}{instead}', plan.with_(steps=(*kept, step))
+
+
 def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
     """Ask for what was found instead: honest, and sometimes right."""
     loosened: list[Requirement] = []
@@ -205,8 +268,8 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     """The requirement with its limit moved to the value found, rounded to the safe side."""
     value = finding.value
     if not isinstance(requirement.thing, Criterion):
-        if value != value:
-            return None
+        if value != value or (requirement.at_most is not None and value == 1):
+            return None  # a share is never above 1
         if requirement.at_least is not None:
             return Requirement(requirement.thing, at_least=value)
         return Requirement(requirement.thing, at_most=value)
@@ -214,7 +277,7 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     if not field:
         return None
     whole = isinstance(getattr(requirement.thing, field), int)
-    if _EMPTY_PROMISE.get(requirement.name) == value:
+    if (whole and finding.at_least and value < 2) or value == _EMPTY_PROMISE.get(requirement.name):
         return None  # to promise what holds of every table is no remedy
     parameters = {**requirement.thing.parameters(), field: int(value) if whole else value}
     cls = type(requirement.thing)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import figures, report_sections
-from .report_columns import FEWEST, Gaps, Picture, gaps, pictures
+from .report_columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .report_correlations import correlations
 from .report_parts import Markup, clipped, count, join, listed, paragraphs, percent, table, tag
 from .report_risk import Sizes, risk_bins, riskiest, size_bins, sizes
@@ -238,7 +238,12 @@ def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Ma
     )
     left = [f"{clipped(name, 60)} ({why})" for name, why in found.undrawn.items()]
     more = count(len(found.beyond), "more column")
+    parts = parts_of_sets(release.pair, release.evidence.steps)
     notes = [
+        "A published set tells what is there, never what is not: an absent item may have been left "
+        f"out ({listed(parts)})."
+        if parts
+        else "",
         "Shares are of all records." if shown else "",
         rule if shown else "",
         f"Not drawn: {listed(left)}." if left else "",

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -72,6 +72,16 @@ def gaps(table: Table) -> dict[str, Gaps]:
         name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum()))
         for name in table.names
     }
+
+
+def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The columns of sets of which steps left items out, or may have."""
+    acted = {name for step in steps for name in step.get("did", {}).get("columns", ())}
+    return [
+        column.name
+        for column in pair.masked.schema
+        if column.kind == Kind.SET and not column.generalized and column.name in acted
+    ]
 
 
 def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictures:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.schema import Role
 from ..errors import UnknownName
 from ..registry import find
+from .report_columns import parts_of_sets
 from .report_parts import (
     Markup,
     clipped,
@@ -250,6 +251,7 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
     """Every column that matters: its role, how it is published, and its two kinds of gaps."""
     pair = release.pair
     before, after = pair.original.schema, pair.masked.schema
+    parts = parts_of_sets(pair, release.evidence.steps)
     rows = []
     for column in before:
         here = column.name in after
@@ -258,6 +260,8 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
         way = "not published"
         if here:
             way = "labels" if after[column.name].generalized else "values"
+        if column.name in parts:
+            way = f"parts of sets{_left_out(release.evidence, column.name)}"
         row: list[object] = [
             clipped(column.name, 80),
             role_words(column.role),
@@ -298,6 +302,14 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
         "Columns of the release", head, [row for _, row, _, _ in ranked], numeric, "terse"
     )
     return join((shown, paragraphs((totals, more, new), class_="small")))
+
+
+def _left_out(evidence: Evidence, name: str) -> str:
+    """The share of a column's items that is not published, as far as it was measured."""
+    if "items-kept" not in evidence:
+        return ""
+    kept = evidence["items-kept"].detail.get("by_column", {}).get(name)
+    return "" if kept is None else f", {percent(round(1 - kept, 2))} of the items left out"
 
 
 def role_words(role: str) -> str:

@@ -92,7 +92,21 @@ _KNOWN: dict[str, Words] = {
         "utility",
         True,
         "How much of its column's range a published quasi-identifier leaves open on average: 0 "
-        "is exact, 100\u00a0% is suppressed.",
+        "is exact, 100\u00a0% is suppressed. Of a set: the share of all items that are not "
+        "published, though somebody of its class has them.",
+    ),
+    "utility-kept": Words(
+        "Utility kept",
+        "utility",
+        True,
+        "What the published items of the sets are worth, as a share of what all items of the "
+        "original sets are worth.",
+    ),
+    "items-kept": Words(
+        "Items kept",
+        "utility",
+        True,
+        "Share of the items of the original sets that are published, each worth the same.",
     ),
     "discernibility": Words(
         "Discernibility",
@@ -158,6 +172,8 @@ class Headline:
 
 
 _LOSSES = (
+    "utility-kept",
+    "items-kept",
     "ncp",
     "sse",
     "correlation-difference",
@@ -165,13 +181,16 @@ _LOSSES = (
     "mean-difference",
 )
 
+_KEPT = ("utility-kept", "items-kept")
+
 
 def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
     """At most five figures: three of risk, two of loss, each with what it means."""
     risk = [name for name in ("prosecutor-risk", "uniques", "record-linkage") if name in measured]
     loss = [name for name in _LOSSES if name in measured]
-    # A measure that sees nothing of this masking (NCP of averaged numbers) says 0: others go first.
-    loss.sort(key=lambda name: abs(measured[name].value) < 1e-9)
+    # A measure that sees nothing of this masking (NCP of averaged numbers) says 0, or that all is
+    # kept: others go first.
+    loss.sort(key=lambda name: abs(measured[name].value - (name in _KEPT)) < 1e-9)
     return [_headline(measured[name]) for name in (*risk, *loss[:2])]
 
 
@@ -244,6 +263,20 @@ def _correlation(m: Measurement, value: str) -> str:
     return f"{moved}, on their scale from −1 to 1."
 
 
+def _utility_kept(m: Measurement, value: str) -> str:
+    return (
+        f"The published parts of the sets hold {value} of what the original sets are worth, by "
+        "the utilities of their items."
+    )
+
+
+def _items_kept(m: Measurement, value: str) -> str:
+    return (
+        f"{value} of the items of the original sets are published; the others were left out to "
+        "protect people."
+    )
+
+
 def _plain_sentence(m: Measurement, value: str) -> str:
     return words(m.name).meaning
 
@@ -252,6 +285,8 @@ _SENTENCES = {
     "prosecutor-risk": _prosecutor,
     "uniques": _uniques,
     "record-linkage": _linkage,
+    "utility-kept": _utility_kept,
+    "items-kept": _items_kept,
     "ncp": _ncp,
     "sse": _sse,
     "correlation-difference": _correlation,

@@ -1,13 +1,15 @@
 """A release counted again by SQL, so that anyone can check it without trusting this package.
 
 The statements are plain SQL over the published file and can be run in any DuckDB. Nothing here is
-shared with the searches, nor with the criteria.
+shared with the searches, nor with the criteria. Of confidential sets, items are counted: what an
+intruder learns of a set is which items it holds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,10 @@ from typing import Any
 from ..data.earlier import data_file
 from ..data.schema import SUPPRESSED
 from ..errors import InputError, suggest
+
+_LISTS = re.compile(r"\[\d*\]$")
+_WAYS = {"k-anonymity": ("",), "l-diversity": ("distinct",), "t-closeness": ("equal",)}
+"""What is counted here, and in which of its ways."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,13 @@ class Recounted:
     """Records in the smallest equivalence class: k."""
     confidential: dict[str, tuple[int, float]] = field(default_factory=dict)
     """For each confidential column: the fewest different values in a class (distinct l), and the
-    largest total variation between a class and the whole (t, equal ground distance)."""
+    largest total variation between a class and the whole (t, equal ground distance). Of sets, the
+    fewest different items, and the largest difference of an item's shares."""
     statements: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    """The confidential columns that were counted item by item."""
+    not_counted: tuple[str, ...] = ()
+    """What the release promises and this does not count."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -41,6 +52,8 @@ class Recounted:
             "classes": self.classes,
             "k": self.smallest,
             "confidential": {n: {"l": l_, "t": t} for n, (l_, t) in self.confidential.items()},
+            "counted by item": list(self.sets),
+            "not counted": list(self.not_counted),
             "sql": list(self.statements),
         }
 
@@ -52,36 +65,45 @@ def sql_recount(
 ) -> Recounted:
     """k, distinct l and t of a published file (CSV, TSV, Parquet), counted by DuckDB.
 
-    Roles come from the evidence beside the file unless they are given. A missing value is a
-    category of its own.
+    Roles come from the evidence beside the file unless they are given, and so does which columns of
+    a text file hold sets. A missing value is a category of its own. Classes and items of sets are
+    counted whatever the order of the items.
     """
     import duckdb
 
     file = data_file(release)
-    told = _roles(file)
-    quasi = told.get("quasi", []) if quasi is None else quasi
-    confidential = told.get("confidential", []) if confidential is None else confidential
+    told = _evidence(file)
+    quasi = told.of_role("quasi") if quasi is None else quasi
+    confidential = told.of_role("confidential") if confidential is None else confidential
     if not quasi:
         raise InputError(
             f"nothing says which columns of {file.name} are quasi-identifiers",
             remedy="--quasi age,sex,zip",
         )
     source = _source(file)
-    keys = ", ".join(map(_name, quasi))
-    by_class = f"SELECT count(*) AS n FROM {source} GROUP BY {keys}"
-    k_sql = f"SELECT sum(n), count(*), min(n) FROM ({by_class})"
-    statements = [k_sql]
     with duckdb.connect() as base:
         try:
-            there = base.execute(f"SELECT * FROM {source} LIMIT 0").description or []
-            _require([str(column[0]) for column in there], [*quasi, *confidential], file)
+            there = base.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            types = {str(name): str(dtype) for name, dtype, *_ in there}
+            _require(list(types), [*quasi, *confidential], file)
+            sets = {n: _set(n, t, told.mark) for n, t in types.items() if told.is_set(n, t)}
+            keys = [sets[n].key if n in sets else _name(n) for n in quasi]
+            k_sql = (
+                "SELECT sum(n), count(*), min(n) FROM "
+                f"(SELECT count(*) AS n FROM {source} GROUP BY {', '.join(keys)})"
+            )
+            statements = [k_sql]
             row = base.execute(k_sql).fetchone()
             assert row is not None
             if not row[0]:
                 raise InputError(f"{file} holds no records", remedy="there is nothing to count")
             found = {}
             for name in confidential:
-                sql = _confidential_sql(source, quasi, name)
+                sql = (
+                    _items_sql(source, keys, sets[name].items)
+                    if name in sets
+                    else _values_sql(source, keys, name)
+                )
                 statements.append(sql)
                 l_and_t = base.execute(sql).fetchone()
                 assert l_and_t is not None
@@ -90,20 +112,49 @@ def sql_recount(
             said = str(error).partition("\n")[0]
             raise InputError(f"{file} cannot be counted: {said}") from error
     records, classes, smallest = (int(value or 0) for value in row)
-    return Recounted(file.name, tuple(quasi), records, classes, smallest, found, tuple(statements))
+    return Recounted(
+        file.name, tuple(quasi), records, classes, smallest, found, tuple(statements),
+        sets=tuple(name for name in confidential if name in sets), not_counted=told.beyond,
+    )  # fmt: skip
 
 
-def _confidential_sql(source: str, quasi: Sequence[str], name: str) -> str:
+@dataclass(frozen=True)
+class _Set:
+    """A column of sets in SQL."""
+
+    items: str
+    """The items in order, each once; NULL where the set is missing or suppressed."""
+    key: str
+    """What is the same for the same sets only; a suppressed set is not a missing one."""
+
+
+def _set(name: str, dtype: str, mark: str) -> _Set:
+    column = _name(name)
+    if _LISTS.search(dtype):
+        items = f"list_sort(list_distinct({column}))"
+        return _Set(items, items)
+    # A text that a spreadsheet would run is disarmed by an apostrophe, which is no part of an item.
+    text = f"regexp_replace({column}, '^''(''*[=+\\-@\\t\\r\\n])', '\\1')"
+    listed = (
+        f"CASE WHEN {column} = {_text(mark)} THEN NULL WHEN starts_with({column}, '[') "
+        f"THEN from_json({column}, '[\"VARCHAR\"]') "
+        f"ELSE regexp_extract_all({text}, '\\S+') END"
+    )
+    items = f"list_sort(list_distinct({listed}))"
+    # No item is the mark itself unless the column is written as JSON.
+    return _Set(items, f"CASE WHEN {column} = {_text(mark)} THEN '*' ELSE to_json({items}) END")
+
+
+def _values_sql(source: str, keys: Sequence[str], name: str) -> str:
     """Distinct values and total variation: both from the counts of values in classes.
 
     A value that a class lacks adds its whole share to the variation; those shares are 1 less the
     ones that the class has. An empty value and "*" say nothing, and are no value for l. Columns
     are renamed, so that none of the file's can be taken for one of these.
     """
-    keys = [f"k{i}" for i in range(len(quasi))]
-    listed = ", ".join(keys)
-    renamed = ", ".join(f"{_name(q)} AS {key}" for q, key in zip(quasi, keys, strict=True))
-    same = " AND ".join(f"p.{key} IS NOT DISTINCT FROM c.{key}" for key in keys)
+    listed = ", ".join(names := [f"k{i}" for i in range(len(keys))])
+    renamed = ", ".join(f"{key} AS {k}" for key, k in zip(keys, names, strict=True))
+    same = " AND ".join(f"p.{key} IS NOT DISTINCT FROM c.{key}" for key in names)
     said = f"p.v IS NOT NULL AND CAST(p.v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
     return (
         f"WITH shown AS (SELECT {renamed}, {_name(name)} AS v FROM {source}), "
@@ -118,6 +169,39 @@ def _confidential_sql(source: str, quasi: Sequence[str], name: str) -> str:
     )
 
 
+def _items_sql(source: str, keys: Sequence[str], items: str) -> str:
+    """The same of sets, item by item.
+
+    l: different items, and holding none as one more; no more than there are different sets, and 1
+    where everybody whose set is known holds the same item. t: the largest difference of an item's
+    shares, a missing set being one more item (NULL). Of the items that a class lacks, the most
+    frequent one counts: in the order of frequency, the first that is not at its place.
+    """
+    said = f"v IS NOT NULL AND CAST(v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
+    return (
+        f"WITH shown AS (SELECT dense_rank() OVER (ORDER BY {', '.join(keys)}) AS c, {items} AS s "
+        f"FROM {source}), "
+        "sizes AS (SELECT c, count(*) AS size, count(s) AS known, count(DISTINCT s) AS sets, "
+        "count(*) FILTER (WHERE len(s) = 0) AS none FROM shown GROUP BY c), "
+        "held AS (SELECT c, unnest(s) AS v FROM shown), "
+        "pairs AS (SELECT c, v, count(*) AS n FROM held GROUP BY c, v "
+        "UNION ALL SELECT c, NULL, size - known FROM sizes WHERE size > known), "
+        "whole AS (SELECT v, sum(n) / (SELECT sum(size) FROM sizes) AS share, "
+        "row_number() OVER (ORDER BY sum(n) DESC, v) AS place FROM pairs GROUP BY v), "
+        "terms AS (SELECT c, pairs.v, n, size, known, share, place, "
+        "row_number() OVER (PARTITION BY c ORDER BY place) AS nth "
+        "FROM pairs JOIN sizes USING (c) JOIN whole w ON pairs.v IS NOT DISTINCT FROM w.v), "
+        f"classes AS (SELECT c, count(*) FILTER (WHERE {said}) AS items, "
+        f"count(*) FILTER (WHERE n = known AND {said}) AS told, max(abs(n / size - share)) AS t, "
+        "1 + count(*) FILTER (WHERE place = nth) AS gap FROM terms GROUP BY c), "
+        "figures AS (SELECT least(coalesce(items, 0) + CASE WHEN none > 0 THEN 1 ELSE 0 END, sets, "
+        "CASE WHEN told > 0 THEN 1 ELSE sets END) AS l, "
+        "greatest(coalesce(t, 0), coalesce(share, 0)) AS t FROM sizes LEFT JOIN classes USING (c) "
+        "LEFT JOIN whole ON place = coalesce(gap, 1)) "
+        "SELECT min(l), max(t) FROM figures"
+    )
+
+
 def _require(there: Sequence[str], named: Sequence[str], file: Path) -> None:
     for name in named:
         if name not in there:
@@ -126,15 +210,41 @@ def _require(there: Sequence[str], named: Sequence[str], file: Path) -> None:
             raise InputError(f"{file} has no column {name!r}", remedy=remedy)
 
 
-def _roles(file: Path) -> dict[str, list[str]]:
-    evidence = file.parent / "evidence.json"
-    if not evidence.is_file():
-        return {}
-    found: dict[str, list[str]] = {}
-    for column in json.loads(evidence.read_text(encoding="utf-8")).get("columns", []):
-        if column.get("published"):
-            found.setdefault(column["role"], []).append(column["name"])
-    return found
+@dataclass(frozen=True)
+class _Told:
+    """What the evidence beside a file says of it."""
+
+    columns: tuple[Mapping[str, Any], ...] = ()
+    mark: str = SUPPRESSED
+    beyond: tuple[str, ...] = ()
+
+    def of_role(self, role: str) -> list[str]:
+        return [c["name"] for c in self.columns if c.get("published") and c["role"] == role]
+
+    def is_set(self, name: str, dtype: str) -> bool:
+        """Whether a column holds sets: by its type, or as text that is said to be one."""
+        return bool(_LISTS.search(dtype)) or any(
+            c["name"] == name and c.get("kind") == "set" and not c.get("generalized")
+            for c in self.columns
+        )
+
+
+def _evidence(file: Path) -> _Told:
+    path = file.parent / "evidence.json"
+    if not path.is_file():
+        return _Told()
+    found = json.loads(path.read_text(encoding="utf-8"))
+    required = (
+        (one["requirement"], one.get("detail", {})) for one in found.get("requirements", [])
+    )
+    beyond = tuple(
+        " ".join(filter(None, (how, name, f"of {of}" if (of := detail.get("column")) else "")))
+        for name, detail in required
+        if (how := detail.get("variant", detail.get("distance", ""))) not in _WAYS.get(name, ())
+        or name not in _WAYS
+    )
+    mark = found.get("suppressed") or SUPPRESSED
+    return _Told(tuple(found.get("columns", [])), str(mark), beyond)
 
 
 def _source(file: Path) -> str:
@@ -143,7 +253,8 @@ def _source(file: Path) -> str:
         return f"read_parquet('{path}')"
     if file.suffix in (".csv", ".tsv"):
         # Text as it stands: no reader's guess may make two labels one.
-        return f"read_csv('{path}', all_varchar = true, header = true)"
+        # "" is an empty text or set, and nothing at all a missing one.
+        return f"read_csv('{path}', all_varchar = true, header = true, allow_quoted_nulls = false)"
     raise InputError(
         f"{file.name} is neither CSV nor Parquet", remedy="query the database with your own SQL"
     )
@@ -151,3 +262,7 @@ def _source(file: Path) -> str:
 
 def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

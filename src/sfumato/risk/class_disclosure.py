@@ -5,6 +5,9 @@ and learns something wherever the group's classes are distributed otherwise than
 four figures are sums over the cells (group, class) of one function of the counts, and so is what
 they would be by chance: for groups of the same sizes drawn at random the count of a cell has a
 hypergeometric distribution.
+
+Of a confidential column of sets an intruder learns items: groups are then looked at item by item,
+and what chance would give has no such formula.
 """
 
 from __future__ import annotations
@@ -17,16 +20,19 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import equivalence_classes
+from ..criteria.set_codes import holds_sets
 from ..data.classes import MISSING, class_codes
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
+from .held_items import HeldItems
 
 _PAPER = (
     "Li & Sarkar (2013), Class-restricted clustering and microperturbation for data privacy, "
     "Management Science 59(4)"
 )
 _CHANCE = "groups of the same sizes drawn at random"
+_NOBODY = "{} cannot be taken: no record is in a group"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +92,8 @@ class _ClassDisclosure(Measure):
         return float((groups * sizes).sum() / sizes.sum())
 
     def measure(self, context: Context) -> Measurement:
+        if name := _set_column(context.pair, self.column, self.name):
+            return self._measure_sets(context, name)
         cells = _cells(context, self.column, self.quantiles, self.name)
         groups = self._groups(cells)
         expected = self._expected(cells)
@@ -97,6 +105,23 @@ class _ClassDisclosure(Measure):
             baseline=min(self.together(expected, cells.sizes), self.bounds[1]),
             per_record=per_record,
             detail={**cells.facts, **self.told(groups), "baseline": _CHANCE},
+        )
+
+    def _measure_sets(self, context: Context, name: str) -> Measurement:
+        labels, how = _groups(context, self.name)
+        if not (labels >= 0).any():
+            raise MeasureError(_NOBODY.format(self.name), remedy="publish some records")
+        held = HeldItems.of(context.pair.masked, name, labels)
+        marked, told = self.of_items(held)
+        facts = {**held.facts, "groups are": how, **told}
+        per_record = np.where(held.labels >= 0, marked.astype(np.float64), np.nan)
+        return self.result(float(np.nanmean(per_record)), per_record=per_record, detail=facts)
+
+    def of_items(self, held: HeldItems) -> tuple[np.ndarray, dict[str, Any]]:
+        """Of a column of sets: which records count, and more for `detail`."""
+        raise MeasureError(
+            f"{self.name} compares distributions of single values, and {held.name!r} holds sets",
+            remedy='count items: "homogeneous-groups", "lone-members", or require "t-closeness"',
         )
 
     def of_records(self, groups: np.ndarray, cells: _Cells) -> np.ndarray:
@@ -176,7 +201,8 @@ class HomogeneousGroups(_ClassDisclosure):
     """Share of records in groups where everybody has the same confidential class.
 
     Whoever is known to be in such a group has no secret left. The per-record vector marks their
-    members with 1.
+    members with 1. Of a column of sets: groups where some item is held by everybody whose set is
+    known, or where nobody holds any.
     """
 
     name: ClassVar[str] = "homogeneous-groups"
@@ -192,12 +218,19 @@ class HomogeneousGroups(_ClassDisclosure):
     def told(self, groups: np.ndarray) -> dict[str, Any]:
         return {"homogeneous groups": int(groups.sum())}
 
+    def of_items(self, held: HeldItems) -> tuple[np.ndarray, dict[str, Any]]:
+        same = (held.known > 0) & (held.none == held.known)
+        same[held.group[held.count == held.known[held.group]]] = True
+        marked = np.append(same, False)[held.labels]
+        return marked, {"homogeneous groups": int(same.sum())}
+
 
 class LoneMembers(_ClassDisclosure):
     """Share of records that are alone in their class within their group.
 
     Somebody who knows the others of a class, or that a rare class occurs once in the group, has a
-    target (Li & Sarkar, section 7). The per-record vector marks them with 1.
+    target (Li & Sarkar, section 7). The per-record vector marks them with 1. Of a column of sets:
+    records that hold an item which nobody else of their group holds.
     """
 
     name: ClassVar[str] = "lone-members"
@@ -221,6 +254,12 @@ class LoneMembers(_ClassDisclosure):
 
     def told(self, groups: np.ndarray) -> dict[str, Any]:
         return {"lone members": int(groups.sum()), "groups with one": int((groups > 0).sum())}
+
+    def of_items(self, held: HeldItems) -> tuple[np.ndarray, dict[str, Any]]:
+        marked = np.zeros(held.labels.size, dtype=bool)
+        marked[held.holder[(held.count == 1)[held.pair]]] = True
+        within = np.unique(held.labels[marked]).size
+        return marked, {"lone members": int(marked.sum()), "groups with one": within}
 
 
 class ClassDivergence(_ClassDisclosure):
@@ -284,9 +323,7 @@ def _cells(context: Context, column: str, quantiles: int, asking: str) -> _Cells
     classes = class_codes(pair.masked, names, quantiles)
     rows = np.flatnonzero(labels >= 0)
     if not rows.size:
-        raise MeasureError(
-            f"{asking} cannot be taken: no record is in a group", remedy="publish some records"
-        )
+        raise MeasureError(_NOBODY.format(asking), remedy="publish some records")
     inside = labels[rows]
     # Classes whose only records were suppressed are not there.
     _, codes = np.unique(classes.codes[rows], return_inverse=True)
@@ -309,6 +346,21 @@ def _cells(context: Context, column: str, quantiles: int, asking: str) -> _Cells
         facts["suppressed records left out"] = int(labels.size - rows.size)
     sizes = np.bincount(inside)
     return _Cells(rows, inside, codes, sizes, totals, group, cls, count, labels.size, facts)
+
+
+def _set_column(pair: Pair, column: str, asking: str) -> str:
+    """The confidential column of sets that is meant; "" where values are."""
+    names = _confidential(pair, column, asking)
+    sets = [name for name in names if holds_sets(pair.masked, name)]
+    if not sets:
+        return ""
+    if len(names) > 1:
+        raise MeasureError(
+            f"{asking} takes confidential columns together as one class, and {sets[0]!r} holds "
+            "sets, whose items are looked at one by one",
+            remedy=f"name one column: column = {sets[0]!r}",
+        )
+    return names[0]
 
 
 def _groups(context: Context, asking: str) -> tuple[np.ndarray, str]:

@@ -99,7 +99,6 @@ class ItemsKept(_OfSets):
     """
 
     name: ClassVar[str] = "items-kept"
-    usual: ClassVar[bool] = False
 
     def measure(self, context: Context) -> Measurement:
         columns = self._columns(context.pair)

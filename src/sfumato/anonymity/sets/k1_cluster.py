@@ -14,9 +14,9 @@ from ...progress import report
 from .base import Sets, SetSearch
 
 ONLY_K1 = (
-    "each published set is contained in k original ones, (k,1)-anonymity: an intruder who sees "
-    "several releases, or who knows which record each published set stems from, may learn more "
-    "than from a k-anonymous table"
+    "each published set is contained in k original ones, (k,1)-anonymity: that holds for single "
+    "answers; a whole table under (k,1) does not stop somebody who knows a person's items from "
+    "linking the person to a record; use a k-anonymous search or (k,k), kk-cluster, for tables"
 )
 
 

@@ -15,9 +15,16 @@ from ...kernels.set_rows import common_items
 from ...nested import Search, named
 from ...protocols import Partitioner
 from .base import Sets, SetSearch, checked_start, sets_of
+from .k1_cluster import ONLY_K1
 
 if TYPE_CHECKING:
     from ...data.codec import Matrix
+
+ONLY_KK = (
+    "each published set is contained in k original ones, and k published sets are contained in "
+    "each original one, (k,k)-anonymity: records need not look alike, so that fewer than k may "
+    "show the same set"
+)
 
 
 class KKCluster(SetSearch):
@@ -110,4 +117,5 @@ def _joined(found: Cover, whose: np.ndarray, whom: np.ndarray, facts: Mapping[st
     order = np.argsort(whose, kind="stable")
     place = np.arange(whose.size) - np.repeat(np.cumsum(more) - more, more)
     members[(starts[:-1] + found.sizes)[whose[order]] + place] = whom[order]
-    return Cover(starts, members, facts, found.warnings)
+    others = (warning for warning in found.warnings if warning != ONLY_K1)
+    return Cover(starts, members, facts, (ONLY_KK, *others))
