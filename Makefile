@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization docs clean
+	bench-spectral bench-generalization bench-sets docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
 	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
+	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
@@ -115,6 +116,13 @@ bench-generalization: .venv/.installed
 	$(BIN)/python benchmarks/recoding_bound.py
 	$(BIN)/python benchmarks/ambiguators.py
 	$(BIN)/python benchmarks/j_anonymity.py
+
+# An hour on two cores; the scale part needs 6 GiB and 4 GiB of disk.
+bench-sets: .venv/.installed
+	$(BIN)/python benchmarks/sets_curves.py adult
+	$(BIN)/python benchmarks/sets_curves.py synthetic --seeds 0
+	$(BIN)/python benchmarks/sets_curves.py baskets
+	$(BIN)/python benchmarks/sets_scale.py --curve
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference

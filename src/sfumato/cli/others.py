@@ -107,6 +107,9 @@ def recount(
         f"k = {found.smallest}"
     )
     for name, (few, far) in found.confidential.items():
-        print(f"  {name}: distinct l = {few}, t = {far:.4g} (equal distance)")
+        how = "item by item" if name in found.sets else "equal distance"
+        print(f"  {name}: distinct l = {few}, t = {far:.4g} ({how})")
+    for what in found.not_counted:
+        print(f"  not counted by SQL: {what}")
     if sql:
         print(*(f"{statement};" for statement in found.statements), sep="\n")

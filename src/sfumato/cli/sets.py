@@ -22,6 +22,9 @@ def generate(
     records: Annotated[int, typer.Option("--records", "-n", help="Records.", min=1)] = 100_000,
     items: Annotated[int, typer.Option(help="Different items of the sets.", min=1)] = 1987,
     mean: Annotated[float, typer.Option(help="Items in a set, on average.", min=1.0)] = 40.0,
+    sd: Annotated[
+        float, typer.Option(help="Standard deviation of that, for synthetic-sets (0.6 mean).")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Another seed, other people.", min=0)] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file.")] = False,
 ) -> None:
@@ -43,10 +46,16 @@ def generate(
         return
     if output.suffix != ".parquet":
         raise OutputError(f"{output} is no Parquet file", remedy="name it NAME.parquet")
-    make = generators.write_targeting if kind == "targeting" else generators.write_synthetic_sets
     with show.progress(quiet=False) as tell, listening(tell):
-        utilities = make(output, records, items, mean, seed=seed, replace=replace)
-    print(f"{records:,} sets in {output}, what their items are worth in {utilities}")
+        if kind == "targeting":
+            made = generators.write_targeting(
+                output, records, items, mean, seed=seed, replace=replace
+            )
+        else:
+            made = generators.write_synthetic_sets(
+                output, records, items, mean, sd or 0.6 * mean, seed=seed, replace=replace
+            )
+    print(f"{records:,} sets in {output}, what their items are worth in {made}")
 
 
 @app.command(name="on-demand")
