@@ -1,6 +1,6 @@
 """The curves of `sets_curves.py` as a figure: utility kept and seconds against k.
 
-    .venv/bin/python benchmarks/sets_figure.py build/sets/adult.json docs/figures/sets-adult.svg
+.venv/bin/python benchmarks/sets_figure.py build/sets/adult.json docs/figures/sets-adult.svg
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class K1TopDown(SetSearch):
     Each record adds item after item, the one that is worth most for the share of supporting records
     that it costs, as long as k records hold them all; records that choose alike go on together.
     In small pools the search may turn back. Further `tries` begin with each record's items of
-    greatest utility. The work grows like n log n, and nothing is left to chance.
+    greatest utility. Nothing is left to chance.
     """
 
     name: ClassVar[str] = "k1-top-down"
