@@ -77,6 +77,7 @@ PARAMETERS: dict[str, Parameters] = {
     # So few steps that the seed shows: with more, all seeds find the same groups of a small table.
     "refine": lambda t: {"start": "fuzzy", "steps": 2},
     "annealing": lambda t: {"steps": 6},
+    "k1-cluster": lambda t: {"sample": 0.5},
     "set-refine": lambda t: {"start": "set-cluster", "steps": 2},
     # A time would make it depend on the machine; and its groups are too alike in sex as well.
     "local-recoding": lambda t: {

@@ -158,7 +158,7 @@ def test_another_seed_another_draw(entry: Entry, tmp_path: Path) -> None:
     """A method that draws must draw from its stream; one that does not must not change."""
     outcomes = [attempt(entry, usual(entry), seed) for seed in range(3)]
     texts = {as_bytes(o.table, tmp_path, f"{i}") for i, o in enumerate(outcomes) if o is not None}
-    assert (len(texts) == 3) == step_for(entry, usual(entry)).random
+    assert len(texts) == (3 if step_for(entry, usual(entry)).random else 1)
 
 
 @each(*KINDS)

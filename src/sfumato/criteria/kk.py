@@ -7,17 +7,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.pair import Pair
-from ..data.table import Table
-from ..errors import MeasureError
-from ..protocols import Criterion, Finding
+from ..protocols import Finding
 from .classes import Grouping
-from .containment import containment, published_of
-from .people import People, people_of
+from .containment import Containment
+from .originals import OfOriginals
 from .verdict import verdict
 
 
-class KKAnonymity(Criterion):
+class KKAnonymity(OfOriginals):
     """Every published record fits k originals, and every original k published records.
 
     The first half is (k,1)-anonymity. The second, (1,k), is what (k,1) lacks: an intruder who knows
@@ -30,6 +27,7 @@ class KKAnonymity(Criterion):
     file of the originals. A missing value fits originals without a value, a suppressed one all of
     them; a published set fits all originals that contain it, and counting on sets stops at k.
 
+    >>> from sfumato.data.pair import Pair
     >>> from sfumato.data.table import table
     >>> before = table({"buys": [["tea"], ["tea", "milk"], ["milk"]]}, quasi=["buys"])
     >>> after = table({"buys": [["tea"], ["tea"], ["milk"]]}, quasi=["buys"])
@@ -40,55 +38,23 @@ class KKAnonymity(Criterion):
     name: ClassVar[str] = "kk-anonymity"
     example: ClassVar[dict[str, Any]] = {"k": 5}
     paper: ClassVar[str] = "Gionis, Mazza & Tassa (2008), k-anonymization revisited, ICDE"
-    shorthand: ClassVar[str] = "k"
-    monotone: ClassVar[bool] = True
+    words: ClassVar[str] = "(k,k)-anonymity"
 
     k: Annotated[
         int, Field(ge=1, description="originals of a published record, and the other way round")
     ]
-    original: Annotated[
-        People,
-        Field(
-            description="file of the originals, for a release without them",
-            json_schema_extra={"file": True},
-        ),
-    ] = ""
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        """Classes of at least k: their label covers them all, and they are k records alike."""
-        kept: np.ndarray = grouping.sizes >= self.k
-        return kept
-
-    def check(self, table: Table) -> Finding:
-        if self.original == "":
-            raise MeasureError(
-                "(k,k)-anonymity is counted against the original records, which a release does not "
-                "hold",
-                remedy='kk-anonymity = { k = 5, original = "FILE" }, or require it in the plan '
-                "that makes the release",
-            )
-        return self._counted(table, self.original)
-
-    def check_pair(self, pair: Pair) -> Finding:
-        return self._counted(pair.masked, pair.original, pair.rows)
-
-    def _counted(self, table: Table, original: Any, rows: np.ndarray | None = None) -> Finding:
-        grouping = Grouping.published(table)
-        columns = grouping.classes.columns
-        people = people_of(original, table, columns, who="the original table")
-        found = containment(people, table, grouping.classes.first, columns)
-        own = published_of(rows, grouping.classes.labels, people.height)
+    def _judged(
+        self,
+        grouping: Grouping,
+        found: Containment,
+        own: np.ndarray | None,
+        detail: dict[str, Any],
+    ) -> Finding:
         fits = found.counts(at_most=self.k, own=own)
         held = found.sums(grouping.sizes.astype(np.float64), at_most=self.k, own=own)
         least, fewest = int(fits.min()), int(held.min())
-        detail: dict[str, Any] = {
-            "quasi_identifiers": list(columns),
-            "records": table.height,
-            "k1": least,
-            "1k": fewest,
-        }
-        if found.sets is not None:
-            detail["counted"] = "up to k"
+        detail |= {"k1": least, "1k": fewest}
         if least < self.k or fewest >= self.k:
             figures = np.minimum(fits, fewest) if fewest >= self.k else fits
             return verdict(
@@ -96,7 +62,7 @@ class KKAnonymity(Criterion):
                 grouping,
                 figures,
                 fits >= self.k,
-                subject="(k,1)-anonymity" if least < self.k else "(k,k)-anonymity",
+                subject="(k,1)-anonymity" if least < self.k else self.words,
                 limit=self.k,
                 at_least=True,
                 detail=detail,
@@ -109,7 +75,7 @@ class KKAnonymity(Criterion):
             met=False,
             at_least=True,
             broken=int((held < self.k).sum()),
-            of=people.height,
+            of=held.size,
             of_what="originals",
             detail=detail,
         )

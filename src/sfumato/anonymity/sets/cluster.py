@@ -9,11 +9,11 @@ from pydantic import Field
 
 from ...data.partition import Partition
 from ...kernels.set_cluster import cluster_sets
-from ...kernels.set_lsh import MOST_BITS
-from .base import Sets, SetSearch
+from .base import Sets
+from .hashed import HashedSearch
 
 
-class SetCluster(SetSearch):
+class SetCluster(HashedSearch):
     """Grow groups of k sets, each by the sets that leave most in common.
 
     A group begins with the free set that has most to lose, with a random one, or as in the thesis
@@ -24,7 +24,6 @@ class SetCluster(SetSearch):
 
     name: ClassVar[str] = "set-cluster"
     aliases: ClassVar[tuple[str, ...]] = ("cluster",)
-    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 4 and 10-13"
     )
@@ -42,15 +41,6 @@ class SetCluster(SetSearch):
             "the last one (the thesis)"
         ),
     ] = "dear"
-    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
-    sample: Annotated[
-        float,
-        Field(gt=0, description="a search looks at about this times log(n) sets"),
-    ] = 50.0
-    bits: Annotated[
-        int | None,
-        Field(ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"),
-    ] = None
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from ...data.partition import Partition
 from ...kernels.set_iter_cluster import iter_cluster_sets
-from ...kernels.set_lsh import MOST_BITS
-from .base import Sets, SetSearch
+from .base import Sets
+from .hashed import HashedSearch
 
 
-class IterCluster(SetSearch):
+class IterCluster(HashedSearch):
     """Break up the worst groups of sets and cluster their records anew, again and again.
 
     Random records open new groups, and every record joins the group in which all records together
@@ -23,7 +23,6 @@ class IterCluster(SetSearch):
     """
 
     name: ClassVar[str] = "iter-cluster"
-    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 5 and 10-13"
     )
@@ -36,15 +35,6 @@ class IterCluster(SetSearch):
         int, Field(ge=2, le=100, description="4: break up 3, 2, then 1 quarter of the groups")
     ] = 4
     rounds: Annotated[int, Field(ge=1, description="most rounds within one stage")] = 50
-    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
-    sample: Annotated[
-        float,
-        Field(gt=0, description="a search looks at about this times log(n) records"),
-    ] = 50.0
-    bits: Annotated[
-        int | None,
-        Field(ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"),
-    ] = None
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(

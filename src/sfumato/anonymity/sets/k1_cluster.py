@@ -11,7 +11,8 @@ from ...data.partition import Cover
 from ...kernels.k1_cluster import k1_all, k1_near
 from ...kernels.set_lsh import lsh_bits, lsh_tables
 from ...progress import report
-from .base import Sets, SetSearch
+from .base import Sets
+from .hashed import HashedSearch
 
 ONLY_K1 = (
     "each published set is contained in k original ones, (k,1)-anonymity: that holds for single "
@@ -20,7 +21,7 @@ ONLY_K1 = (
 )
 
 
-class K1Cluster(SetSearch):
+class K1Cluster(HashedSearch):
     """Publish of each set what it has in common with k - 1 sets chosen for it, (k,1)-anonymity.
 
     The set that leaves most in common joins next, the first of equals; sets may join any number of
@@ -40,10 +41,6 @@ class K1Cluster(SetSearch):
         Literal["lsh", "all"],
         Field(description="where to look for the next set: hash buckets, everywhere"),
     ] = "lsh"
-    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
-    sample: Annotated[
-        float, Field(gt=0, description="a search looks at about this times log(n) sets")
-    ] = 50.0
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
         given = (sets.starts, sets.items, sets.utilities, self.k)
@@ -52,7 +49,7 @@ class K1Cluster(SetSearch):
         n = len(sets)
         hashed = lsh_tables(
             sets.starts, sets.items, sets.d, self.tables,
-            lsh_bits(n, self.tables, self.sample), rng=rng,
+            lsh_bits(n, self.tables, self.sample) if self.bits is None else self.bits, rng=rng,
         )  # fmt: skip
         # Buckets differ in size: twice the aim keeps most of them whole.
         most = int(2 * self.sample * np.log(max(n, 2))) + 1
