@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets docs clean
+	bench-spectral bench-generalization bench-sets bench-tables docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
 	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
+	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
@@ -123,6 +124,13 @@ bench-sets: .venv/.installed
 	$(BIN)/python benchmarks/sets_curves.py synthetic --seeds 0
 	$(BIN)/python benchmarks/sets_curves.py baskets
 	$(BIN)/python benchmarks/sets_scale.py --curve
+
+# Two hours on two cores with ten minutes to each instance of CSPLIB.
+bench-tables: .venv/.installed
+	$(BIN)/python benchmarks/tables_tau.py
+	$(BIN)/python benchmarks/tables_csplib.py --seconds 600
+	$(BIN)/python benchmarks/tables_adjustment.py
+	$(BIN)/python benchmarks/tables_scale.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.cli.reference docs/reference

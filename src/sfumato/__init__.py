@@ -62,6 +62,14 @@ _WHERE = {
     "Combined": "data.combining",
     "camouflage": "methods.camouflage",
     "Camouflaged": "methods.camouflage",
+    "CellTable": "tabular.cells",
+    "TableRelease": "release.table_release",
+    "tabulate": "release.table_run",
+    "from_cells": "tabular.given",
+    "protect_table": "release.table_run",
+    "rule": "release.table_run",
+    "table_method": "release.table_run",
+    "audit_table": "release.table_audit",
     "method": "release.api",
     "step": "release.api",
     "partition": "release.api",
@@ -123,10 +131,16 @@ if TYPE_CHECKING:
     from .release.run import protect
     from .release.sql_recount import sql_recount
     from .release.step import Step
+    from .release.table_audit import audit_table
+    from .release.table_release import TableRelease
+    from .release.table_run import protect_table, rule, table_method, tabulate
+    from .tabular.cells import CellTable
+    from .tabular.given import from_cells
 
 __all__ = [
     "Attack",
     "Camouflaged",
+    "CellTable",
     "Column",
     "Combined",
     "Context",
@@ -154,15 +168,18 @@ __all__ = [
     "SfumatoError",
     "Step",
     "Table",
+    "TableRelease",
     "Verb",
     "assess",
     "attack",
     "audit_j_anonymity",
+    "audit_table",
     "camouflage",
     "combine",
     "draft_plan",
     "enumerate_sets",
     "errors",
+    "from_cells",
     "from_marginals",
     "generators",
     "impute",
@@ -174,15 +191,19 @@ __all__ = [
     "model_ready",
     "partition",
     "protect",
+    "protect_table",
     "read",
     "recover",
     "reference_split",
     "register",
     "registry",
     "risk_utility_map",
+    "rule",
     "sql_recount",
     "step",
     "table",
+    "table_method",
+    "tabulate",
     "tune",
     "write",
 ]

@@ -17,56 +17,57 @@ from .protocols import Criterion, Declaration, Measure, Partitioner, Verb
 from .registry import find
 
 
-def _found(kind: str, given: Any) -> Any:
+def found(kind: str, given: Any) -> Any:
+    """The thing that a name, a table with `use`, or an instance stands for."""
     if isinstance(given, Declaration):
         return given
-    words = {"use": given} if isinstance(given, str) else given
-    if not isinstance(words, Mapping) or "use" not in words:
+    told = {"use": given} if isinstance(given, str) else given
+    if not isinstance(told, Mapping) or "use" not in told:
         what = kind.replace("|", " or an ")
         raise ValueError(f"should be the name of a {what}, or a table {{ use = NAME, ... }}")
-    parameters = {key: value for key, value in words.items() if key != "use"}
+    parameters = {key: value for key, value in told.items() if key != "use"}
     if "columns" in parameters and kind in ("partitioner", "verb"):
         raise ValueError("takes its columns from the step that it is part of: name them there")
     try:
-        return find(str(words["use"]), *kind.split("|")).load().build(parameters)
+        return find(str(told["use"]), *kind.split("|")).load().build(parameters)
     except SfumatoError as error:
         raise ValueError(str(error)) from error
 
 
-def _words(thing: Declaration) -> Any:
+def words(thing: Declaration) -> Any:
     """As a plan file writes it."""
     parameters = {key.replace("_", "-"): value for key, value in thing.parameters().items()}
     return {"use": thing.name, **parameters} if parameters else thing.name
 
 
-_schema = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
+SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
 
 Search = Annotated[
     Partitioner,
-    BeforeValidator(lambda given: _found("partitioner", given)),
-    PlainSerializer(_words),
-    _schema,
+    BeforeValidator(lambda given: found("partitioner", given)),
+    PlainSerializer(words),
+    SCHEMA,
 ]
 """A search, by name, as a table or as an instance."""
 
 Deed = Annotated[
-    Verb, BeforeValidator(lambda given: _found("verb", given)), PlainSerializer(_words), _schema
+    Verb, BeforeValidator(lambda given: found("verb", given)), PlainSerializer(words), SCHEMA
 ]
 """What is done to groups, by name, as a table or as an instance."""
 
 Gauge = Annotated[
     Measure,
-    BeforeValidator(lambda given: _found("measure|attack", given)),
-    PlainSerializer(_words),
-    _schema,
+    BeforeValidator(lambda given: found("measure|attack", given)),
+    PlainSerializer(words),
+    SCHEMA,
 ]
 """A measure or an attack, by name, as a table or as an instance."""
 
 Rule = Annotated[
     Criterion,
-    BeforeValidator(lambda given: _found("criterion", given)),
-    PlainSerializer(_words),
-    _schema,
+    BeforeValidator(lambda given: found("criterion", given)),
+    PlainSerializer(words),
+    SCHEMA,
 ]
 """A criterion that guides a search, as a table `{ use = "t-closeness", at-most = 0.2 }` or as an
 instance."""

@@ -36,7 +36,7 @@ def test_it_is_documented(entry: Entry) -> None:
     cls = entry.load()
     for name, field in cls.model_fields.items():
         assert field.description, f"{entry.name}.{name} has no description"
-    if entry.kind in ("method", "partitioner", "criterion"):
+    if entry.kind in ("method", "partitioner", "criterion", "rule", "table-method"):
         assert cls.paper, f"{entry.name} names no paper"
     found = facts(entry)
     assert found["about"]

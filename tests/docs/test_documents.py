@@ -66,6 +66,8 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
         "masking.md",
         "spectral.md",
         "generalization.md",
+        "sets.md",
+        "tables.md",
     ],
 )
 def test_the_documents_python_runs(

@@ -84,7 +84,7 @@ def protect(
     json: Json = False,
 ) -> None:
     """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
-    from ..errors import OutputError
+    from ..errors import OutputError, ParameterError
     from ..progress import listening
     from ..release.plan import Plan, lines_of
     from ..release.publish import check_free
@@ -94,6 +94,8 @@ def protect(
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
+    if chosen.table is not None:
+        raise ParameterError("the plan makes a table", remedy=f"sfumato table protect {plan}")
     named = output or chosen.output.path
     if not named:
         raise OutputError(
@@ -239,4 +241,4 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, generalizing, others, sets  # noqa: E402, F401
+from . import exploring, generalizing, others, sets, tables  # noqa: E402, F401

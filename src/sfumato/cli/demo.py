@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ..data.generators import hospital
+from ..data.generators import businesses, hospital
 from ..data.io import write
 from ..errors import OutputError
 from ..release.draft import draft_plan
@@ -16,6 +16,7 @@ from ..release.release import Release
 from ..release.requirement import Requirement, parse_requirement
 from ..release.run import protect, read_input
 from ..release.step import Step, build
+from ..release.table_run import run_table
 from .show import console, print_json, progress
 
 _MARK = ".sfumato-demo"
@@ -28,6 +29,30 @@ _MEASURES = (
     "correlation-difference",
     "distribution-distance",
 )
+
+_TABLE = """
+[input]
+path = "businesses.csv"
+
+[table]
+dimensions = ["region", "size"]
+value = "turnover"
+holding = "holding"
+
+[[table.rules]]
+use = "p-percent"
+p = 10
+
+[[table.rules]]
+use = "minimum-frequency"
+minimum = 3
+
+[table.protect]
+use = "optimal-suppression"
+
+[output]
+path = "table"
+"""
 
 
 def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> None:
@@ -63,12 +88,29 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
         print_json({name: release.evidence.to_dict() for name, release in results.items()})
         return
     _compare(results)
+    _table(folder, seed)
     print(
-        f"\n4. Open {folder / 'k-anonymous' / 'report.html'} in a browser: one release's evidence."
+        f"\n5. Open {folder / 'k-anonymous' / 'report.html'} in a browser: one release's evidence."
     )
     print(
         f"   Read {folder / 'k-anonymous.toml'}, change it, and run: sfumato protect ... --replace"
     )
+
+
+def _table(folder: Path, seed: int) -> None:
+    """The other half: a table of made-up businesses, protected and audited."""
+    from .tables import show_page
+
+    source = folder / "businesses.csv"
+    write(businesses(1500, seed), source)
+    plan = Plan.parse(_TABLE)
+    (folder / "table.toml").write_text(_TABLE.lstrip(), encoding="utf-8")
+    with progress(quiet=False) as tell:
+        release = run_table(plan, folder, seed=seed, progress=tell)
+        release.save(folder / "table")
+    print(f"\n4. {source}: turnover of businesses that do not exist, by size and region.")
+    show_page(release.view(most_rows=40, most_columns=12))
+    print(release.audit.told())
 
 
 def plans(drafted: Plan) -> dict[str, Plan]:

@@ -17,6 +17,8 @@ _TITLES = {
     "criterion": "Criteria",
     "poset": "Posets",
     "attack": "Attacks",
+    "rule": "Rules",
+    "table-method": "Table methods",
 }
 
 
@@ -53,7 +55,7 @@ def write(folder: Path) -> list[Path]:
     written = []
     for kind in KINDS:
         if any(entries(kind)):
-            path = folder / f"{_TITLES[kind].lower()}.md"
+            path = folder / f"{_TITLES[kind].lower().replace(' ', '-')}.md"
             path.write_text(page(kind), encoding="utf-8")
             written.append(path)
     return written

@@ -29,6 +29,8 @@ _KIND_TITLES = {
     "measure": "Measures ([measures], or [require] with a limit)",
     "poset": "Posets (how a column generalizes)",
     "attack": "Attacks ([measures], or [require] with a limit)",
+    "rule": "Rules ([[table.rules]]: which cells of a table are sensitive)",
+    "table-method": "Methods for tables ([table.protect])",
 }
 
 

@@ -10,6 +10,8 @@ from .set_generators import targeting as targeting
 from .set_generators import write_synthetic_sets as write_synthetic_sets
 from .set_generators import write_targeting as write_targeting
 from .table import Table, table
+from .table_generators import businesses as businesses
+from .table_generators import torra_towns as torra_towns
 
 
 def hospital(n: int = 1000, seed: int = 0) -> Table:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
+Bools = NDArray[np.bool_]
 
 LARGEST = 1e150
 """A difference beyond this has no finite square."""

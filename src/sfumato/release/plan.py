@@ -26,8 +26,9 @@ from ..protocols import Declaration, Measure, Method, Partitioner, PosetSource
 from . import toml
 from .requirement import Requirement
 from .step import Step
+from .table_plan import TablePlan
 
-SECTIONS = ("input", "columns", "steps", "tune", "map", "require", "measures", "output")
+SECTIONS = ("input", "columns", "table", "steps", "tune", "map", "require", "measures", "output")
 
 
 class Input(Declaration):
@@ -204,6 +205,7 @@ class Plan:
     output: Output = field(default_factory=Output)
     tune: Tune | None = None
     map: Map | None = None
+    table: TablePlan | None = None
 
     @property
     def mechanism(self) -> tuple[Method | Partitioner, ...]:
@@ -250,6 +252,9 @@ class Plan:
         body = [found["input"]] if "input" in found else []
         if self.columns:
             body.append(toml.table("columns", {n: c.to_plan() for n, c in self.columns.items()}))
+        if self.table is not None:
+            content = {k.replace("_", "-"): v for k, v in self.table.parameters().items()}
+            body.append(toml.table("table", content))
         body += [
             toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
             for step in self.steps

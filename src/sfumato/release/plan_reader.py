@@ -14,6 +14,8 @@ from . import toml
 from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
 from .requirement import Requirement, parse_requirement
 from .step import Step, build
+from .table_plan import FILES as TABLE_FILES
+from .table_plan import TablePlan
 
 FILES = ("reference", "given", "population", "original")
 """Keys whose texts are files, relative to the plan."""
@@ -47,6 +49,7 @@ class Reader:
             output=self.section("output", Output) or Output(),
             tune=self.section("tune", Tune) if "tune" in self.document else None,
             map=self.section("map", Map) if "map" in self.document else None,
+            table=self.table(),
         )
         if self.complaints:
             ordered = sorted(self.complaints, key=lambda c: c.line or 0)
@@ -111,6 +114,46 @@ class Reader:
         for complaint in complaints:
             self.complain([name], complaint)
         return None if complaints else cls.build(given)
+
+    def table(self) -> TablePlan | None:
+        if "table" not in self.document:
+            return None
+        given = self.mapping(["table"], self.document["table"])
+        if given is None:
+            return None
+        words = dict(self.rooted(given, TABLE_FILES))
+        if isinstance(words.get("hierarchies"), Mapping):
+            words["hierarchies"] = {k: self._beside(v) for k, v in words["hierarchies"].items()}
+        rules, complaints = words.pop("rules", []), len(self.complaints)
+        made = []
+        if not isinstance(rules, list):
+            what = Complaint("rules", "should be [[table.rules]]", "write [[table.rules]]")
+            self.complain(["table"], what)
+            rules = []
+        for i, rule in enumerate(rules):
+            path: list[str | int] = ["table", "rules", i]
+            told = {"use": rule} if isinstance(rule, str) else self.mapping(path, rule)
+            if told is not None:
+                rest = {k: v for k, v in told.items() if k != "use"}
+                made.append(self.declared("rule", path, "use", told.get("use"), rest))
+        if "protect" in words:
+            path = ["table", "protect"]
+            how = words["protect"]
+            told = {"use": how} if isinstance(how, str) else self.mapping(path, how)
+            if told is not None:
+                rest = {k: v for k, v in told.items() if k != "use"}
+                words["protect"] = self.declared(
+                    "table-method", path, "use", told.get("use"), self.rooted(rest, ("ptable",))
+                )
+        if len(self.complaints) > complaints:
+            return None
+        words["rules"] = tuple(made)
+        for complaint in TablePlan.complaints(words):
+            self.complain(["table"], complaint)
+        if len(self.complaints) > complaints:
+            return None
+        built: TablePlan = TablePlan.build(words)
+        return built
 
     def columns(self) -> dict[str, ColumnPlan]:
         given = self.mapping(["columns"], self.document.get("columns", {})) or {}

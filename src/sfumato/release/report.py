@@ -8,7 +8,6 @@ clock: the same release gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from . import figures, report_sections
 from .report_columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .report_correlations import correlations
+from .report_page import contents, page, section
 from .report_parts import Markup, clipped, count, join, listed, paragraphs, percent, table, tag
 from .report_risk import Sizes, risk_bins, riskiest, size_bins, sizes
 from .report_words import glossary, is_before, words
@@ -67,32 +67,21 @@ def render(release: Release, *, owner: bool, recounted: Sequence[Finding] | None
             3, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
     parts.append(("cite", "How to cite", report_sections.citation(evidence, _version())))
-    body = join(_section(key, title, content) for key, title, content in parts)
+    body = join(section(key, title, content) for key, title, content in parts)
     terms = glossary(f"{report_sections.verdict(release)}{body}")
     listing = [*((key, title) for key, title, _ in parts), ("glossary", "Terms")]
     content = tag(
         "main",
         _header(release, owner),
         report_sections.verdict(release),
-        _contents(listing),
+        contents(listing),
         body,
-        _section(
+        section(
             "glossary", "Terms", tag("dl", *(join((tag("dt", t), tag("dd", m))) for t, m in terms))
         ),
     )
-    return _page(release, owner, content)
-
-
-def _page(release: Release, owner: bool, content: Markup) -> str:
-    css = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     title = f"{count(release.pair.masked.height, 'record')} published: Sfumato report"
-    head = (
-        '<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{tag('title', ('PRIVATE: ' if owner else '') + title)}\n<style>\n{css}</style>"
-    )
-    top = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>'
-    return f"{top}\n<body>\n{content}\n</body>\n</html>\n"
+    return page(title, content, owner=owner)
 
 
 def _header(release: Release, owner: bool) -> Markup:
@@ -115,15 +104,6 @@ def _header(release: Release, owner: bool) -> Markup:
         tag("p", about.strip()),
         banner if owner else "",
     )
-
-
-def _contents(listing: Sequence[tuple[str, str]]) -> Markup:
-    links = (tag("li", tag("a", title, href=f"#{key}")) for key, title in listing)
-    return tag("nav", tag("ul", *links), aria_label="Contents")
-
-
-def _section(key: str, title: str, content: Markup) -> Markup:
-    return tag("section", tag("h2", title, id=key), content, aria_labelledby=key)
 
 
 def _figure(drawn: str, caption: object) -> Markup:

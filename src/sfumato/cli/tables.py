@@ -1,0 +1,225 @@
+"""`sfumato table`: tables with totals, protected and audited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import show
+from .base import Json, Plugin, app, names
+
+if TYPE_CHECKING:
+    from ..release.table_release import TableRelease
+    from ..release.table_view import View
+
+tables = typer.Typer(
+    name="table",
+    help="Tables with totals: sensitive cells hidden or changed, and the proof that it holds.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(tables)
+
+At = Annotated[
+    str, typer.Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")
+]
+
+
+@tables.command()
+def init(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file of records.")],
+    dimensions: Annotated[
+        str, typer.Option("--dimensions", "-d", help="Columns that span the table, by commas.")
+    ],
+    value: Annotated[str, typer.Option(help="Column to add up (records are counted).")] = "",
+    output: Annotated[Path, typer.Option("--output", "-o", help="Plan to write.")] = Path(
+        "table.toml"
+    ),
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    json: Json = False,
+) -> None:
+    """Draft the plan of a table: dimensions, usual rules, a method."""
+    from ..errors import OutputError
+    from ..release.table_draft import draft_table
+    from .app import _relative
+
+    if output.exists() and not replace:
+        raise OutputError(f"{output} exists already", remedy="--replace, or --output OTHER.toml")
+    source = file if "://" in file else _relative(Path(file), output.parent)
+    text = draft_table(file, names(dimensions), value, path=source)
+    show.write_plan(output, text)
+    if json:
+        show.print_json({"plan": str(output), "text": text})
+        return
+    print(text)
+    print(f"wrote {output}: read it, correct it, then\n  sfumato table protect {output}")
+
+
+@tables.command()
+def protect(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file with a [table].")],
+    input: Annotated[
+        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
+    ] = "",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
+    ] = "",
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
+    ] = None,
+    at: At = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace an existing release.")
+    ] = False,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Run a plan: find sensitive cells, protect them, audit, write the release or nothing."""
+    from ..errors import OutputError
+    from ..progress import listening
+    from ..release.plan import Plan, lines_of
+    from ..release.publish import check_free
+    from ..release.table_run import run_table
+
+    show.load_plugins(plugin)
+    chosen = Plan.read(plan)
+    named = output or chosen.output.path
+    if not named:
+        raise OutputError(
+            "the plan names no output", remedy='[output] path = "release", or --output'
+        )
+    target = Path(named) if output else plan.parent / named
+    check_free(target, replace=replace)
+    with show.progress(quiet=json) as tell, lines_of(plan):
+        release = run_table(chosen, plan.parent, source=input or None, seed=seed, progress=tell)
+        with listening(tell):
+            release.save(target, replace=replace)
+    _released(release, target, _pairs(at), json=json)
+
+
+@tables.command()
+def audit(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A protected table, made by any tool.")
+    ],
+    relations: Annotated[
+        str, typer.Option(help="File of relations (relation, cell, coef); else by the codes.")
+    ] = "",
+    value: Annotated[str, typer.Option(help="Column of the numbers.")] = "",
+    dimensions: Annotated[
+        str, typer.Option("--dimensions", "-d", help="Columns of the codes, by commas.")
+    ] = "",
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(help="Hierarchy of a dimension: region=regions.csv (repeatable)."),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Plan with the [table] that the file protects.")
+    ] = None,
+    narrow: Annotated[
+        float, typer.Option(help="Without a plan: percent of a value that is too narrow.", min=0.0)
+    ] = 10.0,
+    json: Json = False,
+) -> None:
+    """What an attacker can work out of a table, whoever protected it; refused if too much."""
+    from ..release.table_audit import audit_file
+
+    with show.progress(quiet=json) as tell:
+        found = audit_file(
+            file,
+            relations=relations,
+            value=value,
+            dimensions=names(dimensions),
+            hierarchies=_pairs(",".join(hierarchy or ())),
+            plan=plan,
+            narrow=narrow / 100.0,
+            progress=tell,
+        )
+    if json:
+        show.print_json(found.to_dict())
+    else:
+        _audited(found)
+    found.check()
+
+
+@tables.command(name="show")
+def show_table(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or its folder.")],
+    at: At = "",
+) -> None:
+    """Print a page of a released table, suppressed cells marked."""
+    from ..release.table_audit import read_released
+
+    labels, told = read_released(Path(file))
+    from ..release.table_view import view
+
+    show_page(view(labels, told, at=_pairs(at)))
+
+
+def _pairs(given: str) -> dict[str, str]:
+    from ..errors import ParameterError
+
+    found = {}
+    for one in names(given):
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise ParameterError(f"{one!r} names no code", remedy="DIMENSION=CODE, by commas")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def show_page(page: View) -> None:
+    """A page of a table, codes down and across."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column(page.row_name, no_wrap=True)
+    for title in page.columns:
+        grid.add_column(title, justify="right", no_wrap=True)
+    for head, line in zip(page.rows, page.texts, strict=True):
+        grid.add_row(head, *line)
+    others = ", ".join(f"{name} = {code}" for name, code in page.at.items())
+    if others:
+        print(others)
+    show.console().print(grid)
+    if page.left_out or page.columns_left_out:
+        print(f"{page.left_out:,} more rows, {page.columns_left_out:,} more columns")
+
+
+def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: bool) -> None:
+    from ..release.publish import private_path
+
+    private = private_path(target)
+    if json:
+        show.print_json({"release": str(target), "private": str(private), **release.evidence})
+        return
+    import sys
+
+    for note in (*release.notes, *release.outcome.warnings):
+        print(f"note: {note}", file=sys.stderr)
+    show_page(release.view(at, most_rows=40, most_columns=12))
+    hidden, primary = release.outcome.hidden, release.problem.primary
+    secondary = int((hidden & ~primary).sum())
+    print(f"{release.cells.n:,} cells, {int(primary.sum()):,} sensitive", end="")
+    print(f", {secondary:,} more suppressed to protect them" if hidden.any() else "")
+    print(release.audit.told())
+    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
+    print(f"keep     {private}/   (true values, needs, intervals: never publish it)")
+
+
+def _audited(found: Any) -> None:
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = found.rows(most=40)
+    for title in rows[0]:
+        grid.add_column(title, justify="left" if title in ("cell", "verdict") else "right")
+    for row in rows[1:]:
+        grid.add_row(*row)
+    show.console().print(grid)
+    print(found.told())

@@ -1,0 +1,196 @@
+"""Protecting a table: sensitive cells found, hidden or changed, audited; a `TableRelease`, or a
+refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError, PlanError, ReleaseRefused
+from ..progress import Listener, listening, report
+from ..rng import checked_seed, draw_seed, stream
+from ..tabular.cells import CellTable
+from .plan import Plan
+from .run import read_input
+from .step import build
+from .table_plan import TablePlan
+from .table_release import TableRelease
+
+_FEW_THREATS = 500
+"""Up to here the audit goes to the end unless told otherwise."""
+
+if TYPE_CHECKING:
+    from ..tabular.base import Rule, TableMethod
+
+
+def rule(name: str, **parameters: Any) -> Rule:
+    """A rule that finds sensitive cells, by its name.
+
+    >>> rule("dominance", n=1, k=50).name
+    'dominance'
+    """
+    found: Rule = build("rule", name, parameters)
+    return found
+
+
+def table_method(name: str, **parameters: Any) -> TableMethod:
+    """A method that protects tables, by its name.
+
+    >>> table_method("controlled-rounding", base=5).base
+    5.0
+    """
+    found: TableMethod = build("table-method", name, parameters)
+    return found
+
+
+def tabulate(
+    data: Any,
+    dimensions: Iterable[str] | Iterable[Iterable[str]],
+    value: str = "",
+    *,
+    seed: int | None = None,
+    **more: Any,
+) -> CellTable:
+    """A table with all its totals from records; several linked ones where `dimensions` is a list
+    of lists. `more` is what `sfumato.tabular.build.from_microdata` takes: weight, holding,
+    hierarchies and so on."""
+    from ..tabular.build import from_microdata
+
+    rng = stream(draw_seed() if seed is None else checked_seed(seed), 0, "record-keys")
+    given: Any = list(dimensions)
+    return from_microdata(data, given, value or None, rng=rng, **more)
+
+
+def protect_table(
+    cells: CellTable,
+    method: TableMethod | str = "modular-suppression",
+    rules: Iterable[Rule] = (),
+    *,
+    seed: int | None = None,
+    progress: Listener | None = None,
+    **more: Any,
+) -> TableRelease:
+    """Protect a table and audit it: `sf.protect_table(cells, "optimal-suppression",
+    [sf.rule("p-percent", p=10)])`. `more` is what `[table]` of a plan takes: cost, singletons,
+    within, audit and so on.
+
+    Raises `ReleaseRefused` where an attacker's interval is too narrow.
+    """
+    made = table_method(method) if isinstance(method, str) else method
+    complaints = TablePlan.complaints({"protect": made, "rules": tuple(rules), **more})
+    if complaints:
+        raise ParameterError("; ".join(map(str, complaints)), remedy="sf.protect_table's keywords")
+    table = TablePlan(protect=made, rules=tuple(rules), **more)
+    chosen = draw_seed() if seed is None else checked_seed(seed)
+    with listening(progress or (lambda what, done, of: None)):
+        return _protected(cells, Plan(table=table), chosen)
+
+
+def run_table(
+    plan: Plan,
+    base: Path,
+    *,
+    source: str | None = None,
+    seed: int | None = None,
+    progress: Listener | None = None,
+) -> TableRelease:
+    """The release that a plan with a `[table]` describes."""
+    if plan.table is None:
+        raise ParameterError("the plan has no [table]", remedy="sfumato protect runs its steps")
+    if plan.steps or plan.requirements or plan.measures:
+        raise ParameterError(
+            "a plan makes a table or masks records, not both",
+            remedy="run the steps first, and tabulate the release by a plan of its own",
+        )
+    chosen = draw_seed() if seed is None else checked_seed(seed)
+    with listening(progress or (lambda what, done, of: None)):
+        cells, notes = cells_of(plan, base, source, chosen)
+        return _protected(cells, plan, chosen, tuple(notes))
+
+
+def cells_of(
+    plan: Plan, base: Path, source: str | None = None, seed: int = 0
+) -> tuple[CellTable, list[str]]:
+    """The table that a plan names, unprotected: from records, or from a file of cells."""
+    from ..tabular.build import from_microdata
+    from ..tabular.given import from_cells
+
+    table = plan.table
+    assert table is not None
+    if table.cells:
+        if table.statuses or table.linked:
+            raise ParameterError(
+                "a file of cells has its statuses in a column, and links its tables by relations",
+                remedy="columns status, cost, up and down; [table] relations",
+            )
+        found = from_cells(
+            table.cells,
+            table.relations or None,
+            dimensions=[str(name) for name in table.dimensions],
+            value=table.value or "value",
+            hierarchies=table.hierarchies or None,
+        )
+        return found, list(found.notes)
+    if not table.dimensions:
+        raise PlanError(
+            "the plan", [_needed("dimensions", 'dimensions = ["industry", "region"], or cells')]
+        )
+    report("reading", 0, 5)
+    records, notes = read_input(plan, base, source)
+    report("adding up", 1, 5)
+    optional = {
+        key: getattr(table, key)
+        for key in ("weight", "holding", "request", "record_key", "statuses", "hierarchies")
+        if getattr(table, key)
+    }
+    cells = from_microdata(
+        records,
+        [list(one) if not isinstance(one, str) else one for one in table.dimensions],
+        table.value or None,
+        rng=stream(seed, 0, "record-keys"),
+        **optional,
+    )
+    return cells, [*notes, *cells.notes]
+
+
+def _needed(where: str, remedy: str) -> Any:
+    from ..errors import Complaint
+
+    return Complaint(f"table.{where}", "is needed", remedy)
+
+
+def _protected(
+    cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
+) -> TableRelease:
+    from ..tabular.audit import audit
+    from ..tabular.pose import pose
+
+    table = plan.table
+    assert table is not None
+    report("finding sensitive cells", 2, 5)
+    problem = pose(
+        cells,
+        table.rules or (rule("stated"),),
+        cost=table.cost,
+        singletons=table.singletons,
+        slide=table.slide,
+        bounds=table.within or "apriori",
+    )
+    report("protecting", 3, 5)
+    outcome = table.protect.protect(cells, problem, stream(seed, 1, table.protect.name))
+    report("auditing", 4, 5)
+    found = audit(
+        problem,
+        outcome.lower,
+        outcome.upper,
+        witnesses=outcome.witnesses,
+        exact=table.audit == "exact"
+        or (table.audit == "auto" and len(problem.threats) <= _FEW_THREATS),
+        sample=table.sample,
+        rng=stream(seed, 2, "audit"),
+    )
+    findings = tuple(table.protect.judged(cells, problem, outcome, found))
+    if not all(finding.met for finding in findings):
+        raise ReleaseRefused(findings, ())
+    return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)

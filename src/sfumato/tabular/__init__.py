@@ -1,0 +1,2 @@
+"""Tables with totals: cubes, sensitive cells, protection, and the audit of what an attacker can
+still work out."""

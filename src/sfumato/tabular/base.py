@@ -1,0 +1,84 @@
+"""The shapes of things for tables: rules that find sensitive cells, and methods that protect them.
+
+Each is a frozen declaration, registered by name as everything else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from ..declaration import Declaration
+from ..nested import SCHEMA, found, words
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from collections.abc import Sequence
+
+    from ..kernels.blocks import Bools, Floats
+    from ..measurement import Finding
+    from .audit import Audit
+    from .cells import CellTable
+    from .outcome import TableOutcome
+    from .problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Which cells a rule finds sensitive, and how much room each needs above and below."""
+
+    sensitive: Bools
+    up: Floats
+    """How far above its value the attacker must find a cell possible; 0 where not sensitive."""
+    down: Floats
+
+
+class Rule(Declaration, ABC):
+    """Finds the sensitive cells of a table."""
+
+    registry_kind: ClassVar[str] = "rule"
+
+    @abstractmethod
+    def judge(self, table: CellTable) -> Judged:
+        """The sensitive cells and their protection needs."""
+
+
+class TableMethod(Declaration, ABC):
+    """Protects a table whose sensitive cells are known."""
+
+    registry_kind: ClassVar[str] = "table-method"
+    random: ClassVar[bool] = False
+    """Whether its result depends on the seed."""
+    keeps_totals: ClassVar[bool] = True
+    """Whether what it publishes still adds up."""
+
+    @abstractmethod
+    def protect(
+        self, table: CellTable, problem: Problem, rng: np.random.Generator
+    ) -> TableOutcome:
+        """The protected table. The input is never modified."""
+
+    def judged(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
+    ) -> Sequence[Finding]:
+        """What must hold before the table is published: that no attacker's interval is too
+        narrow, unless the method promises something else."""
+        return audit.findings(table)
+
+
+CellRule = Annotated[
+    Rule, BeforeValidator(lambda given: found("rule", given)), PlainSerializer(words), SCHEMA
+]
+"""A rule, by name, as a table `{ use = "p-percent", p = 10 }` or as an instance."""
+
+Protection = Annotated[
+    TableMethod,
+    BeforeValidator(lambda given: found("table-method", given)),
+    PlainSerializer(words),
+    SCHEMA,
+]
+"""A method for tables, by name, as a table or as an instance."""

@@ -1,0 +1,113 @@
+"""One linear or integer program, from arrays to a solution with its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .highs import solver
+
+if TYPE_CHECKING:
+    from ..kernels.blocks import Bools, Floats
+
+WHOLE = 1e-6
+"""How far from a whole number still counts as one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best point that was found, its objective, and a bound that no point beats."""
+
+    x: Floats
+    objective: float
+    bound: float
+    proven: bool
+    duals: Floats | None = None
+    """What one more unit of each row's right-hand side costs; None for integer programs."""
+
+
+class Infeasible(Exception):
+    """No point meets all constraints."""
+
+
+class OutOfTime(Exception):
+    """The time ended before any point was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Minimise costs * x where row_lower <= matrix x <= row_upper and lower <= x <= upper."""
+
+    matrix: Any
+    """scipy.sparse, rows by variables."""
+    costs: Floats
+    lower: Floats
+    upper: Floats
+    row_lower: Floats
+    row_upper: Floats
+    whole: Bools | None = None
+    """Variables that must be whole numbers."""
+
+    def solve(
+        self,
+        *,
+        seconds: float,
+        gap: float = 1e-9,
+        start: Floats | None = None,
+        relaxed: bool = False,
+        method: str = "choose",
+    ) -> Solution:
+        """The optimum, or the best point when the time is up. `start` is a point to begin with."""
+        import highspy
+
+        found = solver(time_limit=max(seconds, 0.01), solver=method)
+        integer = self.whole is not None and not relaxed and bool(self.whole.any())
+        if integer:
+            found.setOptionValue("mip_rel_gap", gap)
+            found.setOptionValue("mip_abs_gap", 0.0)
+        else:
+            found.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        found.passModel(self._model(integer))
+        if start is not None and integer:
+            given = highspy.HighsSolution()
+            given.col_value = list(start)
+            found.setSolution(given)
+        found.run()
+        status = found.getModelStatus()
+        kinds = highspy.HighsModelStatus
+        if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
+            raise Infeasible
+        information = found.getInfo()
+        usable = information.primal_solution_status == 2
+        optimal = status == kinds.kOptimal
+        if not usable or (not integer and not optimal):
+            raise OutOfTime
+        solution = found.getSolution()
+        x = np.array(solution.col_value)
+        value = float(information.objective_function_value)
+        return Solution(
+            x,
+            value,
+            float(information.mip_dual_bound) if integer else value,
+            optimal,
+            None if integer else np.array(solution.row_dual),
+        )
+
+    def _model(self, integer: bool) -> Any:
+        import highspy
+
+        matrix = self.matrix.tocsr()
+        lp = highspy.HighsLp()
+        lp.num_row_, lp.num_col_ = matrix.shape
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.costs, self.lower, self.upper
+        lp.row_lower_, lp.row_upper_ = self.row_lower, self.row_upper
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+        lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
+        lp.a_matrix_.value_ = matrix.data.astype(np.float64)
+        if integer and self.whole is not None:
+            kind = highspy.HighsVarType
+            lp.integrality_ = [kind.kInteger if w else kind.kContinuous for w in self.whole]
+        return lp

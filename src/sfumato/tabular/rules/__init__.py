@@ -1,0 +1,1 @@
+"""Rules that find sensitive cells."""

@@ -1,0 +1,1 @@
+"""Hiding cells so that the sensitive ones cannot be worked out."""

@@ -1,0 +1,181 @@
+"""Who is protected by what: every side of every threat, and the move that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import MethodError
+from ..witness import Witnesses
+from .local_lp import LEAST, Move, fitted
+
+if TYPE_CHECKING:
+    from ...kernels.blocks import Floats, Ints
+    from ..problem import Problem
+    from .merged import Merged
+
+
+class Ledger:
+    """Side s is a threat upwards or downwards; it is proven by a move of its group by `need`.
+
+    A move serves any number of sides, each at its own multiple of it.
+    """
+
+    def __init__(self, problem: Problem, merged: Merged) -> None:
+        self.problem, self.merged = problem, merged
+        threats = problem.threats
+        up, down = needs(problem)
+        both = np.concatenate((np.arange(len(threats)), np.arange(len(threats))))
+        sense = np.repeat([1.0, -1.0], len(threats))
+        need = np.concatenate((up, down))
+        size = np.abs(problem.values[threats.cell[both]])
+        asked = np.flatnonzero(need > 1e-12 * np.maximum(size, 1e-300))
+        self.threat: Ints = both[asked]
+        self.need: Floats = need[asked]
+        cell = threats.cell[self.threat]
+        self.group: Ints = merged.group[cell]
+        self.sense: Floats = sense[asked] * merged.sign[cell]
+        lost = np.flatnonzero(self.group < 0)
+        if lost.size:
+            raise impossible(problem, int(self.threat[lost[0]]))
+        self.known = [
+            frozenset(merged.group[threats.known(int(t))].tolist()) - {-1} for t in self.threat
+        ]
+        self.proof: list[Move | None] = [None] * self.threat.size
+        self.users: list[set[int]] = [set() for _ in range(merged.n)]
+        """The sides whose proof moves a group."""
+        order = np.argsort(self.group, kind="stable")
+        starts = np.searchsorted(self.group[order], np.arange(merged.n + 1)).tolist()
+        listed = order.tolist()
+        self.sides = [listed[a:b] for a, b in pairwise(starts)]
+        """The sides of each group."""
+
+    def __len__(self) -> int:
+        return int(self.threat.size)
+
+    def amount(self, side: int) -> float:
+        """How far the side's group has to move."""
+        return float(self.need[side] * self.sense[side])
+
+    def multiple(self, side: int, move: Move) -> float | None:
+        """How often the side needs the move, backwards if negative; None if it proves nothing."""
+        at = int(np.searchsorted(move.groups, self.group[side]))
+        if at == move.groups.size or move.groups[at] != self.group[side]:
+            return None
+        times = self.amount(side) / float(move.moves[at])
+        if not -move.back * (1 + LEAST) <= times <= move.ahead * (1 + LEAST):
+            return None
+        known = self.known[side]
+        if known and not known.isdisjoint(move.groups.tolist()):
+            return None
+        return times
+
+    def served(self, move: Move, among: set[int]) -> list[int]:
+        """Which of these sides a move proves."""
+        return [
+            side
+            for group in move.groups.tolist()
+            for side in self.sides[group]
+            if side in among and self.multiple(side, move) is not None
+        ]
+
+    def prove(self, side: int, move: Move) -> None:
+        """Let a side stand on this move, and no longer on the one before."""
+        before = self.proof[side]
+        if before is not None:
+            for group in before.groups.tolist():
+                self.users[group].discard(side)
+        self.proof[side] = move
+        for group in move.groups.tolist():
+            self.users[group].add(side)
+
+    def resting_on(self, groups: Iterable[int]) -> set[int]:
+        """The sides whose proof moves any of these groups."""
+        found: set[int] = set()
+        for group in groups:
+            found |= self.users[group]
+        return found
+
+    def witnesses(self) -> Witnesses:
+        """All proofs, cell by cell."""
+        parts: list[tuple[Ints, Floats]] = []
+        threat: list[int] = []
+        for side, move in enumerate(self.proof):
+            times = None if move is None else self.multiple(side, move)
+            if move is None or times is None:
+                continue
+            which, cells = self.merged.cells(move.groups)
+            parts.append((cells, times * move.moves[which] * self.merged.sign[cells]))
+            threat.append(int(self.threat[side]))
+        sizes = [cells.size for cells, _ in parts]
+        return Witnesses(
+            np.array(threat, np.int64),
+            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            np.concatenate([*(cells for cells, _ in parts), np.empty(0, np.int64)]),
+            np.concatenate([*(moves for _, moves in parts), np.empty(0)]),
+        )
+
+    def read(self, witnesses: Witnesses) -> None:
+        """Take over proofs from elsewhere, where they hold."""
+        from scipy.sparse import csr_array
+
+        merged, count = self.merged, len(witnesses)
+        group = merged.group[witnesses.cells]
+        which = np.repeat(np.arange(count), np.diff(witnesses.starts))
+        bad = np.zeros(count, bool)
+        bad[which[group < 0]] = True
+        kept = np.flatnonzero((group >= 0) & (witnesses.moves != 0))
+        # Cells of a group move together, so that one of them tells the group's move.
+        _, first = np.unique(which[kept] * merged.n + group[kept], return_index=True)
+        kept = kept[first]
+        which, group = which[kept], group[kept]
+        moves = witnesses.moves[kept] * merged.sign[witnesses.cells[kept]]
+        starts = np.searchsorted(which, np.arange(count + 1))
+        moved = csr_array((moves, group, starts), shape=(count, merged.n))
+        off = np.abs(moved @ merged.relations.matrix.T).max(axis=1).toarray().ravel()
+        size = np.zeros(count)
+        np.maximum.at(size, which, np.abs(moves))
+        bad |= (off > LEAST * size) | (size == 0)
+        by_threat: dict[int, list[int]] = {}
+        for side, threat in enumerate(self.threat.tolist()):
+            by_threat.setdefault(threat, []).append(side)
+        for w in np.flatnonzero(~bad).tolist():
+            at = slice(int(starts[w]), int(starts[w + 1]))
+            move = fitted(merged, group[at], moves[at])
+            for side in by_threat.get(int(witnesses.threat[w]), ()):
+                if self.proof[side] is None and self.multiple(side, move) is not None:
+                    self.prove(side, move)
+
+
+def needs(problem: Problem) -> tuple[Floats, Floats]:
+    """What each threat needs above and below, a sliding need shared out between the two."""
+    threats = problem.threats
+    values = problem.values[threats.cell]
+    above = problem.upper[threats.cell] - values
+    below = values - problem.lower[threats.cell]
+    up, down = np.minimum(threats.up, above), np.minimum(threats.down, below)
+    missing = np.minimum(threats.slide, above + below) - up - down
+    short = missing > 0
+    up = np.where(short, np.minimum(up + missing / 2, above), up)
+    missing = np.minimum(threats.slide, above + below) - up - down
+    down = np.where(short, np.minimum(down + np.maximum(missing, 0), below), down)
+    missing = np.minimum(threats.slide, above + below) - up - down
+    up = np.where(short, np.minimum(up + np.maximum(missing, 0), above), up)
+    return up, down
+
+
+def impossible(problem: Problem, threat: int) -> MethodError:
+    """The complaint that a cell cannot be protected whatever is hidden."""
+    threats = problem.threats
+    cell = int(threats.cell[threat])
+    known = threats.known(threat)
+    knowing = f" against somebody who knows cell {int(known[0])}" if known.size else ""
+    return MethodError(
+        f"cell {cell} cannot be protected{knowing}: even if every other cell were hidden, "
+        "its interval would be narrower than asked for",
+        remedy="publish fewer cells in any case (fixed cells, empty cells, a-priori bounds), "
+        "merge categories, or ask for less room around this cell",
+    )

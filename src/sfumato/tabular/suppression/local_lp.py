@@ -1,0 +1,177 @@
+"""Small linear programs: the cheapest way to move one cell, among the cells around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernels.table_columns import HIDDEN, OPEN, program, surroundings
+from ..highs import solver
+
+if TYPE_CHECKING:
+    from ...kernels.blocks import Bools, Floats, Ints
+    from .merged import Merged
+
+DEAR, CHEAP = 1e4, 1e-4
+"""Costs beyond these, beside a usual cell's, count as these: programs stay well scaled."""
+FREE = 1e-4
+"""What moving a hidden cell costs, so that moves stay near."""
+FAR = 1e4
+"""No cell needs to move by more than so many times what is asked for."""
+SIZES = ((3, 4, 250), (5, 8, 1500))
+"""Surroundings that are tried before the whole table: depth, open cells to a relation, cells."""
+PATIENCE = 2.0
+"""A program that costs so many times what may be spent, by the unit, is given up."""
+COLUMNWISE, MINIMISE = 1, 1
+LEAST, NOTHING = 1e-9, 1e-11
+"""A need may be missed by so much of it; a smaller move, beside it, is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """Groups and how far each moves; relations hold, for any multiple from -back to ahead."""
+
+    groups: Ints
+    moves: Floats
+    ahead: float
+    back: float
+
+
+def fitted(merged: Merged, groups: Ints, moves: Floats) -> Move:
+    """A move with how often it fits forth and back; groups in rising order."""
+    up, down = merged.up[groups], merged.down[groups]
+    size = np.abs(moves)
+    ahead = np.where(moves > 0, up, down) / size
+    back = np.where(moves > 0, down, up) / size
+    return Move(groups, moves, float(ahead.min()), float(back.min()))
+
+
+class LocalProgram:
+    """Moves of a merged table, one program after the other.
+
+    `state` says of each group whether it is OPEN, HIDDEN or BARRED; the caller changes it.
+    """
+
+    def __init__(self, merged: Merged, state: Ints) -> None:
+        self.merged = merged
+        self.state = state
+        self.programs = 0
+        self.costs = merged.costs.copy()
+        """Costs by which programs choose; the caller may change them."""
+        relations = merged.relations
+        self._rows = relations.starts, relations.cells
+        self._cells = relations.by_cell
+        self._seen, self._passed = np.zeros(merged.n, np.int64), np.zeros(len(relations), np.int64)
+        self._stamp = 0
+        self._local = np.full(len(relations), -1, np.int32)
+        self._highs = solver(
+            presolve="off", primal_feasibility_tolerance=1e-9, simplex_iteration_limit=100_000
+        )
+
+    def cheapest(
+        self,
+        group: int,
+        amount: float,
+        *,
+        kept: float = 0.02,
+        rounds: int = 1,
+        whole: bool = True,
+        dearest: float = np.inf,
+        spare: float = 0.0,
+    ) -> Move | None:
+        """A move of `group` by `amount` (with sign) that hides little; None if there is none.
+
+        Hiding an open group costs its cost, whatever it moves by; the program takes that by the
+        unit and is solved again with units that fit what was found, `rounds` times. Hidden groups
+        cost `kept` of theirs, so that dear ones are left alone where possible. Unless `whole`, only
+        the surroundings are searched, and only moves that hide less than `dearest` are of use. All
+        others leave `spare` of their room, where rounding would take more than there is.
+        """
+        merged, state = self.merged, self.state
+        if (merged.up if amount > 0 else merged.down)[group] < abs(amount) * (1 - LEAST):
+            return None
+        for depth, cheapest, most in (*SIZES, (0, 0, 0)):
+            if depth and merged.n > most:
+                self._stamp += 1
+                near = surroundings(
+                    group, *self._rows, *self._cells[:2], state, merged.costs, dearest,
+                    depth, cheapest, most, self._seen, self._passed, self._stamp,
+                )  # fmt: skip
+                near.sort()
+            elif whole or merged.n <= most:
+                usable = (state == HIDDEN) | ((state == OPEN) & (merged.costs < dearest))
+                usable[group] = True
+                near = np.flatnonzero(usable)
+            else:
+                break
+            found = self._solve(group, amount, near, kept, rounds, dearest, spare)
+            if found is not None:
+                return found
+        return None
+
+    def _solve(
+        self,
+        group: int,
+        amount: float,
+        near: Ints,
+        kept: float,
+        rounds: int,
+        dearest: float,
+        spare: float,
+    ) -> Move | None:
+        import highspy
+
+        self.programs += 1
+        merged, highs, size = self.merged, self._highs, abs(amount)
+        m = near.size
+        room_up = np.minimum(merged.up[near] / size * (1 - spare), FAR)
+        room_down = np.minimum(merged.down[near] / size * (1 - spare), FAR)
+        cost, dear, usual = self._costs(near, kept)
+        with np.errstate(divide="ignore"):
+            unit = np.concatenate((cost / np.minimum(room_up, 1), cost / np.minimum(room_down, 1)))
+        unit = np.minimum(unit, DEAR)
+        low, high = np.zeros(2 * m), np.concatenate((room_up, room_down))
+        own = np.flatnonzero(near == group)
+        high[own] = high[own + m] = 0.0
+        own = own if amount > 0 else own + m
+        low[own] = high[own] = 1.0
+        unit[own] = 0.0
+        starts, index, value, rows = program(near, *self._cells, self._local)
+        zeros = np.zeros(rows)
+        highs.passModel(
+            2 * m, rows, index.size, COLUMNWISE, MINIMISE, 0.0,
+            unit, low, high, zeros, zeros, starts, index, value, np.zeros(2 * m, np.int32),
+        )  # fmt: skip
+        highs.setOptionValue("objective_bound", PATIENCE * dearest / usual)
+        best: Move | None = None
+        least = np.inf
+        for round_ in range(rounds + 1):
+            highs.run()
+            if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                break
+            x = np.asarray(highs.getSolution().col_value)
+            moved = x[:m] - x[m:]
+            there = np.abs(moved) > NOTHING
+            spent = float(cost[there].sum())
+            if spent < least:
+                least = spent
+                best = fitted(merged, near[there], moved[there] * size)
+            if round_ == rounds or not (dear & there).any():
+                break
+            # What moves much is cheap by the unit now, what moves little is dear.
+            again = cost / (np.abs(moved) + 0.05)
+            again = np.minimum(np.concatenate((again, again)), DEAR)
+            again[own] = 0.0
+            highs.changeColsCost(2 * m, np.arange(2 * m, dtype=np.int32), again)
+        return best
+
+    def _costs(self, near: Ints, kept: float) -> tuple[Floats, Bools, float]:
+        """What hiding each of these costs, beside a usual one; which are open; a usual cost."""
+        open_ = self.state[near] == OPEN
+        cost = self.costs[near]
+        usual = (float(np.median(cost[open_])) if open_.any() else 0.0) or 1.0
+        cost = np.clip(cost / usual, CHEAP, DEAR)
+        free = np.where(self.merged.primary[near], 0.0, kept * cost) + FREE
+        return np.where(open_, cost, free), open_, usual

@@ -1,0 +1,76 @@
+"""Witnesses: tables that agree with all that is published and yet have another value in a cell.
+
+A witness proves how far an attacker must find a cell possible, and anybody can check it by adding
+up: no linear program is needed, and no trust in the method that found it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..kernels.blocks import Floats, Ints
+    from .problem import Threats
+    from .relations import Relations
+
+TOLERANCE = 1e-9
+"""Relative to the largest number that is added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """Witness w moves `cells` by `moves` (compressed rows): values + moves is a table that the
+    attacker of threat[w] cannot rule out."""
+
+    threat: Ints
+    starts: Ints
+    cells: Ints
+    moves: Floats
+
+    def __len__(self) -> int:
+        return int(self.threat.size)
+
+
+def proven(
+    witnesses: Witnesses,
+    relations: Relations,
+    values: Floats,
+    lower: Floats,
+    upper: Floats,
+    threats: Threats,
+) -> tuple[Floats, Floats]:
+    """How far above and below its value each threatened cell is proven possible: (up, down).
+
+    A witness that breaks a relation, a bound, or moves a cell that its attacker knows proves
+    nothing. `lower` and `upper` are what the publication says of each cell.
+    """
+    from scipy.sparse import csr_array
+
+    count = len(witnesses)
+    up, down = np.zeros(len(threats)), np.zeros(len(threats))
+    if not count:
+        return up, down
+    which = np.repeat(np.arange(count), np.diff(witnesses.starts))
+    moved = csr_array(
+        (witnesses.moves, witnesses.cells, witnesses.starts), shape=(count, relations.n)
+    )
+    off = np.abs(moved @ relations.matrix.T).max(axis=1).toarray().ravel()
+    size = np.zeros(count)
+    np.maximum.at(size, which, np.abs(witnesses.moves))
+    good = off <= TOLERANCE * np.maximum(size, 1e-300)
+    there = values[witnesses.cells] + witnesses.moves
+    slack = TOLERANCE * np.maximum(np.abs(values[witnesses.cells]), np.abs(witnesses.moves))
+    outside = (there < lower[witnesses.cells] - slack) | (there > upper[witnesses.cells] + slack)
+    good[which[outside]] = False
+    attacked = witnesses.threat[which]
+    known = threats.known_starts[1:] > threats.known_starts[:-1]
+    for entry in np.flatnonzero(known[attacked]):
+        if witnesses.cells[entry] in threats.known(int(attacked[entry])):
+            good[which[entry]] = False
+    own = (witnesses.cells == threats.cell[attacked]) & good[which]
+    np.maximum.at(up, attacked[own], witnesses.moves[own])
+    np.maximum.at(down, attacked[own], -witnesses.moves[own])
+    return up, down
