@@ -1,6 +1,6 @@
 """Runs pytauargus on one table, in an environment of its own, and reports the pattern it found.
 
-    python tables_peer_worker.py RECORDS.csv PATTERN.csv '{"by": ["region"], "response": "Var2", ...}'
+    python tables_peer_worker.py RECORDS.csv PATTERN.csv '{"by": ["region"], ...}'
 
 Timed is `protect` as a whole: its interface goes through files, which are part of its work. Nothing
 of Sfumato is imported here.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 import time
 from importlib.metadata import version
@@ -20,6 +21,7 @@ def main(source: str, target: str, options: dict) -> dict:
     """Protect the table and write its cells: codes, value, status (U primary, M secondary)."""
     from pytauargus import protect
 
+    os.chdir(Path(target).parent)  # it leaves files behind wherever it runs
     with Path(source).open() as file:
         rows = list(csv.DictReader(file))
     by, response = options["by"], options["response"]

@@ -47,9 +47,6 @@ class Entry:
 _BUILT_IN = tuple(
     Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases))
     for kind, name, target, summary, *aliases in LINES
-    if (  # TEMPORARY: files that are still being written
-        __import__("pathlib").Path(__file__).parent / (target.split(":")[0].replace(".", "/") + ".py")
-    ).exists() or kind not in ("rule", "table-method")
 )
 
 _extra: dict[tuple[str, str], Entry] = {}

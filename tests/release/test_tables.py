@@ -96,9 +96,7 @@ def test_an_existing_release_is_not_touched(release: sf.TableRelease, tmp_path: 
     assert (tmp_path / "out" / "data.csv").read_bytes() == before
 
 
-def test_what_is_written_must_be_what_was_audited(
-    release: sf.TableRelease, tmp_path: Path
-) -> None:
+def test_what_is_written_must_be_what_was_audited(release: sf.TableRelease, tmp_path: Path) -> None:
     """A writer that told a hidden cell would be caught, and nothing would be there."""
     from dataclasses import replace
 

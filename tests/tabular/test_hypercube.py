@@ -147,7 +147,7 @@ def test_what_has_a_box_is_protected(seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_every_threat_is_met_and_the_optimum_is_not_undercut(seed: int) -> None:
-    problem = random_problem(np.random.default_rng(seed), general=False, hideable=8)
+    problem = random_problem(np.random.default_rng(seed), general=False, hideable=8, slide=False)
     best = brute_optimum(problem)
     if best is None:
         with pytest.raises(MethodError):
@@ -304,11 +304,15 @@ def test_nothing_to_protect_hides_nothing() -> None:
     assert not len(witnesses)
 
 
-def test_the_method_tells_its_secondaries() -> None:
+@pytest.mark.parametrize("clean", ["auto", "always", "never"])
+def test_the_method_protects_and_tells_its_secondaries(clean: str) -> None:
     rng = np.random.default_rng(5)
     problem = random_problem(rng, dims=2, general=False, negative=False, hideable=30)
-    outcome = Hypercube().protect(None, problem, rng)  # type: ignore[arg-type]
+    method = Hypercube.build({"clean": clean})
+    outcome = method.protect(None, problem, rng)
+    assert is_safe(problem, outcome.hidden)
     assert outcome.facts["secondary cells"] == int((outcome.hidden & ~problem.primary).sum())
+    assert outcome.facts["cleaned"] is (clean != "never")
     assert outcome.witnesses is not None
 
 

@@ -206,7 +206,7 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
     secondary = int((hidden & ~primary).sum())
     print(f"{release.cells.n:,} cells, {int(primary.sum()):,} sensitive", end="")
     print(f", {secondary:,} more suppressed to protect them" if hidden.any() else "")
-    print(release.audit.told())
+    print(release.told)
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")
     print(f"keep     {private}/   (true values, needs, intervals: never publish it)")
 

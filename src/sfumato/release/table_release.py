@@ -118,6 +118,12 @@ class TableRelease:
         return table_view.view(self.cells.labels, told, dimensions, at, **limits)
 
     @property
+    def told(self) -> str:
+        """What the audit found, in words."""
+        assert self.plan.table is not None
+        return self.plan.table.protect.told(self.audit)
+
+    @property
     def evidence(self) -> dict[str, Any]:
         """What may be said about the protection in public."""
         table = self.plan.table
@@ -136,7 +142,7 @@ class TableRelease:
             "rules": [rule.name for rule in table.rules],
             "method": {"use": table.protect.name, "paper": table.protect.paper},
             "facts": dict(self.outcome.facts),
-            "gap": self.outcome.gap,
+            "gap": None if self.outcome.gap is None else round(self.outcome.gap, 4),
             "audit": self.audit.counts,
             "requirements": [finding.public().to_dict() for finding in self.findings],
             "notes": [*self.notes, *self.outcome.warnings],

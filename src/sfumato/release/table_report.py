@@ -108,11 +108,9 @@ def _verdict(release: TableRelease) -> Markup:
     if not sensitive:
         said = "No cell is sensitive by the rules given: the table is published as it is."
     elif hidden:
-        said = (
-            f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {release.audit.told()}"
-        )
+        said = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {release.told}"
     else:
-        said = f"No cell is suppressed; numbers were changed instead. {release.audit.told()}"
+        said = f"No cell is suppressed; numbers were changed instead. {release.told}"
     return tag("p", said, class_="verdict")
 
 
@@ -171,7 +169,7 @@ def _audit(release: TableRelease, *, owner: bool) -> Markup:
         "every cell beforehand. For each sensitive cell the smallest and the largest value that "
         "fit all this were sought; the interval must reach beyond the cell's protection need on "
         "both sides. Contributors who are alone in a cell know it, and were given that knowledge.",
-        audit.told(),
+        release.told,
     ]
     public = [(key.replace("_", " "), plain(value)) for key, value in audit.counts.items()]
     parts: list[object] = [

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, PlanError, ReleaseRefused
+from ..measurement import Finding
 from ..progress import Listener, listening, report
 from ..rng import checked_seed, draw_seed, stream
 from ..tabular.cells import CellTable
@@ -22,6 +23,8 @@ _FEW_THREATS = 500
 
 if TYPE_CHECKING:
     from ..tabular.base import Rule, TableMethod
+    from ..tabular.outcome import TableOutcome
+    from ..tabular.problem import Problem
 
 
 def rule(name: str, **parameters: Any) -> Rule:
@@ -190,7 +193,24 @@ def _protected(
         sample=table.sample,
         rng=stream(seed, 2, "audit"),
     )
-    findings = tuple(table.protect.judged(cells, problem, outcome, found))
+    findings = (*table.protect.judged(cells, problem, outcome, found), _none_told(problem, outcome))
     if not all(finding.met for finding in findings):
         raise ReleaseRefused(findings, ())
     return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
+
+
+def _none_told(problem: Problem, outcome: TableOutcome) -> Finding:
+    """That no sensitive cell is published as it is, whatever its need."""
+    told = problem.primary & (outcome.lower == outcome.upper)
+    count, of = int(told.sum()), int(problem.primary.sum())
+    return Finding(
+        "sensitive-cells",
+        "the number of sensitive cells whose true value is published",
+        float(count),
+        0.0,
+        not count,
+        at_least=False,
+        broken=count,
+        of=of,
+        of_what="sensitive cells",
+    )

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..errors import MethodError
+from ..measurement import Finding
 from .base import TableMethod
 from .multiples import Choice, whole_numbers
 from .outcome import TableOutcome
@@ -16,6 +17,7 @@ from .signs import Adjustment, Moves
 
 if TYPE_CHECKING:
     from ..kernels.blocks import Bools, Floats
+    from .audit import Audit
     from .cells import CellTable
     from .problem import Problem
     from .relations import Relations
@@ -103,6 +105,33 @@ class ControlledAdjustment(TableMethod):
             warnings=tuple(warnings),
         )
 
+    def judged(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
+    ) -> list[Finding]:
+        """That every sensitive cell was moved: what is published says nothing exact, so there are
+        no intervals to audit."""
+        enough = moved_enough(problem, outcome.published)
+        short = int((~enough).sum())
+        return [
+            Finding(
+                "adjustment",
+                "the number of sensitive cells that did not move by all they need",
+                float(short),
+                0.0,
+                not short,
+                at_least=False,
+                broken=short,
+                of=int(enough.size),
+                of_what="sensitive cells",
+            )
+        ]
+
+    def told(self, audit: Audit) -> str:
+        return (
+            "Every sensitive cell was moved by its protection need at least, and other cells with "
+            "it; no published number is known to be true, so there is no interval to audit."
+        )
+
     def _weights(self, problem: Problem) -> Floats:
         if self.weights == "unit":
             return np.ones(problem.n)
@@ -116,9 +145,9 @@ class ControlledAdjustment(TableMethod):
     def _moves(self, task: Adjustment, rng: np.random.Generator) -> Moves:
         if self.distance == "L1":
             return task.search(rng, seconds=self.seconds)
-        first = task.search(rng, seconds=self.seconds / 4)
+        first = task.search(rng, seconds=self.seconds / 4, patience=self.seconds)
         signs = np.where(first.z[task.at] > 0, 1, -1)
-        return task.search_l2(signs, seconds=self.seconds * 0.75)
+        return task.search_l2(signs, rng, seconds=self.seconds * 0.75)
 
     def _whole(
         self, task: Adjustment, problem: Problem, published: Floats

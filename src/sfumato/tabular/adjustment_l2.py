@@ -49,20 +49,26 @@ def least_squares(matrix: Any, weights: Floats, low: Floats, high: Floats) -> Le
         # Each cell in a unit of its own, in which all squares count alike.
         unit = scale / np.sqrt(np.maximum(weights[free], 1e-12 * weights[free].max(initial=1e-300)))
         unit /= np.median(unit) / scale
-        solved = _interior(
+        squares = weights[free] * unit**2
+        usual = float(np.median(squares))
+        x, bound = _interior(
             (part[rows] @ diags_array(unit / scale)).tocsr(),
             due[rows] / scale,
-            weights[free] * unit**2 / np.median(weights[free] * unit**2),
+            squares / usual,
             low[free] / unit,
             high[free] / unit,
         )
-        z[free] = solved * unit
+        still = float(weights @ z**2)
+        z[free] = x * unit
+        return Least(z, float(weights @ z**2), still + usual * bound)
     objective = float(weights @ z**2)
     return Least(z, objective, objective)
 
 
-def _interior(matrix: Any, due: Floats, w: Floats, low: Floats, high: Floats) -> Floats:
-    """Mehrotra's predictor and corrector."""
+def _interior(
+    matrix: Any, due: Floats, w: Floats, low: Floats, high: Floats
+) -> tuple[Floats, float]:
+    """Mehrotra's predictor and corrector: the point, and a bound by the relations' multipliers."""
     m = matrix.shape[0]
     below, above = np.isfinite(low), np.isfinite(high)
     width = np.where(below & above, high - low, 1.0)
@@ -75,18 +81,22 @@ def _interior(matrix: Any, due: Floats, w: Floats, low: Floats, high: Floats) ->
     # The distances to the bounds are carried along: near a bound a difference would lose digits.
     s, t = np.where(below, z - low, 1.0), np.where(above, high - z, 1.0)
     turned = matrix.T.tocsr()
+    bound = 0.0
     for _ in range(STEPS):
+        # Whatever the multipliers are, the least of the Lagrangian within the bounds is a bound.
+        slope = turned @ y
+        least = np.clip(slope / (2 * w), low, high)
+        bound = max(bound, float(y @ due + (w * least**2 - slope * least).sum()))
         primal = due - matrix @ z
-        dual = turned @ y + a - b - 2 * w * z
+        dual = slope + a - b - 2 * w * z
         mu = float(a @ s + b @ t) / max(int(below.sum() + above.sum()), 1)
         size = float(w @ z**2)
-        if (
-            np.abs(primal).max(initial=0.0) < 1e-11
-            and np.abs(dual).max(initial=0.0) < 1e-9 * (1 + np.abs(w * z).max())
-            and float(a @ s + b @ t) <= 1e-9 * max(size, 1e-12)
-        ):
+        # The bound proves how near the point is; beyond that only rounding errors grow.
+        close = min(float(a @ s + b @ t), size - bound) <= 1e-9 * max(size, 1e-12)
+        if np.abs(primal).max(initial=0.0) < 1e-11 and close:
             break
-        theta = 1.0 / (2 * w + a / s + b / t)
+        with np.errstate(over="ignore"):  # a cell at its bound
+            theta = 1.0 / (2 * w + a / s + b / t)
         given = (matrix, turned, _normal(matrix, turned, theta), theta, primal, dual, a, b, s, t)
         dz, dy, da, db = _direction(-a * s, -b * t, *given)
         p, d = _step(s, t, dz, below, above), _dual_step(a, b, da, db)
@@ -104,7 +114,7 @@ def _interior(matrix: Any, due: Floats, w: Floats, low: Floats, high: Floats) ->
         s, t = np.where(below, s + p * dz, 1.0), np.where(above, t - p * dz, 1.0)
     if np.abs(due - matrix @ z).max(initial=0.0) > 1e-7 * (1 + np.abs(z).max()):
         raise Infeasible
-    return z
+    return z, bound
 
 
 def _direction(

@@ -55,6 +55,8 @@ class Program:
         self.matrix, self.low, self.high = matrix, low, high
         self.deadline = deadline
         self.scale = 2.0 ** np.round(np.log2(SIZE / reach)) if reach > 0 else 1.0
+        self.grain = 10 * TIGHT / self.scale
+        """What the solver cannot tell from nothing."""
         self.held: Ints | None = None
         self._statuses = highspy.HighsModelStatus
         rows, columns = matrix.shape
@@ -102,11 +104,21 @@ class Program:
         """Go on from there."""
         self.started = self.highs.setBasis(basis).name == "kOk"
 
-    def towards(self, weights: Floats) -> Vertex:
-        """A vertex that goes far by these weights, to start from."""
+    def towards(self, weights: Floats, *, interior: bool = False) -> Vertex:
+        """A vertex that goes far by these weights, to start from; by an interior point method where
+        the program is so large that the simplex takes long from nothing."""
         every = np.arange(weights.size, dtype=np.int32)
         self.highs.changeColsCost(weights.size, every, -weights)
-        found = self._run()
+        if interior:
+            self.highs.setOptionValue("solver", "ipm")
+            self.highs.setOptionValue("presolve", "on")
+            best = self._tried()
+            self.highs.setOptionValue("solver", "choose")
+            self.highs.setOptionValue("presolve", "off")
+            self.started = best
+            found = self._checked(best)
+        else:
+            found = self._run()
         self.highs.changeColsCost(weights.size, every, np.zeros(weights.size))
         return found
 

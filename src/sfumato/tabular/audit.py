@@ -203,11 +203,10 @@ def _found(
     sure_high[live] = np.where(back, targets.sure_low[at], targets.sure_high[at])
     sure_low[live] = np.where(back, targets.sure_high[at], targets.sure_low[at])
     hidden = (rooms[0] < 0) | (rooms[1] > 0)
-    enough = targets.reached()
+    settled = targets.reached() | targets.refuted() | (targets.sure_low & targets.sure_high)
     by = ["follows" if hidden[c] else "published" for c in cells]
     for t, k in zip(live, at, strict=True):
-        sure = targets.sure_low[k] and targets.sure_high[k]
-        by[t] = HOW[min(int(targets.by[k]), PROGRAM)] if sure or enough[k] else "open"
+        by[t] = HOW[min(int(targets.by[k]), PROGRAM)] if settled[k] else "open"
     return Audit(
         threats=threats,
         values=values,

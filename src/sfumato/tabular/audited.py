@@ -44,7 +44,7 @@ class Audit:
     need_width: Floats
     by: tuple[str, ...]
     """What settled each: bounds, a witness, its own linear program; or that the cell is published,
-    follows from what is, or is still open as the time was up."""
+    follows from what is, or is still open as time or precision did not suffice."""
     determined: Bools
     """Of all cells: not published, and yet their value follows exactly."""
     of: int
@@ -160,8 +160,9 @@ class Audit:
         if not self.exact:
             text += " Wide enough intervals were followed no further: they are at least so wide."
         if "open" in self.by:
+            left = self.by.count("open")
             text += (
-                f" The time was up with {self.by.count('open'):,} open, which count as too narrow."
+                f" {left:,} could not be settled, for time or rounding: they count as too narrow."
             )
         hidden = int(self.determined.sum())
         if hidden:

@@ -57,9 +57,7 @@ class TableMethod(Declaration, ABC):
     """Whether what it publishes still adds up."""
 
     @abstractmethod
-    def protect(
-        self, table: CellTable, problem: Problem, rng: np.random.Generator
-    ) -> TableOutcome:
+    def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         """The protected table. The input is never modified."""
 
     def judged(
@@ -68,6 +66,10 @@ class TableMethod(Declaration, ABC):
         """What must hold before the table is published: that no attacker's interval is too
         narrow, unless the method promises something else."""
         return audit.findings(table)
+
+    def told(self, audit: Audit) -> str:
+        """What the audit found, in words."""
+        return audit.told()
 
 
 CellRule = Annotated[

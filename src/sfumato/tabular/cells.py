@@ -79,8 +79,10 @@ class CellTable:
     @property
     def empty(self) -> Bools:
         """Cells that hold nothing and are known to: no records, or zero by the user's word."""
-        zero = self.status == ZERO
-        return zero | (self.frequency == 0) if self.frequency is not None else zero
+        zero: Bools = self.status == ZERO
+        if self.frequency is not None:
+            zero = zero | (self.frequency == 0)
+        return zero
 
     def name(self, cell: int) -> str:
         """A cell in words: "region=North, size=2"."""
@@ -98,9 +100,9 @@ class CellTable:
                     f"the table has no dimension {key!r}",
                     remedy=f"its dimensions are {', '.join(self.labels.columns)}",
                 )
-        total = {
-            d.name: d.codes[0] for cube in self.cubes for d in cube.dimensions
-        } | {key: str(value) for key, value in codes.items()}
+        total = {d.name: d.codes[0] for cube in self.cubes for d in cube.dimensions} | {
+            key: str(value) for key, value in codes.items()
+        }
         for key, value in total.items():
             wanted &= (self.labels[key] == value).to_numpy()
         found = np.flatnonzero(wanted)

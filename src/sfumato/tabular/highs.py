@@ -15,15 +15,14 @@ def solver(**options: Any) -> Any:
     """A new HiGHS object that prints nothing."""
     import highspy
 
-    found = highspy.Highs()
+    made: Any = highspy.Highs
+    found = made()
     for key, value in {"output_flag": False, "threads": 1, **options}.items():
         found.setOptionValue(key, value)
     return found
 
 
-def load(
-    found: Any, relations: Relations, costs: Floats, lower: Floats, upper: Floats
-) -> None:
+def load(found: Any, relations: Relations, costs: Floats, lower: Floats, upper: Floats) -> None:
     """Give it the program: minimise costs * x, relations hold, lower <= x <= upper."""
     import highspy
 

@@ -25,6 +25,8 @@ STEP_COST = 1000.0
 
 MANY = 5000
 """With more cells than this a thousandth above the least cost is good enough."""
+PART_GAP = 0.01
+"""How far above its least cost a part may be rounded, as a share of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,9 @@ class Choice:
         return found
 
 
-def whole_numbers(relations: Relations, choice: Choice, *, seconds: float) -> Multiples:
+def whole_numbers(
+    relations: Relations, choice: Choice, *, seconds: float, gap: float | None = None
+) -> Multiples:
     """The cheapest choice that adds up.
 
     The linear program comes first: for two-way tables its corners are whole. Raises Infeasible, or
@@ -120,7 +124,8 @@ def whole_numbers(relations: Relations, choice: Choice, *, seconds: float) -> Mu
     bound = solution.bound
     if np.abs(solution.x - np.rint(solution.x)).max(initial=0.0) > WHOLE:
         left = seconds - (time.monotonic() - begun)
-        gap = 1e-9 if free.size < MANY else 1e-3
+        if gap is None:
+            gap = 1e-9 if free.size < MANY else 1e-3
         solution = program.solve(seconds=left, gap=gap)
         bound = max(bound, solution.bound)
     k = start.copy()
@@ -159,13 +164,14 @@ def part_by_part(
         rows = order[begin:end]
         begin = int(end)
         part, cells = _restricted(relations, rows)
-        left = max(seconds - (time.monotonic() - begun), 1.0)
+        # No part may take much more than its share of the time that is left.
+        share = 10 * (seconds - (time.monotonic() - begun)) / (ends.size - turn)
         for s, choice in enumerate(choices):
             low = np.where(done[cells], k[cells], choice.low[cells])
             high = np.where(done[cells], k[cells], choice.high[cells])
             local = choice.take(cells, low, high)
             try:
-                found = whole_numbers(part, local, seconds=left)
+                found = whole_numbers(part, local, seconds=max(share, 2.0), gap=PART_GAP)
             except (Infeasible, OutOfTime):
                 if s == len(choices) - 1:
                     raise

@@ -125,32 +125,32 @@ def _entropy(change: Ints, variance: float) -> Floats:
     target = np.array([0.0, variance / scale**2])
     theta = np.zeros(2)
 
-    def log_sum(theta: Floats) -> float:
-        score = theta @ x
-        return float(score.max() + np.log(np.exp(score - score.max()).sum()) - theta @ target)
-
-    now = log_sum(theta)
-    for _ in range(500):
+    def at(theta: Floats) -> tuple[float, Floats, Floats]:
         score = theta @ x
         p = np.exp(score - score.max())
-        p /= p.sum()
-        gradient = x @ p - target
-        if np.abs(gradient).max() < 1e-15:
+        total = p.sum()
+        p = p / total
+        return float(score.max() + np.log(total) - theta @ target), p, x @ p - target
+
+    now, p, gradient = at(theta)
+    for _ in range(1000):
+        if np.abs(gradient).max() < 1e-16:
             break
         centred = x - (x @ p)[:, None]
-        hessian = (centred * p) @ centred.T
-        step = np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]
+        step = np.linalg.lstsq((centred * p) @ centred.T, gradient, rcond=1e-15)[0]
         size = 1.0
-        while size > 1e-9 and not log_sum(theta - size * step) <= now + 1e-16 * abs(now):
+        while size > 1e-12:
+            then, q, slope = at(theta - size * step)
+            # Close to the end the objective no longer shows any gain, but the slope does.
+            flat = then < now + 1e-13 * (1 + abs(now))
+            if then < now or (flat and np.abs(slope).max() < np.abs(gradient).max()):
+                break
             size /= 2
-        if size <= 1e-9:
+        else:
             break
         theta = theta - size * step
-        now = log_sum(theta)
-    score = theta @ x
-    p = np.exp(score - score.max())
-    found: Floats = p / p.sum()
-    return found
+        now, p, gradient = then, q, slope
+    return p
 
 
 def _two_points(change: Ints, low: int, high: int) -> Floats:

@@ -39,7 +39,7 @@ class Threats:
         up: Sequence[float] | Floats,
         down: Sequence[float] | Floats,
         slide: Sequence[float] | Floats | None = None,
-        known: Sequence[Sequence[int]] | None = None,
+        known: Sequence[Sequence[int] | Ints] | None = None,
     ) -> Threats:
         """From plain sequences; outsiders only, unless `known` lists what each attacker knows."""
         cells = np.asarray(cell, dtype=np.int64)

@@ -11,83 +11,28 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 from ..kernels.table_moves import near
 from ..progress import report
 from .attack_lp import Program, Vertex
+from .component import Field, fields
 from .targets import PROGRAM, SHORT, Targets
 
 if TYPE_CHECKING:
-    from ..kernels.blocks import Floats, Ints
+    from ..kernels.blocks import Ints
     from .presolve import Moves
 
 SMALL = 300
 """Components of so many classes are one piece of work."""
 HUGE = 6000
 """In components of more classes the surroundings of a cell are tried before the whole."""
-AROUND = (300, 1500)
-"""Classes in the surroundings, first and second try."""
+AROUND = (300, 1500, 6000)
+"""Classes in the surroundings, try by try."""
 CHUNK, WAVE = 64, 8
 """Targets to a piece of work, and pieces between two exchanges of what was found."""
-
-
-class Field:
-    """A component, or a part of one while the rest of it stays: relations between classes, their
-    bounds, and the targets among them."""
-
-    def __init__(
-        self, matrix: csr_array, low: Floats, high: Floats, columns: Ints, targets: Ints
-    ) -> None:
-        self.matrix, self.low, self.high = matrix, low, high
-        self.columns, self.targets = columns, targets
-
-    def positions(self, classes: Ints) -> Ints:
-        """Where these classes are among the field's; one beyond the last where they are not."""
-        at = np.searchsorted(self.columns, classes)
-        there = self.columns[np.minimum(at, self.columns.size - 1)] == classes
-        return np.where(there, at, self.columns.size)
-
-    def program(self, deadline: float | None) -> Program:
-        """The program of the whole field."""
-        bounds = np.abs(np.concatenate((self.low, self.high)))
-        reach = float(bounds[np.isfinite(bounds)].max(initial=0.0)) or 1.0
-        return Program(self.matrix, self.low, self.high, reach, deadline)
-
-    @cached_property
-    def by_column(self) -> csc_array:
-        """The matrix by columns."""
-        return csc_array(self.matrix)
-
-    @cached_property
-    def links(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Starts and columns of each relation, starts and relations of each column."""
-        rows, columns = self.matrix, self.by_column
-        return (
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int64),
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int64),
-        )
-
-    def part(self, chosen: Ints, of: Ints) -> Field:
-        """Some of its classes (positions in rising order), and the targets among those; `of` are
-        the positions of the field's targets."""
-        cut = csr_array(self.by_column[:, chosen])
-        cut = csr_array(cut[np.diff(cut.indptr) > 0])
-        inside = np.zeros(self.columns.size + 1, bool)
-        inside[chosen] = True
-        return Field(
-            cut,
-            self.low[chosen],
-            self.high[chosen],
-            self.columns[chosen],
-            np.flatnonzero(inside[of]),
-        )
 
 
 def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | None = None) -> int:
@@ -97,10 +42,10 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
     deadline what was found so far stands, and the ends that are not `sure` are inner ones.
     """
     targets.settle()
-    fields = _fields(moves, targets, exact)
+    parts = fields(moves, targets, exact)
     of = len(targets)
     programs = 0
-    small = [f for f in fields if f.columns.size <= SMALL]
+    small = [f for f in parts if f.columns.size <= SMALL]
     with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, 16))) as pool:
 
         def run(work: list[tuple[Field, Callable[[Targets], int]]]) -> int:
@@ -116,7 +61,7 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
 
         for at in range(0, len(small), CHUNK):
             programs += run([(f, _whole(f, None, exact, deadline)) for f in small[at : at + CHUNK]])
-        for field in fields:
+        for field in parts:
             if field.columns.size <= SMALL:
                 continue
             if field.columns.size > HUGE:
@@ -129,7 +74,7 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
                                 for piece in pieces[at : at + WAVE]
                             ]
                         )
-            if not targets.unsettled(exact)[field.targets].any() or _late(deadline):
+            if not _open(targets, field, exact).size or _late(deadline):
                 continue
             start = _Start(field, deadline)
             programs += run([(field, start)])
@@ -148,24 +93,18 @@ def _late(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() > deadline
 
 
-def _fields(moves: Moves, targets: Targets, exact: bool) -> list[Field]:
-    """The components that hold an unsettled target, and all targets in them."""
-    home = moves.component[targets.of]
-    order = np.argsort(home, kind="stable")
-    found = []
-    ends = np.searchsorted(home[order], np.unique(home), side="right")
-    todo = targets.unsettled(exact)
-    for own in np.split(order, ends[:-1]) if order.size else []:
-        if todo[own].any():
-            rows, columns = moves.blocks[int(home[own[0]])]
-            matrix = csr_array(moves.matrix[rows][:, columns])
-            found.append(Field(matrix, moves.low[columns], moves.high[columns], columns, own))
-    return found
+def _open(targets: Targets, field: Field, exact: bool) -> Ints:
+    """The unsettled targets of a component, as numbers among its own. In a huge one it is enough to
+    know that a need cannot be met: the ends themselves are found only if asked for."""
+    todo = targets.unsettled(exact)[field.targets]
+    if not exact and field.columns.size > HUGE:
+        todo &= ~targets.refuted()[field.targets]
+    return np.flatnonzero(todo)
 
 
 def _chunks(targets: Targets, field: Field, exact: bool) -> list[Ints]:
     """The unsettled targets of a component in pieces, those who know the same side by side."""
-    todo = np.flatnonzero(targets.unsettled(exact)[field.targets])
+    todo = _open(targets, field, exact)
     whom = field.targets[todo]
     key = sorted(
         range(todo.size), key=lambda i: (*targets.knows(int(whom[i])), -1, targets.of[whom[i]])
@@ -190,7 +129,7 @@ class _Start:
         weights = np.zeros(field.columns.size)
         np.maximum.at(weights, columns, weight)
         weights *= np.where(np.arange(weights.size) % 2, 1.0, -1.0) / weights.max(initial=1e-300)
-        vertex = program.towards(weights)
+        vertex = program.towards(weights, interior=field.columns.size > HUGE)
         targets.record(columns, field.positions(targets.known), vertex, field.low, field.high)
         if vertex.best:
             self.basis = program.basis()
@@ -233,12 +172,13 @@ def _around(
             if not open_[t] or _late(deadline):
                 continue
             found = near(*field.links, int(at[t]), limit)
-            part = field.part(np.sort(found), at)
+            part, rest = field.part(np.sort(found), at)
             some = targets.part(part.targets)
             core = np.isin(at[part.targets], found[: max(1, found.size // 3)])
             chase = _Chase(part, some, False, deadline)
             todo = np.flatnonzero(core & open_[part.targets] & ~some.reached())
             chase.run(part.program(deadline), todo, whole=False)
+            chase.narrow(rest, todo[~some.reached()[todo]])
             programs += chase.programs
             targets.merge(part.targets, some)
             # One try each: what its own surroundings do not show, the whole must.
@@ -275,6 +215,27 @@ class _Chase:
                 if self._wanted(int(t), sign):
                     self._end(program, int(t), sign, whole)
         program.free()
+
+    def narrow(self, rest: Field, chosen: Ints) -> None:
+        """Outer ends of the chosen targets, by the relations that lie in their surroundings."""
+        t_ = self.targets
+        program = rest.program(self.deadline)
+        for t in chosen:
+            program.free()
+            held = self._held(int(t))
+            if held.size:
+                program.hold(held)
+            for sign in (1.0, -1.0):
+                if program.late() or not self._wanted(int(t), sign):
+                    continue
+                vertex = program.farthest(int(self.columns[t]), sign)
+                self.programs += 1
+                # Rounding up: an outer end is never too near.
+                far = sign * vertex.move[self.columns[t]] * (1.0 + 1e-9) + program.grain
+                if vertex.best and sign > 0:
+                    t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
+                elif vertex.best:
+                    t_.outer_low[t] = min(t_.low[t], max(t_.outer_low[t], -far))
 
     def _held(self, t: int) -> Ints:
         """The positions of what attacker t knows."""
@@ -324,12 +285,17 @@ class _Chase:
             self._record(fine.farthest(column, sign))
             self.programs += 1
         if vertex.best:
-            if sign > 0:
-                t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
-                t_.sure_high[t] = True
-            else:
-                t_.outer_low[t] = min(t_.low[t], max(t_.outer_low[t], -far))
-                t_.sure_low[t] = True
+            self._close(t, sign, float(far), float(program.grain))
+
+    def _close(self, t: int, sign: float, far: float, grain: float) -> None:
+        """The end itself is `far`: sure where a table that goes there was proven too."""
+        t_ = self.targets
+        if sign > 0:
+            t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
+            t_.sure_high[t] = far - t_.high[t] <= max(SHORT * far, grain)
+        else:
+            t_.outer_low[t] = min(t_.low[t], max(t_.outer_low[t], -far))
+            t_.sure_low[t] = far + t_.low[t] <= max(SHORT * far, grain)
 
     def boundless(self, chosen: Ints) -> None:
         """Ends at infinity: a direction in which only classes without a bound move, and which

@@ -220,19 +220,21 @@ class Adjustment:
         found: Floats = solved.x[n:] * scale
         return found
 
-    def search(self, rng: np.random.Generator, *, seconds: float) -> Moves:
+    def search(self, rng: np.random.Generator, *, seconds: float, patience: float = 0.0) -> Moves:
         """The best signs for the sum w |z| that the time allows, and the moves.
 
         Greedy signs are made feasible, then blocks of them are chosen anew by small integer
-        programs; a table with few sensitive cells is solved to the optimum at last.
+        programs; a table with few sensitive cells is solved to the optimum at last. The first
+        moves may take `patience` seconds where that is longer.
         """
         begun = time.monotonic()
 
         def left() -> float:
             return seconds - (time.monotonic() - begun)
 
-        signs = self.feasible(self.greedy(rng), rng, seconds=max(left(), 1.0))
-        best = self.l1(signs, seconds=max(left(), seconds))
+        patience = max(seconds, patience)
+        signs = self.feasible(self.greedy(rng), rng, seconds=patience)
+        best = self.l1(signs, seconds=patience)
         if not self.at.size:
             return best
         choose = self.at.size <= EXACT
@@ -309,27 +311,65 @@ class Adjustment:
         found = least_squares(self.relations.matrix, self.weights, *self.bounds(signs))
         return Moves(found.z, found.objective, found.bound)
 
-    def search_l2(self, first: Ints, *, seconds: float) -> Moves:
-        """Signs for the sum w z^2: branch and bound, depth first from the signs given.
-
-        Cells whose sign is open bound the sum from below. When the time is up the best signs so
-        far are taken, and nothing is proven.
-        """
+    def search_l2(self, first: Ints, rng: np.random.Generator, *, seconds: float) -> Moves:
+        """Signs for the sum w z^2, from the signs given: by branch and bound where they are few,
+        else by going down and by turning over one sign at a time."""
         begun = time.monotonic()
         best = self.l2(first)
-        best = Moves(best.z, best.objective)
-        order = np.argsort(-np.maximum(self.up, self.down), kind="stable")
-        stack = [np.zeros(self.at.size, np.int64)]
-        bounds = [0.0]
-        while stack:
+        if self.at.size <= BLOCK:
+            return self._branched(best, until=begun + seconds)
+        for start in (self._dive, self.greedy):
+            if time.monotonic() - begun > seconds / 2:
+                break
+            try:
+                found = self.l2(start(rng))
+            except Infeasible:
+                continue
+            best = found if found.objective < best.objective else best
+        # A cell that is pushed hard against its need is the likelier to want the other way.
+        cost = self.weights[self.at] * best.z[self.at] ** 2
+        either = np.flatnonzero(self.ups & self.downs)
+        for turn, p in enumerate(either[np.argsort(-cost[either], kind="stable")]):
             if time.monotonic() - begun > seconds:
-                return Moves(best.z, best.objective, min(bounds) if bounds else None)
-            signs, _ = stack.pop(), bounds.pop()
+                break
+            signs = np.where(best.z[self.at] > 0, 1, -1)
+            signs[p] = -signs[p]
             try:
                 found = self.l2(signs)
             except Infeasible:
                 continue
-            if found.objective >= best.objective * (1 - 1e-9):
+            best = found if found.objective < best.objective else best
+            report("choosing signs", turn + 1, either.size)
+        return Moves(best.z, best.objective)
+
+    def _dive(self, rng: np.random.Generator) -> Ints:
+        """Signs by the way that cells lean while theirs is open, a third of them at a time."""
+        signs = np.zeros(self.at.size, np.int64)
+        usual = self.greedy(rng)
+        while True:
+            open_ = np.flatnonzero(signs == 0)
+            if not open_.size:
+                return signs
+            move = self.l2(signs).z[self.at]
+            lean = np.abs(move) / np.maximum(np.maximum(self.up, self.down), 1e-300)
+            some = open_[np.argsort(-lean[open_], kind="stable")][: -(-open_.size // 3)]
+            way = np.where(lean[some] > 1e-6, np.where(move[some] > 0, 1, -1), usual[some])
+            signs[some] = np.where(self.ups[some] & self.downs[some], way, usual[some])
+
+    def _branched(self, best: Moves, *, until: float) -> Moves:
+        """Branch and bound, depth first: cells whose sign is open bound the sum from below."""
+        order = np.argsort(-np.maximum(self.up, self.down), kind="stable")
+        stack = [(np.zeros(self.at.size, np.int64), 0.0)]
+        closed = np.inf  # the least bound of what was not looked into further
+        while stack and time.monotonic() < until:
+            signs, _ = stack.pop()
+            try:
+                found = self.l2(signs)
+            except Infeasible:
+                continue
+            bound = found.objective if found.bound is None else found.bound
+            if bound >= best.objective * (1 - 1e-7):
+                closed = min(closed, bound)
                 continue
             move = found.z[self.at]
             met = (self.ups & (move >= self.up * (1 - 1e-9))) | (
@@ -337,7 +377,9 @@ class Adjustment:
             )
             open_ = order[(signs[order] == 0) & ~met[order]]
             if not open_.size:
-                best = Moves(found.z, found.objective)
+                closed = min(closed, bound)
+                if found.objective < best.objective:
+                    best = found
                 continue
             p = int(open_[0])
             way = 1 if move[p] >= 0 else -1
@@ -345,6 +387,6 @@ class Adjustment:
                 if (self.ups if sign > 0 else self.downs)[p]:
                     child = signs.copy()
                     child[p] = sign
-                    stack.append(child)
-                    bounds.append(found.objective)
-        return Moves(best.z, best.objective, best.objective)
+                    stack.append((child, bound))
+        left = min((bound for _, bound in stack), default=np.inf)
+        return Moves(best.z, best.objective, max(min(closed, left, best.objective), 0.0))

@@ -110,6 +110,15 @@ class Targets:
             & (self.high - self.low >= share * self.slide)
         )
 
+    def refuted(self) -> Bools:
+        """Whether it is certain that the need is not met."""
+        share = 1.0 - SHORT
+        return (
+            (self.outer_high < share * self.need_high)
+            | (-self.outer_low < share * self.need_low)
+            | (self.outer_high - self.outer_low < share * self.slide)
+        )
+
     def unsettled(self, exact: bool) -> Bools:
         """Whether more must be found out: both ends, or until the need is proven."""
         open_ = ~(self.sure_low & self.sure_high)

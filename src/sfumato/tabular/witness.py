@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .relations import Relations
 
 TOLERANCE = 1e-9
-"""Relative to the largest number that is added up."""
+"""What a relation may be off, relative to the largest move of a witness ..."""
+OWN = 1e-6
+"""... and to the move of the cell that it is about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +62,21 @@ def proven(
     off = np.abs(moved @ relations.matrix.T).max(axis=1).toarray().ravel()
     size = np.zeros(count)
     np.maximum.at(size, which, np.abs(witnesses.moves))
-    good = off <= TOLERANCE * np.maximum(size, 1e-300)
+    attacked = witnesses.threat[which]
+    own = witnesses.cells == threats.cell[attacked]
+    moved_by = np.zeros(count)
+    np.maximum.at(moved_by, which[own], np.abs(witnesses.moves[own]))
+    # What relations are off must not be what the cell's own move is made of.
+    good = off <= np.minimum(TOLERANCE * size, OWN * moved_by)
     there = values[witnesses.cells] + witnesses.moves
     slack = TOLERANCE * np.maximum(np.abs(values[witnesses.cells]), np.abs(witnesses.moves))
     outside = (there < lower[witnesses.cells] - slack) | (there > upper[witnesses.cells] + slack)
     good[which[outside]] = False
-    attacked = witnesses.threat[which]
     known = threats.known_starts[1:] > threats.known_starts[:-1]
     for entry in np.flatnonzero(known[attacked]):
         if witnesses.cells[entry] in threats.known(int(attacked[entry])):
             good[which[entry]] = False
-    own = (witnesses.cells == threats.cell[attacked]) & good[which]
+    own &= good[which]
     np.maximum.at(up, attacked[own], witnesses.moves[own])
     np.maximum.at(down, attacked[own], -witnesses.moves[own])
     return up, down

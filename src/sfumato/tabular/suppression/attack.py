@@ -45,15 +45,13 @@ def independent(relations: Relations, movable: Bools) -> Relations:
     Each cell that is somewhere the total is expressed by the others once; a relation that then says
     nothing is dropped. (Hierarchical cubes have twice as many relations as are independent.)
     """
-    from scipy.sparse import csr_array, eye_array, vstack
+    from scipy.sparse import csr_array, eye_array
 
     matrix = relations.matrix
     keep = movable[relations.cells]
     counts = np.bincount(relations.rows[keep], minlength=len(relations))
     starts = np.concatenate(([0], np.cumsum(counts)))
-    matrix = csr_array(
-        (relations.coefs[keep], relations.cells[keep], starts), shape=matrix.shape
-    )
+    matrix = csr_array((relations.coefs[keep], relations.cells[keep], starts), shape=matrix.shape)
     defined = np.zeros(relations.n, bool)
     defining: dict[int, int] = {}
     for row in range(len(relations)):
@@ -97,7 +95,6 @@ def independent(relations: Relations, movable: Bools) -> Relations:
         if key in seen:
             says[row] = False
         seen.add(key)
-    del vstack
     return _nonempty(relations, matrix, says)
 
 
@@ -148,9 +145,8 @@ class Attacker:
         place = np.full(problem.n, -1)
         place[self.cells] = np.arange(self.cells.size)
         self.place: Ints = place
-        within = Relations(
-            self.relations.starts, place[self.relations.cells], self.relations.coefs, self.cells.size
-        )
+        kept = self.relations
+        within = Relations(kept.starts, place[kept.cells], kept.coefs, self.cells.size)
         self.matrix = within.matrix
         self.transposed = within.matrix.T.tocsr()
         self.room_above, self.room_below = self.above[self.cells], self.below[self.cells]
@@ -184,9 +180,7 @@ class Attacker:
         down, moves_down, weights_down = self._one(x, need, DOWN, exact)
         return Reach(up + down, (moves_up, moves_down), (weights_up, weights_down))
 
-    def _one(
-        self, x: Floats, need: int, way: int, exact: bool
-    ) -> tuple[float, Floats, Floats]:
+    def _one(self, x: Floats, need: int, way: int, exact: bool) -> tuple[float, Floats, Floats]:
         size = self.needs.size[need]
         cap = _FAR if exact else 1.0
         hidden = x > 1e-12
@@ -212,6 +206,10 @@ class Attacker:
         if highs.getModelStatus().name != "kOptimal":
             highs.clearSolver()
             highs.run()
+        if highs.getModelStatus().name != "kOptimal":
+            # Never seen; were it to happen, nothing is claimed: neither a movement nor a cut.
+            highs.clearSolver()
+            return 0.0, np.zeros(x.size), np.zeros(x.size)
         self._bases[key] = highs.getBasis()
         solution = highs.getSolution()
         moves = np.asarray(solution.col_value)

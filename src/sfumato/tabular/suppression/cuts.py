@@ -27,7 +27,7 @@ class Cut:
     coefs: Floats
     least: float = 1.0
 
-    def short(self, x: Floats) -> float:
+    def short(self, x: Floats | Bools) -> float:
         """By how much x misses it; negative where it keeps it."""
         return float(self.least - self.coefs @ x[self.cells])
 
@@ -56,6 +56,8 @@ def capacity(attacker: Attacker, need: int, reach: Reach, sure: Bools) -> Cut | 
     if not missing > 1e-7:
         return None
     cells = np.flatnonzero((worth > 0) & ~sure)
+    if not cells.size:
+        return None
     coefs = np.clip(worth[cells] / missing, _LEAST, 1.0)
     return Cut(cells, coefs)
 
@@ -114,7 +116,5 @@ def companions(attacker: Attacker, x: Floats, sure: Bools) -> list[Cut]:
     for entry in np.flatnonzero(over & ~sure[matrix.indices]):
         row = at[entry]
         cells = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].astype(np.int64)
-        found.append(
-            Cut(cells, np.where(cells == matrix.indices[entry], -1.0, 1.0), 0.0)
-        )
+        found.append(Cut(cells, np.where(cells == matrix.indices[entry], -1.0, 1.0), 0.0))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,11 @@ TRIES = 20_000
 """How many partial boxes a first search looks at; one that finds nothing goes on tenfold twice."""
 SLICE = 5_000
 """Cells or demands between two reports of progress."""
+LARGE = 30_000
+"""With more demands than this a round that saves less than ENOUGH of the costs is the last."""
+ENOUGH = 1e-3
+CLEANED = 30_000
+"""With at most this many secondary cells `auto` cleans up by linear programs."""
 MOST = 500
 """A cell that more boxes need than this is not taken up again."""
 
@@ -161,8 +166,10 @@ class _Field:
             if not lacking:
                 break
         self.share_out()
+        least = ENOUGH if order.size > LARGE else 0.0
         for _ in range(rounds):
-            if self.better() <= 0.0:
+            saved = self.better()
+            if saved <= least * float(self.hiding.cost[self.secondary()].sum()):
                 break
 
     def share_out(self) -> float:
@@ -184,9 +191,14 @@ class _Field:
         found: Ints = np.argsort(-self.demands.need[: self.demands.filled[0]], kind="stable")
         return found
 
+    def secondary(self) -> Ints:
+        """Where cells are hidden that are not sensitive."""
+        found: Ints = np.flatnonzero((self.hiding.use > 0) & ~self.hiding.free)
+        return found
+
     def better(self) -> float:
         """One round through the secondary cells, dearest first; what it saved."""
-        secondary = np.flatnonzero((self.hiding.use > 0) & ~self.hiding.free)
+        secondary = self.secondary()
         order = secondary[np.argsort(-self.hiding.cost[secondary], kind="stable")]
         if not order.size:
             return 0.0
@@ -310,7 +322,8 @@ class Hypercube(TableMethod):
     A box takes one leaf against another in every dimension, with the subtotals between them: all
     its cells can move together while every total above stays as it is. So one box, once hidden,
     proves by itself how far an attacker must find its sensitive cell possible, in the whole table
-    and not in one subtable alone. Boxes are then laid anew as long as that publishes more.
+    and not in one subtable alone. A need too large for one box is shared out among several. Boxes
+    are then laid anew as long as that publishes more.
     """
 
     name: ClassVar[str] = "hypercube"
@@ -324,6 +337,20 @@ class Hypercube(TableMethod):
         int, Field(ge=0, le=1000, description="how often at most all boxes are laid anew")
     ] = 10
 
+    clean: Annotated[
+        Literal["auto", "always", "never"],
+        Field(
+            description="whether linear programs then publish what moves other than boxes do "
+            "without; auto: where boxes hide 30,000 cells at most"
+        ),
+    ] = "auto"
+
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         hidden, witnesses = cover(problem, rounds=self.rounds)
-        return suppressed(problem, hidden, witnesses=witnesses)
+        few = int((hidden & ~problem.primary).sum()) <= CLEANED
+        cleaned = self.clean == "always" or (self.clean == "auto" and few)
+        if cleaned:
+            from .sequential import clean
+
+            hidden, witnesses = clean(problem, hidden, witnesses)
+        return suppressed(problem, hidden, facts={"cleaned": cleaned}, witnesses=witnesses)

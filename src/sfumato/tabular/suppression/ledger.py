@@ -123,6 +123,8 @@ class Ledger:
         from scipy.sparse import csr_array
 
         merged, count = self.merged, len(witnesses)
+        if not count or not len(merged.relations):
+            return
         group = merged.group[witnesses.cells]
         which = np.repeat(np.arange(count), np.diff(witnesses.starts))
         bad = np.zeros(count, bool)

@@ -173,9 +173,7 @@ class Master:
     def recall(self, x: Floats, slack: float = 1e-6) -> int:
         """Bring back cuts of the pool that x misses."""
         if self._pooled is None or self._pooled[0].shape[0] < 0.9 * len(self.cuts):
-            self._pooled = (
-                self._matrix(self.cuts), np.array([cut.least for cut in self.cuts])
-            )
+            self._pooled = (self._matrix(self.cuts), np.array([cut.least for cut in self.cuts]))
         matrix, least = self._pooled
         missed = np.flatnonzero(least - matrix @ x > slack)
         back = np.setdiff1d(missed, self._inside)
@@ -227,4 +225,3 @@ class Master:
             if np.isfinite(info.objective_function_value) and info.primal_solution_status == 2:
                 found.append(last)
         return found[::-1], float(info.mip_dual_bound) * self.unit, status == "kOptimal"
-

@@ -13,13 +13,14 @@ from pydantic import Field
 
 from ...errors import MethodError
 from ...kernels.linkage import _cores
+from ...kernels.table_columns import BARRED, OPEN
 from ...progress import report
 from ..base import TableMethod
 from ..outcome import suppressed
 from ..problem import Threats
 from ..witness import Witnesses
 from .merged import merge
-from .sequential import clean, complete
+from .sequential import Search, clean, complete
 from .subtables import LARGEST, Parts, Subtable, parts
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SMALL = 60
 """Cells of a subtable that may be hidden, up to which the cheapest pattern is looked for."""
-SWEEPS = 4
+SWEEPS = 1
 """How often the subtables are gone through from the top, at most."""
 
 
@@ -50,14 +51,66 @@ def protect_modular(
     """
     descent = _Descent(problem, parts(problem, largest), seconds_each, small, sweeps)
     descent.run(threads or _cores())
-    hidden, witnesses = complete(problem, descent.hidden)
-    added = int((hidden & ~descent.hidden).sum())
-    hidden, witnesses = clean(problem, hidden, witnesses)
-    return hidden, witnesses, {
+    search = _whole(problem, descent.hidden)
+    added = int((search.hidden() & ~descent.hidden).sum())
+    search.clean()
+    facts: dict[str, Any] = {
         "subtables": len(descent.parts.tables),
-        "protected again": descent.again,
-        "hidden for the whole": added,
+        "subtables looked at again": descent.again,
+        "cells hidden for the whole": added,
     }
+    return search.hidden(), search.ledger.witnesses(), facts
+
+
+def _whole(problem: Problem, hidden: Bools) -> Search:
+    """The whole table: first what the hidden cells prove by themselves, then hide what is missing.
+
+    (Asked at once for the cheapest move, a search would rather hide cheap cells than use those that
+    are hidden already.)
+    """
+    search = Search(problem, hidden)
+    ledger = search.ledger
+    left = {side for side, move in enumerate(ledger.proof) if move is None}
+    shown = search.state == OPEN
+    search.state[shown] = BARRED
+    for done, side in enumerate(sorted(left, key=lambda s: (-ledger.need[s], s))):
+        if side not in left:
+            continue
+        report("checking the whole table", done, len(ledger))
+        move = search.move(side)
+        if move is None:
+            continue
+        served = ledger.served(move, left)
+        for s in served:
+            ledger.prove(s, move)
+        left.difference_update(served)
+    search.state[shown] = OPEN
+    search.complete()
+    return search
+
+
+def least_cost(
+    problem: Problem, *, seconds_each: float = 1.0, largest: int = LARGEST, small: int = SMALL
+) -> float:
+    """No protection of the table costs less than this.
+
+    What protects the whole protects every part, so that a part's least cost, for its own threats
+    alone, is spent in it in any case. Each cell's cost is shared out among the parts that it lies
+    in: then their sum is spent. Only parts with at most `small` cells that may be hidden are asked.
+    """
+    from .optimal import solve
+
+    found, total = parts(problem, largest), 0.0
+    costs = problem.costs / np.maximum(found.shares, 1)
+    ask = _Descent(problem, found, seconds_each, small, 0)
+    for done, table in enumerate(found.tables):
+        report("bounding the cost", done, len(found.tables))
+        threats, _ = ask.threats_of(table.cells, problem.primary, demands=False)
+        local = table.problem(problem, problem.primary, threats, costs)
+        free = int((~local.primary & ~local.fixed).sum())
+        if len(threats) and 0 < free <= small:
+            total += max(solve(local, seconds=seconds_each).bound, 0.0)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,30 +257,32 @@ class _Descent:
                 price[i] = whole.costs[own][~self.hidden[own]].sum()
         costs[cells] = (price / inside)[at]
         hidden = self.hidden
-        threats, names = self._threats(cells, demands=demands)
+        threats, names = self.threats_of(cells, hidden, demands=demands)
         problem = table.problem(whole, hidden, threats, costs)
         stuck = (problem.fixed | self.stuck[cells]) & ~hidden[cells]
         return problem.with_(fixed=stuck), names
 
-    def _threats(self, cells: Ints, *, demands: bool) -> tuple[Threats, list[int]]:
+    def threats_of(self, cells: Ints, hidden: Bools, *, demands: bool) -> tuple[Threats, list[int]]:
         """What is asked of these cells: by the whole problem, and by other subtables."""
         own, threats = self.threats, self.problem.threats
-        which = [own[1][own[0][c] : own[0][c + 1]] for c in cells[self.hidden[cells]]]
+        which = [own[1][own[0][c] : own[0][c + 1]] for c in cells[hidden[cells]]]
         chosen = np.concatenate([*which, np.empty(0, np.int64)]).astype(np.int64)
-        known = []
+        nothing = np.empty(0, np.int64)
+        known: list[Any] = []
         for t in chosen:
             knows = threats.known(int(t))
-            known.append(np.flatnonzero(np.isin(cells, knows)))
-        asked = np.flatnonzero(
-            self.hidden[cells] & ((self.up[cells] > 0) | (self.down[cells] > 0))
-        ) if demands else np.empty(0, np.int64)
-        nobody = [np.empty(0, np.int64)] * asked.size
+            known.append(np.flatnonzero(np.isin(cells, knows)) if knows.size else nothing)
+        asked = (
+            np.flatnonzero(hidden[cells] & ((self.up[cells] > 0) | (self.down[cells] > 0)))
+            if demands
+            else nothing
+        )
         made = Threats.of(
             np.concatenate((np.searchsorted(cells, threats.cell[chosen]), asked)),
             np.concatenate((threats.up[chosen], self.up[cells[asked]])),
             np.concatenate((threats.down[chosen], self.down[cells[asked]])),
             np.concatenate((threats.slide[chosen], np.zeros(asked.size))),
-            [*known, *nobody],
+            known + [nothing] * asked.size,
         )
         return made, [*chosen.tolist(), *(-1 - cells[asked]).tolist()]
 
@@ -282,6 +337,21 @@ class ModularSuppression(TableMethod):
             "looked for",
         ),
     ] = SMALL
+    sweeps: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="how often the subtables are gone through from the top at most, where "
+            "totals were hidden from below; what is left is mended in the whole table",
+        ),
+    ] = SWEEPS
+    bound: Annotated[
+        bool,
+        Field(
+            description="also prove a least cost, by the proofs for small subtables; takes "
+            "`seconds-each` for each"
+        ),
+    ] = False
     largest: Annotated[
         int,
         Field(
@@ -290,16 +360,25 @@ class ModularSuppression(TableMethod):
         ),
     ] = LARGEST
 
-    def protect(
-        self, table: CellTable, problem: Problem, rng: np.random.Generator
-    ) -> TableOutcome:
+    def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         hidden, witnesses, facts = protect_modular(
-            problem, seconds_each=self.seconds_each, small=self.small, largest=self.largest
+            problem,
+            seconds_each=self.seconds_each,
+            small=self.small,
+            largest=self.largest,
+            sweeps=self.sweeps,
         )
+        least = None
+        if self.bound:
+            least = least_cost(
+                problem, seconds_each=self.seconds_each, largest=self.largest, small=self.small
+            )
         warnings: tuple[str, ...] = ()
         if not problem.cubes:
             warnings = (
                 "the table has no cube, only relations: its parts are bunches of relations "
                 "that cross one another",
             )
-        return suppressed(problem, hidden, facts=facts, warnings=warnings, witnesses=witnesses)
+        return suppressed(
+            problem, hidden, bound=least, facts=facts, warnings=warnings, witnesses=witnesses
+        )

@@ -18,6 +18,7 @@ from .attack import Attacker
 from .cuts import Cut, capacity, companions, rounded
 from .master import Master
 from .protector import Protector, Unprotectable
+from .sequential import clean
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools, Floats
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from ..outcome import TableOutcome
     from ..problem import Problem
     from ..witness import Witnesses
+
+_LARGE = 300
+"""Cells that can move, from which on a quick protection is worth having first."""
+_VAIN = 100
+"""Tries in a row that settle no cell, or find no inequality, after which trying ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +70,7 @@ class Search:
         self.cost = np.inf
         self.bound = 0.0
         self.rounds = 0
+        self.fruitful: Floats = np.zeros(len(self.attacker.needs))
         self.log = False
 
     # What is known -------------------------------------------------------------------------------
@@ -94,6 +101,8 @@ class Search:
         order = np.argsort(-self.costs, kind="stable")
         order = order[hidden[order] & ~self.sure[order]]
         thin = self.protector.thin(hidden, order.tolist(), self.end)
+        self.master.add(self.protector.cuts)
+        self.protector.cuts.clear()
         cost = float(self.costs[thin].sum())
         if cost < self.cost:
             self.best, self.cost = thin, cost
@@ -120,17 +129,25 @@ class Search:
     def separate(self, x: Floats, point: Floats, most: int) -> list[Cut]:
         """Inequalities that x misses, found at `point`."""
         found: list[Cut] = []
-        for need in self.rng.permutation(len(self.attacker.needs)):
-            reach = self.attacker.reach(point, int(need), exact=False)
+        vain = 0
+        # Needs that gave inequalities before are likely to give others.
+        order = np.argsort(-self.fruitful + self.rng.random(self.fruitful.size))
+        for need in order.tolist():
+            reach = self.attacker.reach(point, need, exact=False)
+            before, vain = len(found), vain + 1
             if reach.far < 1 - 1e-6:
-                cut = capacity(self.attacker, int(need), reach, self.sure)
+                cut = capacity(self.attacker, need, reach, self.sure)
                 if cut is not None:
                     better = rounded(cut, x)
                     if better is not None:
                         found.append(better)
                     if cut.short(x) > 1e-5:
                         found.append(cut)
-            if len(found) >= most or self.late:
+            self.fruitful[need] *= 0.7
+            if len(found) > before:
+                self.fruitful[need] += 1.0
+                vain = 0
+            if len(found) >= most or self.late or (found and vain > _VAIN):
                 break
         return found
 
@@ -139,7 +156,7 @@ class Search:
         master, stop = self.master, min(self.end, time.monotonic() + seconds)
         core = 0.5 * self.best + 0.5 * self.sure
         share, stale = 0.3, 0
-        most = max(30, len(self.attacker.needs) // 3)
+        most = 60
         while time.monotonic() < stop and not self.done:
             if not master.solve(self.end - time.monotonic()):
                 break
@@ -163,7 +180,7 @@ class Search:
                     break
                 share = 1.0
             if self.rounds % 10 == 0:
-                self.told(f"round {self.rounds}: lp {master.bound:,.1f}, {new} new, {len(master.cuts)}")
+                self.told(f"round {self.rounds}: {new} new inequalities")
                 self.round_up(x)
                 master.purge()
             if stale > 30:
@@ -180,11 +197,15 @@ class Search:
         x, basis = master.x, master.highs.getBasis()
         # Cells that the relaxation is torn about first.
         order = np.argsort(np.abs(x - 0.5) - 0.1 * self.costs / max(self.master.unit, 1e-300))
+        vain = 0
         for cell in order:
+            if vain > _VAIN or time.monotonic() > stop:
+                break
             if master.lower[cell] == master.upper[cell]:
                 continue
+            vain += 1
             for value in (0.0, 1.0):
-                if abs(x[cell] - value) < 1e-9 or time.monotonic() > stop:
+                if abs(x[cell] - value) < 1e-9:
                     continue
                 lower, upper = master.lower.copy(), master.upper.copy()
                 lower[cell] = upper[cell] = value
@@ -192,7 +213,7 @@ class Search:
                 in_time = master.solve(stop - time.monotonic() + 1, self.target + self.step)
                 if in_time and self.round_bound(master.bound) > self.target:
                     master.lower[cell] = master.upper[cell] = 1 - value
-                    settled += 1
+                    settled, vain = settled + 1, 0
                     break
                 master.highs.setBasis(basis)
         master.bounds(master.lower, master.upper)
@@ -272,8 +293,12 @@ def solve(
     search = Search(problem, seconds, gap, np.random.default_rng(0) if rng is None else rng)
     search.log = log
     cells, order = search.attacker.cells, np.argsort(-search.attacker.needs.size, kind="stable")
-    first = search.sure if start is None else search.sure | start[cells]
-    search.offer(search.protector.complete(first, search.costs, order.tolist()))
+    firsts = [search.sure] if start is None else [search.sure | start[cells]]
+    if start is None and cells.size > _LARGE:
+        # Thinning out two unlike protections finds more inequalities than one.
+        firsts.append(search.sure | _start(problem)[cells])
+    for first in firsts:
+        search.offer(search.protector.complete(first, search.costs, order.tolist()))
     while not search.done and not search.late:
         search.relax(0.5 * seconds)
         if search.done or not search.probe(0.1 * seconds):
@@ -291,6 +316,14 @@ def solve(
         len(search.master.cuts),
         search.protector.witnesses(search.best),
     )
+
+
+def _start(problem: Problem) -> Bools:
+    """A quick protection; the sensitive cells alone where there is none: the search says why."""
+    try:
+        return clean(problem, problem.primary)[0]
+    except MethodError:
+        return problem.primary
 
 
 class OptimalSuppression(TableMethod):
@@ -322,9 +355,7 @@ class OptimalSuppression(TableMethod):
         ),
     ] = 0.0
 
-    def protect(
-        self, table: CellTable, problem: Problem, rng: np.random.Generator
-    ) -> TableOutcome:
+    def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         try:
             found = solve(problem, seconds=self.seconds, gap=self.gap, rng=rng)
         except Unprotectable as error:

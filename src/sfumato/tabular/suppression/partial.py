@@ -143,11 +143,11 @@ class _Search:
     def extend(self) -> None:
         """Widen the best widths until they meet every need, each as cheaply as it can be."""
         self.found = []
+        from scipy.sparse import hstack
+
         m = self.cells.size
         highs = solver(primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9)
         matrix = self.relations.matrix
-        from scipy.sparse import hstack
-
         wide = hstack((matrix, matrix, -matrix)).tocsr()
         tripled = Relations(
             wide.indptr.astype(np.int64), wide.indices.astype(np.int64), wide.data, 3 * m
@@ -168,46 +168,44 @@ class _Search:
                 self._move(highs, every, int(need), way, size)
 
     def _asked(self, need: int) -> list[tuple[int, float]]:
-        """The movements that meet a need; a sliding one asks upwards for what is lacking."""
+        """The movements that meet a need; a sliding one is shared out."""
         way, size = int(self.needs.way[need]), float(self.needs.size[need])
         if way != SLIDE:
             return [(way, size)]
-        p = int(self.aim[need])
-        below, above = self.best_below.copy(), self.best_above.copy()
-        below[p], above[p] = self.room_below[p], self.room_above[p]
-        down = self.reach(below, above, need, DOWN)[0] * size
-        down = min(down, size)
-        up = min(size - down, self.room_above[p])
-        widest = self.reach(self._cap(self.room_below, size), self._cap(self.room_above, size), need, UP)
-        up = min(up, widest[0] * size)
-        return [(UP, up), (DOWN, size - up)]
+        up, down = (
+            self.reach(self.best_below, self.best_above, need, one)[0] for one in (UP, DOWN)
+        )
+        down = min(down, 1.0)
+        if up + down < ENOUGH:
+            # Half of it either way, or what the other way cannot give.
+            rooms = self._cap(self.room_below, size), self._cap(self.room_above, size)
+            up, down = (min(self.reach(*rooms, need, one)[0], 1.0) for one in (UP, DOWN))
+            down = min(max(0.5, 1.0 - up), down)
+        return [(DOWN, down * size), (UP, (1.0 - down) * size)]
 
     def _cap(self, room: Floats, size: float) -> Floats:
         return np.minimum(room, 1e6 * size)
 
-    def _move(self, highs: Any, every: Ints, need: int, way: int, size: float) -> None:
+    def _move(self, highs: Any, every: Any, need: int, way: int, size: float) -> None:
         """Widen by the cheapest amounts that let the need's cell move by `size`."""
         if size <= 0:
             return
-        p, known = int(self.aim[need]), self.known[need]
+        m, p, known = self.cells.size, int(self.aim[need]), self.known[need]
         below, above = self.best_below / size, self.best_above / size
         more_above = np.maximum(self._cap(self.room_above, size) / size - above, 0.0)
         more_below = np.maximum(self._cap(self.room_below, size) / size - below, 0.0)
         for part in (below, above, more_above, more_below):
             part[known] = 0.0
-        lower = np.concatenate((-below, np.zeros(2 * self.cells.size)))
+        lower = np.concatenate((-below, np.zeros(2 * m)))
         upper = np.concatenate((above, more_above, more_below))
         # The cell itself moves by exactly the need; its own width is paid all the same.
-        m = self.cells.size
         highs.changeColsBounds(every.size, every, lower, upper)
         fixed = np.array([p, m + p, 2 * m + p], np.int32)
         highs.addRow(float(way), float(way), 3, fixed, np.array([1.0, 1.0, -1.0]))
         _run(highs)
         status = highs.getModelStatus().name
-        solution = highs.getSolution()
-        value = np.asarray(solution.col_value)
-        row = highs.getNumRow() - 1
-        highs.deleteRows(1, np.array([row], np.int32))
+        value = np.asarray(highs.getSolution().col_value)
+        highs.deleteRows(1, np.array([highs.getNumRow() - 1], np.int32))
         if status != "kOptimal":
             raise MethodError(
                 f"cell {int(self.needs.cell[need])} cannot be protected: even with every cell that "
@@ -223,7 +221,7 @@ class _Search:
 
     def at_once(self, seconds: float) -> float:
         """The widths and all movements in one program; the bound is their cost."""
-        from scipy.sparse import block_array, coo_array, eye_array
+        from scipy.sparse import block_array, coo_array, eye_array, kron
 
         m, needs = self.cells.size, self.needs
         moved = [
@@ -234,27 +232,23 @@ class _Search:
         count = len(moved)
         unit = np.array([float(needs.size[need]) for need, _ in moved])
         every = eye_array(count, format="csr")
-        from scipy.sparse import kron
-
         adds_up = kron(every, self.relations.matrix)
         moves = kron(every * unit, eye_array(m))
         wide = kron(np.ones((count, 1)), eye_array(m))
-        row = np.searchsorted(
-            np.unique([need for need, _ in moved]), [need for need, _ in moved]
-        )
         aims = coo_array(
             (
                 [float(way) for _, way in moved],
-                (row, [i * m + int(self.aim[need]) for i, (need, _) in enumerate(moved)]),
+                (
+                    [need for need, _ in moved],
+                    [i * m + int(self.aim[need]) for i, (need, _) in enumerate(moved)],
+                ),
             ),
             shape=(len(needs), count * m),
         )
         whole = block_array(
             [[adds_up, None, None], [-moves, wide, None], [moves, None, wide], [aims, None, None]]
         ).tocsr()
-        low = np.concatenate(
-            (np.zeros(adds_up.shape[0] + 2 * count * m), np.ones(len(needs)))
-        )
+        low = np.concatenate((np.zeros(adds_up.shape[0] + 2 * count * m), np.ones(len(needs))))
         high = np.full(low.size, np.inf)
         high[: adds_up.shape[0]] = 0.0
         reach = np.full(count * m, np.inf)

@@ -12,6 +12,7 @@ from ..highs import load, solver
 from ..relations import Relations
 from ..witness import Witnesses
 from .attack import ENOUGH, Attacker, Reach
+from .cuts import Cut, capacity
 from .needs import DOWN, SLIDE, UP
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _MOVED = 1e-8
 """In units of the need: what moves less stands still."""
 _NOISE = 1e-12
+"""Of the largest movement: what is left of sums that cancel."""
 _KEPT = 4
 """Proofs to remember for each need."""
 
@@ -31,10 +33,14 @@ class Protector:
 
     def __init__(self, attacker: Attacker) -> None:
         self.attacker = attacker
+        self.sure: Bools = attacker.problem.primary[attacker.cells]
         self.proofs: list[list[Ints]] = [[] for _ in range(len(attacker.needs))]
         self.moves: list[list[tuple[Floats, ...]]] = [[] for _ in range(len(attacker.needs))]
         """For each proof the movements of its cells, in the same order."""
         self._cheapest: Any = None
+        self.cuts: list[Cut] = []
+        """Inequalities met on the way that sets which do not protect miss."""
+        self._cuts_of: dict[int, list[Cut]] = {}
 
     def proof(self, hidden: Bools, need: int) -> int | None:
         """The number of a remembered proof that these cells meet the need."""
@@ -55,7 +61,7 @@ class Protector:
             return reach
         self._remember(need, reach.moves)
         for moves in reach.moves:
-            self._share(moves)
+            self._share(moves, hidden)
         return None
 
     def unmet(self, hidden: Bools, deadline: float = np.inf) -> list[tuple[int, Reach]]:
@@ -101,11 +107,11 @@ class Protector:
             np.concatenate(moves),
         )
 
-    def _share(self, moves: Floats) -> None:
+    def _share(self, moves: Floats, hidden: Bools) -> None:
         """A movement found for one need serves every other cell that it moves far enough."""
         attacker, needs = self.attacker, self.attacker.needs
         largest = float(np.abs(moves).max(initial=0.0))
-        moved = np.flatnonzero(np.abs(moves) > 1e-7 * largest)
+        moved = np.flatnonzero(np.abs(moves) > _NOISE * largest)
         if not moved.size:
             return
         clean = np.zeros(moves.size)
@@ -117,17 +123,13 @@ class Protector:
                     turned > 0, attacker.room_above[moved], attacker.room_below[moved]
                 ) / np.abs(turned)
             most = float(times.min())
-            if not most > 0 or not np.isfinite(most):
-                most = 1e6 if most > 0 else 0.0
-            aimed = np.flatnonzero(attacker.aim >= 0)
-            far = sign * clean[attacker.aim[aimed]] * most * needs.way[aimed]
-            for need in aimed[far >= needs.size[aimed] * ENOUGH]:
-                if self.proofs[need] and not attacker.known[need].size:
-                    if np.array_equal(self.proofs[need][0], moved):
-                        continue
-                if not np.isin(attacker.known[need], moved).any() and len(
-                    self.proofs[need]
-                ) < _KEPT:
+            if not np.isfinite(most):
+                most = float(needs.size.max()) / max(float(np.abs(turned).min()), 1e-300)
+            far = np.where(attacker.aim >= 0, clean[attacker.aim], 0.0) * (sign * most)
+            for need in np.flatnonzero(far * needs.way >= needs.size * ENOUGH):
+                known = attacker.known[need]
+                stands = not known.size or not clean[known].any()
+                if stands and self.proof(hidden, int(need)) is None:
                     self._remember(int(need), (sign * clean * most,))
 
     def complete(
@@ -221,9 +223,7 @@ class Protector:
         used: Bools = (moves[:n] > _MOVED) | (moves[n:] > _MOVED)
         return used
 
-    def thin(
-        self, hidden: Bools, order: Iterable[int], deadline: float = np.inf
-    ) -> Bools:
+    def thin(self, hidden: Bools, order: Iterable[int], deadline: float = np.inf) -> Bools:
         """Publish what is not needed, cell by cell in this order; `hidden` must protect."""
         hidden = hidden.copy()
         chosen: list[Ints] = []
@@ -242,9 +242,15 @@ class Protector:
                 break
             hidden[cell] = False
             moved: dict[int, Ints] = {}
-            for need in users.get(cell, set()):
-                if self.check(hidden, need) is not None:
+            if any(cut.short(hidden) > 1e-6 for cut in self._cuts_of.get(cell, ())):
+                hidden[cell] = True
+                continue
+            # Most cells are needed: look first where there are fewest ways round them.
+            for need in sorted(users.get(cell, set()), key=lambda k: chosen[k].size):
+                reach = self.check(hidden, need)
+                if reach is not None:
                     hidden[cell] = True
+                    self._note(need, reach)
                     break
                 moved[need] = self.proofs[need][self.proof(hidden, need) or 0]
             else:
@@ -255,6 +261,13 @@ class Protector:
                         users.setdefault(new, set()).add(need)
                     chosen[need] = cells
         return hidden
+
+    def _note(self, need: int, reach: Reach) -> None:
+        cut = capacity(self.attacker, need, reach, self.sure)
+        if cut is not None:
+            self.cuts.append(cut)
+            for cell in cut.cells.tolist():
+                self._cuts_of.setdefault(cell, []).append(cut)
 
     def _refuse(self, lost: list[int]) -> None:
         needs = self.attacker.needs

@@ -141,9 +141,9 @@ class Search:
 
     def around(self, group: int, most: int) -> list[int]:
         """The dearest hidden groups that share a relation with this one, not the sensitive."""
-        if not most:
-            return []
         starts, rows, _ = self.merged.relations.by_cell
+        if not most or starts[group] == starts[group + 1]:
+            return []
         at, cells = self.merged.relations.starts, self.merged.relations.cells
         near = np.unique(
             np.concatenate(
@@ -175,6 +175,41 @@ class Search:
             elif self.without(group, self.around(group, width), level=rng is not None):
                 self.release()
             report("publishing cells", i + 1, order.size)
+
+    def widen(self, most: int = 5) -> None:
+        """Hide single groups that allow dearer ones around them, together, to be published."""
+        costs = self.merged.costs
+        self.program.costs = costs.copy()
+        order = np.flatnonzero(self.state == OPEN)
+        for i, group in enumerate(order[np.argsort(costs[order], kind="stable")].tolist()):
+            if self.state[group] == OPEN:
+                self._hide(group, self.around(group, most))
+            report("exchanging cells", i + 1, order.size)
+
+    def _hide(self, group: int, near: list[int]) -> None:
+        """Hide a group if the others around it can make up for it."""
+        costs, ledger = self.merged.costs, self.ledger
+        left = float(costs[near].sum())
+        if len(near) < 2 or left <= costs[group]:
+            return
+        before, saved, proofs = self.cost, self.state.copy(), list(ledger.proof)
+        self.state[group] = HIDDEN
+        changed = False
+        for other in near:
+            now = self.cost
+            if now - left >= before:
+                break  # Even publishing all the others would not pay.
+            left -= float(costs[other])
+            if self.state[other] == HIDDEN and costs[other] > 0:
+                changed |= self.without(other)
+        if changed:
+            self.release()
+            if self.cost < before * (1 - TIE):
+                return
+            for side, proof in enumerate(proofs):
+                if proof is not None and ledger.proof[side] is not proof:
+                    ledger.prove(side, proof)
+        self.state[:] = saved
 
 
 def complete(
@@ -217,8 +252,8 @@ class SequentialSuppression(TableMethod):
         Field(
             ge=0,
             le=1000,
-            description="further rounds of exchanges, each of more cells at a time; they end when "
-            "one brings nothing",
+            description="further rounds: exchanges of several cells at a time first, then cells "
+            "hidden so that dearer ones can be published; they end when one brings nothing",
         ),
     ] = 1
 
@@ -228,7 +263,9 @@ class SequentialSuppression(TableMethod):
         search.clean()
         for extra in range(self.rounds):
             before = search.cost
-            search.clean(2 * (extra + 1), np.random.default_rng(extra))
-            if search.cost >= before:
+            if extra:
+                search.widen()
+            search.clean(2, np.random.default_rng(extra))
+            if extra and search.cost >= before:
                 break
         return suppressed(problem, search.hidden(), witnesses=search.ledger.witnesses())

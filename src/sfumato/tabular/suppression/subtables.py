@@ -83,7 +83,7 @@ def parts(problem: Problem, largest: int = LARGEST) -> Parts:
     # Cells that are known to be zero take part in nothing.
     gone = problem.fixed & (problem.values == 0)
     if problem.cubes:
-        found = [table for cube in problem.cubes for table in _of_cube(cube, problem.n, gone)]
+        found = [table for cube in problem.cubes for table in _of_cube(cube, gone)]
         # Cubes in turn, level by level, so that each sees what the others hide above it.
         turns = {turn: i for i, turn in enumerate(sorted({t[0] for t in found}))}
         merged = _apart([(turns[turn], cells, rel) for turn, cells, rel in found], problem)
@@ -91,9 +91,7 @@ def parts(problem: Problem, largest: int = LARGEST) -> Parts:
     return Parts(_bunches(problem.relations, problem.values, gone, largest), problem.n)
 
 
-def _of_cube(
-    cube: CubeShape, n: int, gone: Bools
-) -> list[tuple[tuple[int, ...], Ints, Relations]]:
+def _of_cube(cube: CubeShape, gone: Bools) -> list[tuple[tuple[int, ...], Ints, Relations]]:
     """One subtable to every combination of codes that have children, one code per dimension."""
     found = []
     above = [
@@ -110,7 +108,9 @@ def _of_cube(
         # Two blocks with their codes at the same depths have no cell in common.
         depths = tuple(int(d.depth[code]) for d, code in pairs)
         local = np.where(block >= 0, np.searchsorted(cells, block), -1)
-        flat = tuple(_flat(d.name, size) for d, size in zip(cube.dimensions, block.shape, strict=True))
+        flat = tuple(
+            _flat(d.name, size) for d, size in zip(cube.dimensions, block.shape, strict=True)
+        )
         relations = CubeShape(flat, local).relations(cells.size)
         kept, relations = _without(relations, gone[cells])
         if len(relations):
@@ -128,16 +128,12 @@ def _flat(name: str, size: int) -> Dimension:
 def _without(relations: Relations, gone: Bools) -> tuple[Ints, Relations]:
     """The relations without some cells, numbered anew: (cells that are left, relations)."""
     stays = ~gone[relations.cells]
-    rows, counts = np.unique(relations.rows[stays], return_inverse=True)
-    used = np.unique(relations.cells[stays])
-    del rows
-    cell = np.searchsorted(used, relations.cells[stays])
-    return used, Relations.of(counts, cell, relations.coefs[stays], used.size)
+    row = np.unique(relations.rows[stays], return_inverse=True)[1]
+    used, cell = np.unique(relations.cells[stays], return_inverse=True)
+    return used, Relations.of(row, cell, relations.coefs[stays], used.size)
 
 
-def _apart(
-    found: list[tuple[int, Ints, Relations]], problem: Problem
-) -> tuple[Subtable, ...]:
+def _apart(found: list[tuple[int, Ints, Relations]], problem: Problem) -> tuple[Subtable, ...]:
     """Subtables in turns; those of one turn that share a cell (linked cubes) take turns too."""
     found.sort(key=lambda entry: entry[0])
     made: list[Subtable] = []
