@@ -99,7 +99,7 @@ def cube(dimensions: tuple[Dimension, ...], leaf: list[np.ndarray], amount: np.n
 
 
 def magnitude_problem(dimensions, leaf, amount) -> Problem:
-    """Dominance (2, 85 %) and p% 10, needs on both sides (capped at the value), empty cells fixed."""
+    """Dominance (2, 85 %) and p% 10, needs on both sides (capped at the value); empty is fixed."""
     shape, sums, counts, top1, top2 = cube(dimensions, leaf, amount)
     need = np.maximum((top1 + top2) / 0.85 - sums, 0.1 * top1 - (sums - top1 - top2))
     primary = (counts > 0) & (need > 1e-9 * np.maximum(sums, 1))

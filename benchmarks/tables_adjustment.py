@@ -73,7 +73,7 @@ def main() -> None:
     for name in asked.names or CSPLIB:
         problem = csplib(name)
         for distance in ("L1", "L2"):
-            method = ControlledAdjustment(distance=distance, seconds=asked.seconds)
+            method = ControlledAdjustment(excess=0, distance=distance, seconds=asked.seconds)
             run(name, problem, method, distance)
         if name in ROUNDED:
             base = ROUNDED[name]

@@ -13,6 +13,10 @@ pytauargus runs in an environment of its own (peers-requirements-tables.txt). It
 program and fails. Its HITAS protects singletons besides: with that switched off it crashes. It
 finds the same sensitive cells by its own rules, or the row says so.
 
+Gaussian elimination is a plain version of the criterion that GaussSuppression uses, written anew
+for this comparison (`tables_gauss.py`), without that package's handling of single contributors. It
+asks only that no sensitive cell can be worked out exactly. It is dense, for the small tables.
+
 Quoted figures, for R packages and tau-Argus, were not measured in this run; their patterns are not
 at hand, so that no value can be told.
 """
@@ -32,6 +36,7 @@ import polars as pl
 import show
 from environment import HERE, ROOT, PeersUnavailableError, peers_python, run
 from table_data import TABLES, tau
+from tables_gauss import gauss
 
 sys.path.insert(0, str(ROOT / "src"))
 
@@ -58,6 +63,7 @@ METHODS = {
     "modular-suppression": {},
     "optimal-suppression": {"seconds": 120.0},
 }
+GAUSS = "Gaussian elimination (our reimplementation)"
 LARGEST = 10_000
 SMALL = ("optimal-suppression", "sequential-suppression, 2 rounds")
 PEER = {"pytauargus OPT": "OPT(1,{minutes})", "pytauargus HITAS": "MOD(1,{minutes},1,1,1)",
@@ -111,6 +117,16 @@ def ours(task: str, problem: Problem, name: str, parameters: dict) -> list[str]:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     narrow = judged(problem, outcome.hidden, outcome.witnesses)
     return row(name, problem, outcome.hidden, cpu, wall, narrow)
+
+
+def eliminated(problem: Problem) -> list[str]:
+    """The criterion of Gaussian elimination, judged by our audit."""
+    if problem.n > LARGEST:
+        return [f"{GAUSS}: left out, too long", "", "", "", "", ""]
+    wall, cpu = time.perf_counter(), time.process_time()
+    hidden = gauss(problem)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return row(GAUSS, problem, hidden, cpu, wall, judged(problem, hidden))
 
 
 def _records(task: str, problem: Problem, folder: Path) -> dict:
@@ -185,7 +201,7 @@ def _pattern(problem: Problem, file: Path) -> tuple[np.ndarray, bool]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", nargs="*", default=list(TASKS), choices=TASKS)
-    parser.add_argument("--only", nargs="*", default=[*METHODS, *PEER])
+    parser.add_argument("--only", nargs="*", default=[*METHODS, GAUSS, *PEER])
     parser.add_argument("--unity", action="store_true", help="every cell costs 1, not its value")
     parser.add_argument("--skip-peers", action="store_true")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for a peer's process")
@@ -201,6 +217,8 @@ def main() -> None:
     small = tau("size-region")
     for name in set(METHODS) & set(chosen.only):
         ours("size-region", small, name, METHODS[name])  # compiles
+    if GAUSS in chosen.only:
+        gauss(small)
     for task in chosen.task:
         problem = tau(task)
         if chosen.unity:
@@ -213,6 +231,9 @@ def main() -> None:
                 rows.append([f"{name}: left out, too long", "", "", "", "", ""])
                 continue
             rows.append(ours(task, problem, name, parameters))
+            print(rows[-1], file=sys.stderr, flush=True)
+        if GAUSS in chosen.only:
+            rows.append(eliminated(problem))
             print(rows[-1], file=sys.stderr, flush=True)
         if python is not None:
             for name in PEER:

@@ -235,3 +235,30 @@ def test_bad_codes_are_named(tmp_path: Path) -> None:
         from_cells(CELLS)
     with pytest.raises(InputError, match=r"none\.csv cannot be read"):
         from_cells(tmp_path / "none.csv")
+
+
+def test_a_total_of_one_record_has_the_contributor_of_its_addend() -> None:
+    rows = [("A", "x", 10.0, 1, 10.0, 0.0), ("A", "y", 0.0, 0, 0.0, 0.0)]
+    rows += [("A", "Total", 10.0, 1, 10.0, 0.0), ("B", "x", 300.0, 9, 40.0, 39.0)]
+    rows += [("B", "y", 310.0, 9, 40.0, 39.0), ("B", "Total", 610.0, 18, 40.0, 40.0)]
+    rows += [("Total", "x", 310.0, 10, 40.0, 39.0), ("Total", "y", 310.0, 9, 40.0, 39.0)]
+    rows += [("Total", "Total", 620.0, 19, 40.0, 40.0)]
+    names = ["r", "c", "value", "freq", "top1", "top2"]
+    table = from_cells(pl.DataFrame(rows, schema=names, orient="row"), dimensions=["r", "c"])
+    assert table.contributions is not None
+    who = table.contributions.who
+    assert who[table.find(r="A"), 0] == who[table.find(r="A", c="x"), 0] >= 0
+    rest = who[who >= 0]
+    assert np.unique(rest).size == rest.size - 1
+
+
+@pytest.mark.parametrize("name", ["low", "lower", "ub", "up", "freq", "status", "sensitive"])
+def test_a_code_column_is_nothing_else(name: str) -> None:
+    rows = [("1", 4.0), ("2", 6.0), ("Total", 10.0)]
+    frame = pl.DataFrame(rows, schema=[name, "value"], orient="row")
+    table = from_cells(frame, dimensions=[name])
+    assert table.lower.tolist() == [0, 0, 0]
+    assert np.isinf(table.upper).all()
+    assert table.frequency is None
+    assert table.needs is None
+    assert (table.status == SAFE).all()

@@ -147,7 +147,7 @@ def test_what_has_a_box_is_protected(seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_every_threat_is_met_and_the_optimum_is_not_undercut(seed: int) -> None:
-    problem = random_problem(np.random.default_rng(seed), general=False, hideable=8, slide=False)
+    problem = random_problem(np.random.default_rng(seed), general=False, hideable=8)
     best = brute_optimum(problem)
     if best is None:
         with pytest.raises(MethodError):

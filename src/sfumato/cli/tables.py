@@ -122,6 +122,13 @@ def audit(
     narrow: Annotated[
         float, typer.Option(help="Without a plan: percent of a value that is too narrow.", min=0.0)
     ] = 10.0,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Without a plan: the numbers count people.")
+    ] = False,
+    absent: Annotated[
+        bool,
+        typer.Option("--absent-hidden", help="With a plan: cells without a row are hidden."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """What an attacker can work out of a table, whoever protected it; refused if too much."""
@@ -136,6 +143,8 @@ def audit(
             hierarchies=_pairs(",".join(hierarchy or ())),
             plan=plan,
             narrow=narrow / 100.0,
+            counts=counts or None,
+            absent="hidden" if absent else "refuse",
             progress=tell,
         )
     if json:

@@ -14,7 +14,6 @@ from . import toml
 from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
 from .requirement import Requirement, parse_requirement
 from .step import Step, build
-from .table_plan import FILES as TABLE_FILES
 from .table_plan import TablePlan
 
 FILES = ("reference", "given", "population", "original")
@@ -121,9 +120,7 @@ class Reader:
         given = self.mapping(["table"], self.document["table"])
         if given is None:
             return None
-        words = dict(self.rooted(given, TABLE_FILES))
-        if isinstance(words.get("hierarchies"), Mapping):
-            words["hierarchies"] = {k: self._beside(v) for k, v in words["hierarchies"].items()}
+        words = dict(given)
         rules, complaints = words.pop("rules", []), len(self.complaints)
         made = []
         if not isinstance(rules, list):

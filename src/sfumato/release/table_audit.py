@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -76,7 +76,11 @@ class TableAudit:
         bad, of = int((~self.enough).sum()), self.cell.size
         if not of:
             return "Nothing is hidden or sensitive: there is nothing to work out."
-        exact = int((self.high - self.low <= 1e-9 * np.maximum(1.0, np.abs(self.high))).sum())
+        known = np.isfinite(self.low) & np.isfinite(self.high)
+        width = np.where(known, self.high, np.inf) - np.where(known, self.low, 0.0)
+        exact = int(
+            (width <= 1e-9 * np.maximum(1.0, np.where(known, np.abs(self.high), 0.0))).sum()
+        )
         verdict = "every interval is wide enough" if not bad else f"{bad:,} are too narrow"
         more = f", {exact:,} of them to the very number" if exact else ""
         return f"{of:,} cells in question; {verdict}{more} ({self.judged})."
@@ -119,13 +123,16 @@ def audit_table(
     *,
     narrow: float = 0.1,
     exact: bool = True,
+    counts: bool | None = None,
     **more: Any,
 ) -> TableAudit:
     """What can be worked out of a table in which these cells are hidden.
 
     Where true values and rules (or stated needs) are known, every sensitive cell must remain
     possible as far from its value as it needs; otherwise no hidden cell may be known within
-    `narrow` of its value. `more` is what `pose` takes: singletons, bounds and so on.
+    `narrow` of its value; in tables of counts (`counts`; those whose numbers are called "count")
+    that publish their zeros a hidden one is 1 at least. `more` is what `pose` takes: singletons,
+    bounds and so on.
     """
     hidden = np.asarray(hidden, bool)
     if hidden.shape != (cells.n,):
@@ -137,7 +144,7 @@ def audit_table(
     known = not np.isnan(cells.values).any()
     if known and (chosen or cells.needs is not None):
         return _by_needs(cells, hidden, chosen, exact=exact, **more)
-    return _by_width(cells, hidden, narrow)
+    return _by_width(cells, hidden, narrow, cells.is_count if counts is None else counts)
 
 
 def _by_needs(
@@ -152,11 +159,14 @@ def _by_needs(
     return TableAudit(cells, found.threats.cell, found.low, found.high, found.enough, judged)
 
 
-def _by_width(cells: CellTable, hidden: Bools, narrow: float) -> TableAudit:
+def _by_width(cells: CellTable, hidden: Bools, narrow: float, counts: bool) -> TableAudit:
     from ..tabular.audit import attack
 
     at = np.flatnonzero(hidden)
-    lower = np.where(hidden, cells.lower, cells.values)
+    least = cells.lower
+    if counts and (cells.values[~hidden] == 0).any():
+        least = np.maximum(least, 1.0)
+    lower = np.where(hidden, least, cells.values)
     upper = np.where(hidden, cells.upper, cells.values)
     found = attack(cells.relations, lower, upper, at)
     low, high = found.low, found.high
@@ -176,10 +186,15 @@ def audit_file(
     hierarchies: Mapping[str, str] | None = None,
     plan: str | Path | None = None,
     narrow: float = 0.1,
+    counts: bool | None = None,
+    absent: Literal["refuse", "hidden"] = "refuse",
     progress: Listener | None = None,
 ) -> TableAudit:
-    """The audit of a file. With a plan, the true table is made from the plan's records, and its
-    rules say which cells are sensitive."""
+    """The audit of a file, or of the folder of a release.
+
+    With a plan, the true table is made from the plan's records, and its rules say which cells are
+    sensitive; a cell without a row is then an error unless `absent` is "hidden".
+    """
     from ..tabular.given import read_protected
 
     with listening(progress or (lambda what, done, of: None)):
@@ -189,7 +204,7 @@ def audit_file(
                 raise InputError(f"{plan} has no [table]", remedy="name the plan of the table")
             cells, _ = cells_of(chosen, Path(plan).parent)
             told = _read(Path(file))
-            hidden = _hidden(cells, told, value or cells.measure, str(file))
+            hidden = _hidden(cells, told, value or cells.measure, str(file), absent)
             return audit_table(
                 cells,
                 hidden,
@@ -208,10 +223,10 @@ def audit_file(
             dimensions=list(dimensions),
             hierarchies=dict(hierarchies) if hierarchies else None,
         )
-        return audit_table(cells, hidden, narrow=narrow)
+        return audit_table(cells, hidden, narrow=narrow, counts=counts)
 
 
-def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str) -> Bools:
+def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str, absent: str) -> Bools:
     """Which cells of the true table the file does not tell."""
     names = cells.labels.columns
     for name in (*names, value):
@@ -224,7 +239,27 @@ def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str) -> Bool
     shown = told.select(*(pl.col(n).cast(pl.String) for n in names), pl.col(value).alias("__told"))
     if shown.select(names).is_duplicated().any():
         raise InputError(f"{file} tells a cell twice", remedy="one row to a cell")
-    joined = own.join(shown, on=names, how="left", maintain_order="left")
+    strange = shown.join(own, on=names, how="anti", maintain_order="left")
+    if strange.height:
+        row = ", ".join(
+            f"{n}={code}" for n, code in strange.select(names).row(0, named=True).items()
+        )
+        totals = {d.name: d.codes[0] for cube in cells.cubes for d in cube.dimensions}
+        raise InputError(
+            f"{file} has a cell that the plan's table lacks: {row}"
+            + (f" (and {strange.height - 1:,} more)" if strange.height > 1 else ""),
+            remedy="use the plan's codes; totals are "
+            + ", ".join(f"{name}={code}" for name, code in totals.items()),
+        )
+    joined = own.join(shown.with_columns(__there=True), on=names, how="left", maintain_order="left")
+    gone = joined["__there"].is_null().to_numpy() & ~cells.empty
+    if gone.any() and absent != "hidden":
+        raise InputError(
+            f"{file} has no row for {cells.name(int(np.flatnonzero(gone)[0]))}"
+            + (f" (and {int(gone.sum()) - 1:,} more)" if gone.sum() > 1 else ""),
+            remedy="add rows without a number for hidden cells, or say that absent ones are hidden "
+            "(--absent-hidden)",
+        )
     numbers = joined["__told"].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     hidden: Bools = np.isnan(numbers) & ~cells.empty
     apart = np.abs(numbers - cells.values) > 1e-6 * np.maximum(1.0, np.abs(cells.values))
@@ -241,11 +276,6 @@ def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str) -> Bool
 
 def read_released(path: Path) -> tuple[pl.DataFrame, list[str]]:
     """The labels and the texts of a released table, from its file or its folder."""
-    if path.is_dir():
-        found = sorted(path.glob("data.*"))
-        if not found:
-            raise InputError(f"{path} holds no table", remedy="name a release of `sfumato table`")
-        path = found[0]
     frame = _read(path)
     if "status" not in frame.columns or frame.columns.index("status") < 2:
         raise InputError(f"{path} is no released table", remedy="it has no column status")
@@ -277,6 +307,11 @@ def _number_column(frame: pl.DataFrame, file: str) -> str:
 
 
 def _read(path: Path) -> pl.DataFrame:
+    if path.is_dir():
+        found = sorted(path.glob("data.*"))
+        if not found:
+            raise InputError(f"{path} holds no table", remedy="name a release of `sfumato table`")
+        path = found[0]
     if not path.exists():
         raise InputError(f"there is no file {path}")
     if path.suffix == ".parquet":

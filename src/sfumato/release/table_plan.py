@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from ..protocols import Declaration
 from ..tabular.base import CellRule, Protection
-
-FILES = ("cells", "relations", "statuses", "hierarchies")
-"""Keys whose texts are files, relative to the plan."""
 
 
 class TablePlan(Declaration):
@@ -96,6 +94,24 @@ class TablePlan(Declaration):
         if len(shapes) > 1:
             raise ValueError("should be a list of columns, or a list of lists of columns")
         return given
+
+    def files(self, base: Path) -> dict[str, Any]:
+        """The files that it names, which are relative to the plan's folder; those not named left
+        out."""
+
+        def beside(given: Any) -> Any:
+            if isinstance(given, list | tuple):
+                return [beside(one) for one in given]
+            return str(base / given) if isinstance(given, str) and "://" not in given else given
+
+        named = {
+            key: beside(getattr(self, key))
+            for key in ("cells", "relations", "statuses")
+            if getattr(self, key)
+        }
+        if self.hierarchies:
+            named["hierarchies"] = {name: beside(file) for name, file in self.hierarchies.items()}
+        return named
 
     @property
     def linked(self) -> bool:

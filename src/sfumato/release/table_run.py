@@ -7,17 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError, PlanError, ReleaseRefused
+from ..errors import InputError, ParameterError, PlanError, ReleaseRefused
 from ..measurement import Finding
 from ..progress import Listener, listening, report
 from ..rng import checked_seed, draw_seed, stream
 from ..tabular.cells import CellTable
+from ..tabular.unprotectable import Unprotectable
 from .plan import Plan
 from .run import read_input
 from .step import build
 from .table_plan import TablePlan
 from .table_release import TableRelease
 
+_TURNS = 20
+"""How often insiders who appear with what is hidden are answered; the audit judges the rest."""
 _FEW_THREATS = 500
 """Up to here the audit goes to the end unless told otherwise."""
 
@@ -121,6 +124,7 @@ def cells_of(
 
     table = plan.table
     assert table is not None
+    files = table.files(base)
     if table.cells:
         if table.statuses or table.linked:
             raise ParameterError(
@@ -128,11 +132,11 @@ def cells_of(
                 remedy="columns status, cost, up and down; [table] relations",
             )
         found = from_cells(
-            table.cells,
-            table.relations or None,
+            files["cells"],
+            files.get("relations"),
             dimensions=[str(name) for name in table.dimensions],
             value=table.value or "value",
-            hierarchies=table.hierarchies or None,
+            hierarchies=files.get("hierarchies"),
         )
         return found, list(found.notes)
     if not table.dimensions:
@@ -141,12 +145,14 @@ def cells_of(
         )
     report("reading", 0, 5)
     records, notes = read_input(plan, base, source)
+    if not records.height:
+        raise InputError("there are no records", remedy="a table needs at least one")
     report("adding up", 1, 5)
     optional = {
         key: getattr(table, key)
-        for key in ("weight", "holding", "request", "record_key", "statuses", "hierarchies")
+        for key in ("weight", "holding", "request", "record_key")
         if getattr(table, key)
-    }
+    } | files
     cells = from_microdata(
         records,
         [list(one) if not isinstance(one, str) else one for one in table.dimensions],
@@ -174,14 +180,17 @@ def _protected(
     report("finding sensitive cells", 2, 5)
     problem = pose(
         cells,
-        table.rules or (rule("stated"),),
+        table.rules,
         cost=table.cost,
         singletons=table.singletons,
         slide=table.slide,
         bounds=table.within or "apriori",
     )
     report("protecting", 3, 5)
-    outcome = table.protect.protect(cells, problem, stream(seed, 1, table.protect.name))
+    try:
+        problem, outcome = _protected_from_all(cells, problem, table, seed)
+    except Unprotectable as error:
+        raise error.named(cells) from error
     report("auditing", 4, 5)
     found = audit(
         problem,
@@ -197,6 +206,30 @@ def _protected(
     if not all(finding.met for finding in findings):
         raise ReleaseRefused(findings, ())
     return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
+
+
+def _protected_from_all(
+    cells: CellTable, problem: Problem, table: TablePlan, seed: int
+) -> tuple[Problem, TableOutcome]:
+    """The protection, and the problem with every insider that it has to stand.
+
+    Who is alone in a cell that the protection hides knows it, and may work out others. Who that is
+    depends on what is hidden, so such threats are added as they appear, until none is left open.
+    """
+    from ..tabular.insiders import joined
+    from ..tabular.open_insiders import open_insiders
+
+    outcome = table.protect.protect(cells, problem, stream(seed, 1, table.protect.name))
+    if not table.singletons:
+        return problem, outcome
+    for turn in range(_TURNS):
+        more = open_insiders(cells, problem, outcome)
+        if not len(more):
+            break
+        problem = problem.with_(threats=joined(problem.threats, more))
+        rng = stream(seed, 10 + turn, table.protect.name)
+        outcome = table.protect.extend(cells, problem, outcome, rng)
+    return problem, outcome
 
 
 def _none_told(problem: Problem, outcome: TableOutcome) -> Finding:

@@ -60,7 +60,10 @@ class Audit:
 
     @cached_property
     def cover(self) -> Floats:
-        """Each interval as a share of what its threat needs, on its worst side; 1 is enough."""
+        """Each interval as a share of what its threat needs, on its worst side; 1 is enough.
+
+        A need that is rounding beside the value is met by any width but none.
+        """
         up, down = self._room
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = [
@@ -71,7 +74,9 @@ class Audit:
                     (up + down, self.need_width),
                 )
             ]
-        return np.minimum(np.minimum(shares[0], shares[1]), shares[2])
+        least = np.minimum(np.minimum(shares[0], shares[1]), shares[2])
+        asked = (self.need_up > 0) | (self.need_down > 0) | (self.need_width > 0)
+        return np.where(np.isinf(least) & asked & self.disclosed, 0.0, least)
 
     @property
     def enough(self) -> Bools:

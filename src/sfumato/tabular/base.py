@@ -15,9 +15,9 @@ from ..declaration import Declaration
 from ..nested import SCHEMA, found, words
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from collections.abc import Sequence
+
+    import numpy as np
 
     from ..kernels.blocks import Bools, Floats
     from ..measurement import Finding
@@ -59,6 +59,12 @@ class TableMethod(Declaration, ABC):
     @abstractmethod
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         """The protected table. The input is never modified."""
+
+    def extend(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
+    ) -> TableOutcome:
+        """A protection that meets threats which were added since `outcome` was made."""
+        return self.protect(table, problem, rng)
 
     def judged(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit

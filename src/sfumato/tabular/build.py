@@ -116,7 +116,9 @@ def from_microdata(
         needs=said.needs,
         cubes=form.cubes,
         measure="count" if value is None else value,
+        summed=value is not None,
         record_keys=(found.keys % np.uint64(_KEY)) / _KEY if records.key.size else None,
+        keys_drawn=not record_key,
         notes=tuple(notes),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 MULTIPLIERS = (1009, 2003, 4001, 8009, 16001)
 """Each turns the cell key into another uniform number: its multiple, modulo 1. Primes far apart, so
 that these are next to independent; small, so that rounding errors of a key stay small."""
+_DRAWN = (
+    "the records' keys were drawn for this table alone: other tables of these records, or this one "
+    "made again, change differently and average the change out; keep keys in a column and name it "
+    "(record-key)"
+)
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -93,11 +99,14 @@ class CellKey(TableMethod):
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         keys = _keys(table)
-        return (
+        found = (
             self._counts(table, problem, keys)
             if table.is_count
             else self._amounts(table, problem, keys)
         )
+        if not table.keys_drawn:
+            return found
+        return replace(found, warnings=(*found.warnings, _DRAWN))
 
     def _counts(self, table: CellTable, problem: Problem, keys: Floats) -> TableOutcome:
         drawn = self.table()

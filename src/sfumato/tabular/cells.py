@@ -62,8 +62,12 @@ class CellTable:
     cubes: tuple[CubeShape, ...] = ()
     measure: str = "count"
     """The column that was added up, or "count"."""
+    summed: bool = False
+    """Whether an amount was added up, even one whose column is called "count"."""
     record_keys: Floats | None = None
     """The cell key: the sum of the records' random keys, modulo 1; for cell-key perturbation."""
+    keys_drawn: bool = False
+    """Whether the records' keys were drawn for this table alone."""
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -74,7 +78,7 @@ class CellTable:
     @property
     def is_count(self) -> bool:
         """Whether the cells count records (or people) rather than add up an amount."""
-        return self.measure == "count"
+        return self.measure == "count" and not self.summed
 
     @property
     def empty(self) -> Bools:

@@ -18,6 +18,7 @@ from .cell_files import column, frame_of, needed, numbered, numbers, relations_f
 from .cells import PUBLISH, SAFE, SENSITIVE, ZERO, CellTable, Contributions
 from .cube import CubeShape
 from .given_cube import Absent, given_cube
+from .insiders import same_record
 from .relations import Relations
 from .stated_cells import status_numbers
 
@@ -108,6 +109,7 @@ class _Read:
     """What was read. Cells that were added come after the rows, without a value."""
 
     frame: pl.DataFrame
+    """The columns that are no codes."""
     values: Floats
     status: Ints
     hidden: Bools
@@ -131,19 +133,19 @@ def _read(
     needed(frame, value, "cells")
     if not frame.height:
         raise InputError("there are no cells", remedy="give one row to each")
-    at, named = numbered(frame)
     found = numbers(frame, value, marks)
     names: list[str] | None = None
     cubes: tuple[CubeShape, ...] = ()
+    chosen = list(dimensions)
     if relations is not None:
+        at, named = numbered(frame)
         made, names = relations_from(relations, at)
         labels = pl.DataFrame({"cell": named}).with_columns(
-            pl.Series(needed(frame, n, "cells"), texts(frame[n]), dtype=pl.String)
-            for n in dimensions
+            pl.Series(needed(frame, n, "cells"), texts(frame[n]), dtype=pl.String) for n in chosen
         )
     else:
         before = frame.columns[: frame.columns.index(value)]
-        chosen = list(dimensions) or [name for name in before if name != "cell"]
+        chosen = chosen or [name for name in before if name != "cell"]
         if not chosen:
             raise InputError(
                 "the cells have neither relations nor codes",
@@ -159,6 +161,8 @@ def _read(
         cubes, labels = (cube.shape,), cube.labels
         made = cube.shape.relations(labels.height)
     more = labels.height - frame.height
+    # A code column is that and nothing else, though it be called "low" or "status".
+    frame = frame.drop(name for name in chosen if name != value)
     status, hidden = _statuses(frame)
     return _Read(
         frame,
@@ -272,7 +276,8 @@ def _frequency(given: Floats | None, read: _Read) -> Ints | None:
 def _contributions(
     read: _Read, values: Floats, frequency: Ints | None, notes: list[str]
 ) -> Contributions | None:
-    """The largest contributions, if they are given. Who made them is not known: all are others."""
+    """The largest contributions, if they are given. Who made them is not known: all are others,
+    except that a total of one record has that of its addend."""
     names: list[str] = []
     while f"top{len(names) + 1}" in read.frame.columns:
         names.append(f"top{len(names) + 1}")
@@ -285,6 +290,9 @@ def _contributions(
     there = np.arange(len(names)) < frequency[:, None]
     top = -np.sort(-np.where(there, top, 0.0), axis=1)
     who = np.where(there, np.arange(top.size).reshape(top.shape), -1)
+    alone = frequency == 1
+    record = same_record(read.relations, alone)
+    who[alone, 0] = len(names) * np.unique(record, return_index=True)[1][record][alone]
     total = np.where(np.isnan(values), top.sum(axis=1), np.abs(values))
     return Contributions(top, who, total, frequency)
 

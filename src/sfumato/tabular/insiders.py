@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ATTACKERS = 2
 """How many attackers are set against a cell in each of its relations, unless told otherwise."""
+DEPTH = 100
+"""Totals of totals that are followed upwards, at most."""
 
 
 def insiders(
@@ -27,22 +29,24 @@ def insiders(
     holdings: bool = True,
     attackers: int | None = ATTACKERS,
 ) -> Threats:
-    """The threats of single contributors against the sensitive cells of others.
+    """The threats of single contributors against the sensitive cells near their own, to start from.
 
     Whoever is the only contributor of a sensitive cell knows it though it is hidden. With
     `holdings` it knows all cells that it has to itself, otherwise that one cell only. It threatens
     every other sensitive cell that shares a relation with a cell it knows, and that cell needs the
-    same room against it as against a stranger; less where it contributes to the cell itself. Then
-    only the rest is unknown to it: where the rest is the smaller part, the room shrinks to
-    rest / own of it (under the p% rule that suffices for the largest of the rest), and below it
-    ends at the rest.
+    same room against it as against a stranger; less where it contributes to the cell itself: see
+    `threats_of`.
 
     All such pairs may be very many: 500 single contributors in one relation make 250,000. So in
     each relation a cell is set against the `attackers` who know most of that relation (by value,
-    ties by number), for they leave the others of it the least room; None sets it against all. With
-    up to attackers + 1 single contributors in a relation these are all pairs. Attackers who know no
-    cell in a common relation, and groups who pool, are not among the threats: the audit looks at
-    them.
+    ties by number); None sets it against all. With up to attackers + 1 single contributors in a
+    relation these are all pairs.
+
+    These are not all insiders. Others may learn a cell from further away, or though they know less
+    of the relation, and the only contributor of a cell that is not sensitive becomes one as soon as
+    that cell is hidden. Who of them learns too much depends on what is hidden: `open_insiders`
+    finds them when a protected table is at hand. Groups who pool what they know are not among the
+    attackers here or there.
 
     Only amounts are attacked this way. In a table of counts somebody who contributes does not know
     the count. Somebody of weight 2 or more stands for others and does not know the cell. Where the
@@ -53,31 +57,50 @@ def insiders(
         raise ParameterError(
             f"attackers must be 1 or more (got {attackers})", remedy="or singletons = false"
         )
+    mine = attackers_of(table, problem, problem.primary, holdings=holdings)
+    return threats_of(table, problem, mine, *_pairs(problem, mine, attackers))
+
+
+def attackers_of(
+    table: CellTable, problem: Problem, hidden: Bools, *, holdings: bool = True
+) -> Ints:
+    """The attacker who knows each cell, numbered 0, 1, ...; -1 where nobody does.
+
+    Attackers are those who know a cell of `hidden`; they know all that they have to themselves,
+    hidden or not, for more cells may be hidden later on.
+    """
     owner = owners(table, problem.fixed, holdings=holdings)
-    known = np.flatnonzero(owner >= 0)
-    if not known.size:
-        return Threats.of([], [], [])
-    # Attackers are numbered afresh; one without a sensitive cell knows nothing that is hidden.
-    _, number = np.unique(owner[known], return_inverse=True)
-    active = np.zeros(int(number.max()) + 1, bool)
-    active[number[problem.primary[known]]] = True
     mine = np.full(table.n, -1, np.int64)
-    mine[known] = np.where(active[number], number, -1)
-    cell, attacker = _pairs(problem, mine, attackers)
+    known = np.flatnonzero(owner >= 0)
+    active = np.isin(owner[known], owner[hidden & (owner >= 0)])
+    known = known[active]
+    mine[known] = np.unique(owner[known], return_inverse=True)[1]
+    return mine
+
+
+def threats_of(
+    table: CellTable, problem: Problem, mine: Ints, cell: Ints, attacker: Ints
+) -> Threats:
+    """The threats of these pairs, sorted and each once, in which `mine` numbers the attackers.
+
+    A cell needs the same room as against a stranger. Whoever contributes to it knows that part, and
+    only the rest is left to protect: where the rest is the smaller part, the room shrinks to
+    rest / own of it, and below it ends at the rest. Pairs with nothing left, and cells that no
+    stranger threatens, are left out.
+    """
+    stranger = strangers(problem)
     own = _own(table, problem, mine, cell, attacker)
     value = np.abs(problem.values[cell])
     # Nothing is left to protect where the attacker contributes all that the cell holds.
     left = (own == 0) | (value - own > ROUNDING * value)
+    left &= stranger[cell] >= 0
     cell, attacker, own, value = cell[left], attacker[left], own[left], value[left]
     order = np.argsort(mine, kind="stable")
     order = order[np.searchsorted(mine[order], 0) :]
-    starts = np.searchsorted(mine[order], np.arange(active.size + 1))
+    starts = np.searchsorted(mine[order], np.arange(int(mine.max(initial=-1)) + 2))
     sizes = np.diff(starts)[attacker]
     ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
-    # The stranger's threat against the same cell has its needs.
-    stranger = np.full(table.n, -1, np.int64)
-    stranger[problem.threats.cell] = np.arange(len(problem.threats))
     as_for = stranger[cell]
     rest = np.maximum(value - own, 0.0)
     part = np.divide(rest, own, out=np.ones(cell.size), where=rest < own)
@@ -93,6 +116,14 @@ def insiders(
     )
 
 
+def strangers(problem: Problem) -> Ints:
+    """The threat against each cell of somebody who knows nothing hidden; -1 where there is none."""
+    outside = np.flatnonzero(np.diff(problem.threats.known_starts) == 0)
+    found = np.full(problem.n, -1, np.int64)
+    found[problem.threats.cell[outside]] = outside
+    return found
+
+
 def owners(table: CellTable, fixed: Bools, *, holdings: bool = True) -> Ints:
     """The only contributor of each cell that may be hidden; -1 where there are none or several."""
     found = np.full(table.n, -1, np.int64)
@@ -106,7 +137,7 @@ def owners(table: CellTable, fixed: Bools, *, holdings: bool = True) -> Ints:
         who = known.who[:, 0]
     elif table.frequency is not None:
         alone = table.frequency == 1
-        who = _same_record(table, alone)
+        who = same_record(table.relations, alone)
     else:
         return found
     alone = alone & ~fixed
@@ -114,17 +145,16 @@ def owners(table: CellTable, fixed: Bools, *, holdings: bool = True) -> Ints:
     return found
 
 
-def _same_record(table: CellTable, alone: Bools) -> Ints:
+def same_record(relations: Relations, alone: Bools) -> Ints:
     """A number for each cell of one record, the same for a total and its only addend."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    relations = table.relations
     total = _totals(relations)
     of = total[relations.rows]
     linked = (of >= 0) & alone[relations.cells] & alone[of]
     pairs = of[linked], relations.cells[linked]
-    graph = coo_array((np.ones(pairs[0].size), pairs), shape=(table.n, table.n))
+    graph = coo_array((np.ones(pairs[0].size), pairs), shape=(relations.n, relations.n))
     number: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
     return number
 
@@ -145,23 +175,12 @@ def _own(table: CellTable, problem: Problem, mine: Ints, cell: Ints, attacker: I
     count = int(mine.max(initial=-1)) + 1
     if not count or not cell.size:
         return found
-    # By relations: its cells among those that the threatened one is the total of.
-    relations = problem.relations
-    total = _totals(relations)
-    entry = np.flatnonzero(
-        (mine[relations.cells] >= 0) & (total[relations.rows] >= 0) & (relations.coefs > 0)
-    )
-    row = relations.rows[entry]
-    by = mine[relations.cells[entry]]
-    keys, inverse = np.unique(row * count + by, return_inverse=True)
-    amount = np.bincount(
-        inverse, relations.coefs[entry] * np.abs(problem.values[relations.cells[entry]])
-    )
-    pair = total[keys // count] * count + keys % count
+    # By relations: what it has to itself is in every total of it.
     wanted = cell * count + attacker  # sorted, each once
-    at = np.minimum(np.searchsorted(wanted, pair), wanted.size - 1)
-    here = wanted[at] == pair
-    np.maximum.at(found, at[here], amount[here])
+    keys, amounts = _climbed(problem, mine, np.unique(attacker))
+    at = np.searchsorted(keys, wanted)
+    here = np.append(keys, -1)[at] == wanted
+    found[here] = amounts[at[here]]
     # By contributions, where the attacker is among those kept.
     known = table.contributions
     if known is not None:
@@ -172,6 +191,43 @@ def _own(table: CellTable, problem: Problem, mine: Ints, cell: Ints, attacker: I
         weight = 1.0 if known.weight is None else known.weight[cell]
         np.maximum(found, (known.top[cell] * weight * same).sum(axis=1), out=found)
     return found
+
+
+def _climbed(problem: Problem, mine: Ints, attackers: Ints) -> tuple[Ints, Floats]:
+    """What the attackers have to themselves in their own cells and all totals of them: keys
+    cell * count + attacker in rising order, and amounts."""
+    from scipy.sparse import csr_array
+
+    relations, count = problem.relations, int(mine.max()) + 1
+    total = _totals(relations)
+    first = np.flatnonzero(np.isin(mine, attackers))
+    held = csr_array(
+        (np.abs(problem.values[first]), (first, mine[first])), shape=(problem.n, count)
+    )
+    plus = (relations.coefs > 0) & (total[relations.rows] >= 0)
+    adds = csr_array(
+        (relations.coefs[plus], (relations.rows[plus], relations.cells[plus])),
+        shape=(len(relations), problem.n),
+    )
+    # A total has a relation to each dimension; all of them say the same or less of it.
+    order = np.argsort(total, kind="stable")
+    order = order[np.searchsorted(total[order], 0) :]
+    rank = np.arange(order.size) - np.searchsorted(total[order], total[order])
+    lifts = [
+        csr_array((np.ones(row.size), (total[row], row)), shape=(problem.n, len(relations)))
+        for row in (order[rank == k] for k in range(int(rank.max(initial=-1)) + 1))
+    ]
+    for _ in range(DEPTH):
+        sums = adds @ held
+        more = held
+        for lift in lifts:
+            more = more.maximum(lift @ sums)
+        if more.nnz == held.nnz and (more != held).nnz == 0:
+            break
+        held = more
+    held.sort_indices()
+    rows = np.repeat(np.arange(problem.n), np.diff(held.indptr))
+    return rows * count + held.indices, held.data
 
 
 def _pairs(problem: Problem, mine: Ints, limit: int | None) -> tuple[Ints, Ints]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Cost = Literal["value", "frequency", "log", "unity", "given"]
 """What hiding a cell costs: its value, its people, log(1 + value), 1, or what the table says."""
 
+_DEEPEST = 64
+"""Levels that bounds climb at most."""
 CHEAP = 1e-3
 """The cost of a cell whose value is zero, as a share of the smallest cost other than zero."""
 
@@ -52,7 +54,9 @@ def pose(
     holds nothing but people has a thousandth of the smallest cost.
 
     Strangers threaten every sensitive cell. With `singletons`, the only contributor of a sensitive
-    cell threatens the others: see `insiders`, also for `holdings` and `attackers`.
+    cell threatens others near it: see `insiders`, also for `holdings` and `attackers`. Which other
+    single contributors learn too much depends on what is hidden: `open_insiders` finds them in a
+    protected table. Groups of contributors who pool what they know are no attackers.
     """
     _sound(table)
     verdict = judge(table, rules)
@@ -213,7 +217,25 @@ def _least(table: CellTable) -> Floats:
     if not table.is_count or people is None or not table.empty[people == 0].all():
         return table.lower
     plain = (people > 0) & (people == table.values)
-    return np.where(plain, np.maximum(table.lower, 1.0), table.lower)
+    least = np.where(plain, np.maximum(table.lower, 1.0), table.lower)
+    # A total is what its addends are at least; level by level, as deep as the hierarchies go.
+    relations = table.relations
+    total = relations.coefs == -1.0
+    sums = np.bincount(relations.rows[total], minlength=len(relations)) == 1
+    sums &= np.bincount(relations.rows, relations.coefs != 1.0, len(relations)) == 1
+    use = sums[relations.rows[total]]
+    at, row = relations.cells[total][use], relations.rows[total][use]
+    addends = ~total & sums[relations.rows]
+    for _ in range(_DEEPEST):
+        parts = np.bincount(
+            relations.rows[addends], least[relations.cells[addends]], len(relations)
+        )
+        raised = least.copy()
+        np.maximum.at(raised, at, np.minimum(parts[row], table.values[at]))
+        if (raised == least).all():
+            break
+        least = raised
+    return least
 
 
 def sensitive_frame(table: CellTable, problem: Problem, rules: Sequence[Rule] = ()) -> pl.DataFrame:

@@ -61,14 +61,20 @@ class Threats:
         """The hidden cells that attacker t knows."""
         return self.known_cells[self.known_starts[t] : self.known_starts[t + 1]]
 
-    def take(self, which: Ints) -> Threats:
-        """Some of them, in that order."""
-        return Threats.of(
+    def take(self, which: Ints | Bools) -> Threats:
+        """Some of them, in that order; by number, or by which are true."""
+        which = np.arange(len(self))[which]
+        first = self.known_starts[which]
+        sizes = self.known_starts[which + 1] - first
+        ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
+        return Threats(
             self.cell[which],
             self.up[which],
             self.down[which],
             self.slide[which],
-            [self.known(int(t)) for t in which],
+            ends,
+            self.known_cells[np.repeat(first, sizes) + within],
         )
 
 

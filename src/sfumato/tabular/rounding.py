@@ -98,7 +98,6 @@ class ControlledRounding(TableMethod):
             "base": base,
             "zero-restricted": s == 0,
             "steps": s,
-            "mean change in bases": round(float(change.mean()) / base, 2) if problem.n else 0.0,
         }
         exact = self.objective == "nearest" and s == 0
         return TableOutcome(

@@ -7,14 +7,17 @@ units of the need, so that 1 is enough.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..highs import load, solver
-from ..relations import Relations
-from .needs import DOWN, SLIDE, UP, Needs, needs_of
+from .group_needs import GroupNeeds, group_needs
+from .merged import Merged, merge
+from .needs import DOWN, SLIDE, UP
+from .reach_lp import BaseProgram, CellProgram
+from .spanning import independent, totals_last
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools, Floats, Ints
@@ -39,139 +42,51 @@ class Reach:
     negative for room below: the solution of the dual program."""
 
 
-def independent(relations: Relations, movable: Bools) -> Relations:
-    """Relations between movable cells, without those that follow from the others.
-
-    Each cell that is somewhere the total is expressed by the others once; a relation that then says
-    nothing is dropped. (Hierarchical cubes have twice as many relations as are independent.)
-    """
-    from scipy.sparse import csr_array, eye_array
-
-    matrix = relations.matrix
-    keep = movable[relations.cells]
-    counts = np.bincount(relations.rows[keep], minlength=len(relations))
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    matrix = csr_array((relations.coefs[keep], relations.cells[keep], starts), shape=matrix.shape)
-    defined = np.zeros(relations.n, bool)
-    defining: dict[int, int] = {}
-    for row in range(len(relations)):
-        at = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        totals = matrix.indices[at][matrix.data[at] == -1.0]
-        if totals.size == 1 and not defined[totals[0]] and at.stop - at.start > 1:
-            defined[totals[0]] = True
-            defining[int(totals[0])] = row
-    order = _bottom_up(matrix, defining)
-    if order is None:
-        return _nonempty(relations, matrix, counts > 0)
-    # Expand the totals level by level until only cells that are nowhere a total remain.
-    rows = np.array([defining[cell] for cell in order], np.int64)
-    identity = eye_array(relations.n, format="csr")
-    step = matrix[rows] + csr_array(
-        (np.ones(rows.size), (np.arange(rows.size), order)), shape=(rows.size, relations.n)
-    )
-    pick = identity.copy().tolil()
-    pick[order, :] = step
-    expand, once = pick.tocsr(), pick.tocsr()
-    for _ in range(64):
-        following = expand @ once
-        if abs(following - expand).nnz == 0:
-            break
-        expand = following
-    left = matrix @ expand
-    says = np.zeros(len(relations), bool)
-    entry_rows = np.repeat(np.arange(len(relations)), np.diff(left.indptr))
-    says[entry_rows[np.abs(left.data) > 1e-9]] = True
-    says[rows] = True
-    # What is left between base cells may repeat itself, as marginal totals do.
-    others = np.flatnonzero(says & ~np.isin(np.arange(len(relations)), rows))
-    seen: set[bytes] = set()
-    for row in others:
-        one = left[[row]]
-        one.sum_duplicates()
-        one.sort_indices()
-        real = np.abs(one.data) > 1e-9
-        data = one.data[real]
-        key = one.indices[real].tobytes() + np.round(data / data[0], 9).tobytes()
-        if key in seen:
-            says[row] = False
-        seen.add(key)
-    return _nonempty(relations, matrix, says)
-
-
-def _bottom_up(matrix: Any, defining: dict[int, int]) -> Ints | None:
-    """The totals in an order in which addends come first; None where they go round in circles."""
-    state = dict.fromkeys(defining, 0)
-    order: list[int] = []
-    for start in defining:
-        stack = [start]
-        while stack:
-            cell = stack[-1]
-            if state[cell] == 0:
-                state[cell] = 1
-                row = defining[cell]
-                for below in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist():
-                    if below != cell and below in state:
-                        if state[below] == 1:
-                            return None
-                        if state[below] == 0:
-                            stack.append(below)
-            else:
-                stack.pop()
-                if state[cell] == 1:
-                    state[cell] = 2
-                    order.append(cell)
-    return np.array(order, np.int64)
-
-
-def _nonempty(relations: Relations, matrix: Any, keep: Bools) -> Relations:
-    rows = matrix[np.flatnonzero(keep)].tocoo()
-    return Relations.of(
-        rows.row.astype(np.int64), rows.col.astype(np.int64), rows.data, relations.n
-    )
-
-
 class Attacker:
     """One linear program for all needs of a problem; only its bounds and its aim change."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.needs: Needs = needs_of(problem)
-        self.above: Floats = np.maximum(problem.upper - problem.values, 0.0)
-        self.below: Floats = np.maximum(problem.values - problem.lower, 0.0)
-        may = (problem.primary | ~problem.fixed) & ((self.above > 0) | (self.below > 0))
-        self.movable: Bools = _not_alone(problem.relations, may)
-        self.cells: Ints = np.flatnonzero(self.movable)
-        self.relations = independent(problem.relations, self.movable)
-        place = np.full(problem.n, -1)
-        place[self.cells] = np.arange(self.cells.size)
-        self.place: Ints = place
-        kept = self.relations
-        within = Relations(kept.starts, place[kept.cells], kept.coefs, self.cells.size)
+        loose = problem.with_(fixed=problem.fixed & ~problem.primary)
+        self.merged: Merged = merge(loose)
+        self.needs: GroupNeeds = group_needs(problem, self.merged)
+        self.size = self.merged.n
+        self.room_above, self.room_below = self.merged.up, self.merged.down
+        self.aim: Ints = self.needs.group
+        self.known = self.needs.known
+        self.sure: Bools = self._sure()
+        """Groups that are hidden in any protection."""
+        within, span = independent(totals_last(self.merged.relations))
         self.matrix = within.matrix
-        self.transposed = within.matrix.T.tocsr()
-        self.room_above, self.room_below = self.above[self.cells], self.below[self.cells]
-        self.known = tuple(place[k][place[k] >= 0] for k in self.needs.known)
-        self.aim: Ints = place[self.needs.cell]
-        self.highs = solver(
-            presolve="off",
-            primal_feasibility_tolerance=1e-9,
-            dual_feasibility_tolerance=1e-9,
-            simplex_scale_strategy=0,
-        )
-        zero = np.zeros(self.cells.size)
-        load(self.highs, within, zero, zero, zero)
-        self._all = np.arange(self.cells.size, dtype=np.int32)
-        self._aimed = -1
+        self.deadline = np.inf
+        """After this a program is broken off by a TimeoutError."""
+        # Deep hierarchies have many more totals than base cells: a program over these is small.
+        deep = span is not None and span.totals.size > 2 * span.base.size
+        self.program = BaseProgram(span) if span is not None and deep else CellProgram(within)
         self._bases: dict[tuple[int, int], Any] = {}
-        self.programs = 0
+
+    def _sure(self) -> Bools:
+        every = np.ones(self.size, bool)
+        movable = self.merged.group >= 0
+        every[self.merged.group[movable & ~self.problem.primary]] = False
+        every[self.aim[self.aim >= 0]] = True
+        return every
+
+    def run(self, highs: Any) -> None:
+        """Solve a program; a TimeoutError where the deadline passes meanwhile."""
+        left = max(self.deadline - time.monotonic(), 0.05)
+        highs.setOptionValue("time_limit", highs.getRunTime() + left)
+        highs.run()
+        if highs.getModelStatus().name == "kTimeLimit":
+            raise TimeoutError
 
     def reach(self, x: Floats, need: int, *, exact: bool) -> Reach:
-        """How far the need's cell can be moved where cell i has the share x[i] (movable cells) of
-        its room. Unless `exact`, no cell moves by more than the need: quicker, and a smaller reach
+        """How far the need's cell can be moved where group i has the share x[i] of its
+        room. Unless `exact`, no cell moves by more than the need: quicker, and a smaller reach
         may be found than there is."""
         way = int(self.needs.way[need])
         if self.aim[need] < 0:
-            nothing = (np.zeros(self.cells.size),)
+            nothing = (np.zeros(self.size),)
             return Reach(0.0, nothing, nothing)
         if way != SLIDE:
             far, moves, weights = self._one(x, need, way, exact)
@@ -191,44 +106,23 @@ class Attacker:
         p = int(self.aim[need])
         upper[p], lower[p] = min(upper[p], 1.0), max(lower[p], -1.0)
         key = (p, way)
-        highs = self.highs
-        if self._aimed != p:
-            if self._aimed >= 0:
-                highs.changeColCost(self._aimed, 0.0)
-            self._aimed = p
-        highs.changeColCost(p, float(-way))
-        highs.changeColsBounds(self._all.size, self._all, lower, upper)
+        highs = self.program.highs
+        self.program.pose(p, way, lower, upper)
         basis = self._bases.get(key)
         if basis is not None:
             highs.setBasis(basis)
-        highs.run()
-        self.programs += 1
+        self.run(highs)
         if highs.getModelStatus().name != "kOptimal":
             highs.clearSolver()
-            highs.run()
+            self.run(highs)
         if highs.getModelStatus().name != "kOptimal":
             # Never seen; were it to happen, nothing is claimed: neither a movement nor a cut.
             highs.clearSolver()
             return 0.0, np.zeros(x.size), np.zeros(x.size)
         self._bases[key] = highs.getBasis()
-        solution = highs.getSolution()
-        moves = np.asarray(solution.col_value)
-        weights = self.transposed @ np.asarray(solution.row_dual)
-        weights[p] += way
+        moves, weights = self.program.solved(p, way)
         weights[np.abs(weights) < 1e-9] = 0.0
         near = np.round(weights)
         weights = np.where(np.abs(weights - near) < 1e-9, near, weights)
         weights[self.known[need]] = 0.0
         return float(way * moves[p]), moves * size, weights
-
-
-def _not_alone(relations: Relations, may: Bools) -> Bools:
-    """The cells that some relation does not hold in place: one alone in a relation cannot move."""
-    may = may.copy()
-    while True:
-        there = may[relations.cells]
-        counts = np.bincount(relations.rows[there], minlength=len(relations))
-        alone = there & (counts[relations.rows] == 1)
-        if not alone.any():
-            return may
-        may[relations.cells[alone]] = False

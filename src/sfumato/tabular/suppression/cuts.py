@@ -62,6 +62,10 @@ def capacity(attacker: Attacker, need: int, reach: Reach, sure: Bools) -> Cut | 
     return Cut(cells, coefs)
 
 
+def _norm(coefs: Floats) -> float:
+    return float(np.linalg.norm(coefs))
+
+
 def rounded(cut: Cut, x: Floats, tries: int = 8) -> Cut | None:
     """A stronger cut by mixed-integer rounding, if one is found that x misses by more.
 
@@ -69,7 +73,8 @@ def rounded(cut: Cut, x: Floats, tries: int = 8) -> Cut | None:
     the knapsack that a capacity cut is.
     """
     at = x[cut.cells]
-    best, most = None, max(cut.short(x), 0.0) / max(np.linalg.norm(cut.coefs), 1e-9) + 1e-4
+    best: tuple[Floats, float] | None = None
+    most = max(cut.short(x), 0.0) / max(_norm(cut.coefs), 1e-9) + 1e-4
     fractional = np.unique(np.round(cut.coefs[(at > 1e-6) & (at < 1 - 1e-6)], 9))
     if not fractional.size:
         return None
@@ -87,8 +92,8 @@ def rounded(cut: Cut, x: Floats, tries: int = 8) -> Cut | None:
             whole = np.floor(scaled + 1e-9)
             coefs = whole + np.minimum(np.maximum(scaled - whole, 0.0) / share, 1.0)
             short = np.ceil(target) - coefs @ turned
-            if short / max(np.linalg.norm(coefs), 1e-9) > most:
-                most = short / np.linalg.norm(coefs)
+            if short / max(_norm(coefs), 1e-9) > most:
+                most = short / _norm(coefs)
                 least = np.ceil(target) - coefs[flip].sum()
                 best = (np.where(flip, -coefs, coefs), float(least))
         if not flip.any():

@@ -18,6 +18,7 @@ from ...progress import report
 from ..base import TableMethod
 from ..outcome import suppressed
 from ..witness import Witnesses, proven
+from .ledger import needs
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools, Floats, Ints
@@ -70,24 +71,6 @@ def cover(problem: Problem, *, rounds: int = 10, complete: bool = True) -> tuple
 
     hidden, more = finish(problem, hidden, witnesses=found)
     return hidden, _joined([found, more])
-
-
-def needs(problem: Problem) -> tuple[Floats, Floats]:
-    """How far each threatened cell must be able to go up and down, the sliding need shared out.
-
-    No more is asked than the attacker's own bounds leave.
-    """
-    threats, at = problem.threats, problem.threats.cell
-    above = problem.upper[at] - problem.values[at]
-    below = problem.values[at] - problem.lower[at]
-    up, down = np.minimum(threats.up, above), np.minimum(threats.down, below)
-    lack = np.maximum(threats.slide - up - down, 0.0)
-    half = np.minimum(lack / 2, below - down)
-    more = np.minimum(lack - half, above - up)
-    up, down = up + more, np.minimum(down + (lack - more), below)
-    # Noise in the bounds of large values is no need.
-    noise = 1e-12 * np.abs(problem.values[at])
-    return np.where(up > noise, up, 0.0), np.where(down > noise, down, 0.0)
 
 
 def _short(problem: Problem, hidden: Bools, found: Witnesses, up: Floats, down: Floats) -> Ints:
@@ -354,3 +337,10 @@ class Hypercube(TableMethod):
 
             hidden, witnesses = clean(problem, hidden, witnesses)
         return suppressed(problem, hidden, facts={"cleaned": cleaned}, witnesses=witnesses)
+
+    def extend(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
+    ) -> TableOutcome:
+        from .sequential import extended
+
+        return extended(problem, outcome)

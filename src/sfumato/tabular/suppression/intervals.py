@@ -37,7 +37,7 @@ class IntervalPublication(TableMethod):
     value away, as its midpoint for instance. So each is widened by the share `blur` of its width,
     of which a random part goes below, and is then rounded outward to whole steps of a grid. A
     reader who knows all this and the protection levels of a cell besides still finds a stretch of
-    about `blur` times the narrower interval possible.
+    about `blur` times the narrower interval possible: from 1 on, it is as wide as what protects.
     """
 
     name: ClassVar[str] = "interval-publication"
@@ -69,7 +69,7 @@ class IntervalPublication(TableMethod):
             description="the share of its width by which a chosen interval is widened, at random "
             "more below or above the value",
         ),
-    ] = 0.5
+    ] = 1.5
     largest: Annotated[
         int,
         Field(ge=0, description="cells up to which any cell may become an interval"),

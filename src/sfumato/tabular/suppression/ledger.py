@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import MethodError
+from ..unprotectable import Unprotectable
 from ..witness import Witnesses
 from .local_lp import LEAST, Move, fitted
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats, Ints
+    from ...kernels.blocks import Bools, Floats, Ints
     from ..problem import Problem
     from .merged import Merged
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Ledger:
     """Side s is a threat upwards or downwards; it is proven by a move of its group by `need`.
 
-    A move serves any number of sides, each at its own multiple of it.
+    A move serves any number of sides, each at its own multiple of it. Where a need slides, what one
+    side cannot have is asked of the other.
     """
 
     def __init__(self, problem: Problem, merged: Merged) -> None:
@@ -31,8 +32,7 @@ class Ledger:
         both = np.concatenate((np.arange(len(threats)), np.arange(len(threats))))
         sense = np.repeat([1.0, -1.0], len(threats))
         need = np.concatenate((up, down))
-        size = np.abs(problem.values[threats.cell[both]])
-        asked = np.flatnonzero(need > 1e-12 * np.maximum(size, 1e-300))
+        asked = np.flatnonzero(need > 0)
         self.threat: Ints = both[asked]
         self.need: Floats = need[asked]
         cell = threats.cell[self.threat]
@@ -44,6 +44,11 @@ class Ledger:
         self.known = [
             frozenset(merged.group[threats.known(int(t))].tolist()) - {-1} for t in self.threat
         ]
+        least = np.minimum(np.concatenate((threats.up, threats.down)), need)
+        self.floor: Floats = least[asked]
+        """What a side needs by itself."""
+        self.across: Ints = _across(self.threat, self.need > self.floor * (1 + LEAST))
+        """The side that can take over from one whose need slides, else -1."""
         self.proof: list[Move | None] = [None] * self.threat.size
         self.users: list[set[int]] = [set() for _ in range(merged.n)]
         """The sides whose proof moves a group."""
@@ -73,6 +78,32 @@ class Ledger:
             return None
         return times
 
+    def far(self, side: int, move: Move) -> float:
+        """How far a move takes the side's group the way it needs."""
+        at = int(np.searchsorted(move.groups, self.group[side]))
+        if at == move.groups.size or move.groups[at] != self.group[side]:
+            return 0.0
+        if not self.known[side].isdisjoint(move.groups.tolist()):
+            return 0.0
+        step = float(move.moves[at] * self.sense[side])
+        return step * move.ahead if step > 0 else -step * move.back
+
+    def lean(self, side: int, most: float) -> int:
+        """Ask no more than `most` of a side, and the rest across: that side, or -1 if it cannot."""
+        other = int(self.across[side])
+        if other < 0 or most < self.floor[side] * (1 - LEAST):
+            return -1
+        taken = min(float(self.need[side]), max(most, float(self.floor[side])))
+        if taken <= LEAST * self.need[side]:
+            taken = 0.0
+            self.prove(side, STILL)
+        self.need[other] += self.need[side] - taken
+        self.need[side] = taken
+        proof = self.proof[other]
+        if proof is not None and self.multiple(other, proof) is None:
+            self.prove(other, None)
+        return other
+
     def served(self, move: Move, among: set[int]) -> list[int]:
         """Which of these sides a move proves."""
         return [
@@ -82,15 +113,16 @@ class Ledger:
             if side in among and self.multiple(side, move) is not None
         ]
 
-    def prove(self, side: int, move: Move) -> None:
-        """Let a side stand on this move, and no longer on the one before."""
+    def prove(self, side: int, move: Move | None) -> None:
+        """Let a side stand on this move, or on none, and no longer on the one before."""
         before = self.proof[side]
         if before is not None:
             for group in before.groups.tolist():
                 self.users[group].discard(side)
         self.proof[side] = move
-        for group in move.groups.tolist():
-            self.users[group].add(side)
+        if move is not None:
+            for group in move.groups.tolist():
+                self.users[group].add(side)
 
     def resting_on(self, groups: Iterable[int]) -> set[int]:
         """The sides whose proof moves any of these groups."""
@@ -144,16 +176,51 @@ class Ledger:
         by_threat: dict[int, list[int]] = {}
         for side, threat in enumerate(self.threat.tolist()):
             by_threat.setdefault(threat, []).append(side)
-        for w in np.flatnonzero(~bad).tolist():
-            at = slice(int(starts[w]), int(starts[w + 1]))
-            move = fitted(merged, group[at], moves[at])
-            for side in by_threat.get(int(witnesses.threat[w]), ()):
-                if self.proof[side] is None and self.multiple(side, move) is not None:
-                    self.prove(side, move)
+        good = [
+            (side, fitted(merged, group[at], moves[at]))
+            for w in np.flatnonzero(~bad).tolist()
+            for at in (slice(int(starts[w]), int(starts[w + 1])),)
+            for side in by_threat.get(int(witnesses.threat[w]), ())
+        ]
+        self._share(good)
+        for side, move in good:
+            if self.proof[side] is None and self.multiple(side, move) is not None:
+                self.prove(side, move)
+
+    def _share(self, good: list[tuple[int, Move]]) -> None:
+        """Split sliding needs as these moves can carry them."""
+        far: dict[int, float] = {}
+        for side, move in good:
+            if self.across[side] >= 0:
+                far[side] = max(far.get(side, 0.0), self.far(side, move))
+        for side, most in far.items():
+            other = int(self.across[side])
+            enough = most + far.get(other, 0.0) >= self.need[side] + self.need[other]
+            if most < self.need[side] and enough:
+                self.lean(side, most)
+
+
+STILL = Move(np.empty(0, np.int64), np.empty(0), np.inf, np.inf)
+"""What proves that nothing is needed."""
+
+
+def _across(threat: Ints, slides: Bools) -> Ints:
+    """For each side of a threat whose need slides the other one; -1 for all others."""
+    found = np.full(threat.size, -1, np.int64)
+    sliding = np.isin(threat, threat[slides])
+    first: dict[int, int] = {}
+    for side in np.flatnonzero(sliding).tolist():
+        other = first.setdefault(int(threat[side]), side)
+        if other != side:
+            found[side], found[other] = other, side
+    return found
 
 
 def needs(problem: Problem) -> tuple[Floats, Floats]:
-    """What each threat needs above and below, a sliding need shared out between the two."""
+    """What each threat needs above and below, a sliding need shared out between the two.
+
+    No more is asked than the attacker's own bounds leave.
+    """
     threats = problem.threats
     values = problem.values[threats.cell]
     above = problem.upper[threats.cell] - values
@@ -166,16 +233,19 @@ def needs(problem: Problem) -> tuple[Floats, Floats]:
     down = np.where(short, np.minimum(down + np.maximum(missing, 0), below), down)
     missing = np.minimum(threats.slide, above + below) - up - down
     up = np.where(short, np.minimum(up + np.maximum(missing, 0), above), up)
-    return up, down
+    # Noise in the bounds of large values is no need.
+    noise = 1e-12 * np.abs(values)
+    return np.where(up > noise, up, 0.0), np.where(down > noise, down, 0.0)
 
 
-def impossible(problem: Problem, threat: int) -> MethodError:
+def impossible(problem: Problem, threat: int) -> Unprotectable:
     """The complaint that a cell cannot be protected whatever is hidden."""
     threats = problem.threats
     cell = int(threats.cell[threat])
     known = threats.known(threat)
     knowing = f" against somebody who knows cell {int(known[0])}" if known.size else ""
-    return MethodError(
+    return Unprotectable(
+        [cell],
         f"cell {cell} cannot be protected{knowing}: even if every other cell were hidden, "
         "its interval would be narrower than asked for",
         remedy="publish fewer cells in any case (fixed cells, empty cells, a-priori bounds), "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...kernels.table_columns import HIDDEN, OPEN, program, surroundings
+from ...kernels.table_columns import BARRED, HIDDEN, OPEN, program, surroundings
 from ..highs import solver
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class LocalProgram:
         self.merged = merged
         self.state = state
         self.programs = 0
+        self.steps = 0
+        """Simplex iterations so far: work that is the same on every machine."""
         self.costs = merged.costs.copy()
         """Costs by which programs choose; the caller may change them."""
         relations = merged.relations
@@ -92,7 +94,8 @@ class LocalProgram:
         merged, state = self.merged, self.state
         if (merged.up if amount > 0 else merged.down)[group] < abs(amount) * (1 - LEAST):
             return None
-        for depth, cheapest, most in (*SIZES, (0, 0, 0)):
+        # Where a move must be cheap, the nearest cells hardly ever have one.
+        for depth, cheapest, most in (*(SIZES if whole else SIZES[-1:]), (0, 0, 0)):
             if depth and merged.n > most:
                 self._stamp += 1
                 near = surroundings(
@@ -149,6 +152,7 @@ class LocalProgram:
         least = np.inf
         for round_ in range(rounds + 1):
             highs.run()
+            self.steps += max(int(highs.getInfo().simplex_iteration_count), 1)
             if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 break
             x = np.asarray(highs.getSolution().col_value)
@@ -166,6 +170,37 @@ class LocalProgram:
             again[own] = 0.0
             highs.changeColsCost(2 * m, np.arange(2 * m, dtype=np.int32), again)
         return best
+
+    def farthest(self, group: int, amount: float) -> Move | None:
+        """The move that takes `group` as far towards `amount` as any can; None if it stays."""
+        import highspy
+
+        merged, highs, size = self.merged, self._highs, abs(amount)
+        usable = self.state != BARRED
+        usable[group] = True
+        near = np.flatnonzero(usable)
+        m, own = near.size, int(np.searchsorted(near, group))
+        low, gain = np.zeros(2 * m), np.zeros(2 * m)
+        high = np.minimum(np.concatenate((merged.up[near], merged.down[near])) / size, FAR)
+        back = own + m if amount > 0 else own
+        own = own if amount > 0 else own + m
+        high[own], high[back], gain[own] = min(high[own], 1.0), 0.0, -1.0
+        starts, index, value, rows = program(near, *self._cells, self._local)
+        zeros = np.zeros(rows)
+        highs.passModel(
+            2 * m, rows, index.size, COLUMNWISE, MINIMISE, 0.0,
+            gain, low, high, zeros, zeros, starts, index, value, np.zeros(2 * m, np.int32),
+        )  # fmt: skip
+        highs.setOptionValue("objective_bound", np.inf)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        x = np.asarray(highs.getSolution().col_value)
+        moved = x[:m] - x[m:]
+        there = np.abs(moved) > NOTHING
+        if x[own] <= LEAST:
+            return None
+        return fitted(merged, near[there], moved[there] * size)
 
     def _costs(self, near: Ints, kept: float) -> tuple[Floats, Bools, float]:
         """What hiding each of these costs, beside a usual one; which are open; a usual cost."""

@@ -18,9 +18,10 @@ from ...progress import report
 from ..base import TableMethod
 from ..outcome import suppressed
 from ..problem import Threats
+from ..unprotectable import Unprotectable
 from ..witness import Witnesses
 from .merged import merge
-from .sequential import Search, clean, complete
+from .sequential import Search, clean, complete, extended
 from .subtables import LARGEST, Parts, Subtable, parts
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def protect_modular(
     descent.run(threads or _cores())
     search = _whole(problem, descent.hidden)
     added = int((search.hidden() & ~descent.hidden).sum())
+    search.steps += search.program.steps  # What came before had to be done.
     search.clean()
     facts: dict[str, Any] = {
         "subtables": len(descent.parts.tables),
@@ -218,7 +220,13 @@ class _Descent:
             return self._protect(number, table, first, *self._local(table, demands=True))
         except MethodError:
             # What was asked for on behalf of another subtable may be more than there is.
-            return self._protect(number, table, first, *self._local(table, demands=False))
+            try:
+                return self._protect(number, table, first, *self._local(table, demands=False))
+            except Unprotectable:
+                # Not by this subtable alone: the whole table decides.
+                nothing = np.empty(0)
+                none = np.empty(0, np.int64)
+                return _Step(none, none, nothing, nothing)
 
     def _protect(
         self, number: int, table: Subtable, first: bool, problem: Problem, names: list[int]
@@ -382,3 +390,8 @@ class ModularSuppression(TableMethod):
         return suppressed(
             problem, hidden, bound=least, facts=facts, warnings=warnings, witnesses=witnesses
         )
+
+    def extend(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
+    ) -> TableOutcome:
+        return extended(problem, outcome)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import MethodError
 from ...progress import report
 from ..highs import load, solver
 from ..relations import Relations
+from ..unprotectable import Unprotectable
 from ..witness import Witnesses
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
 
@@ -207,7 +207,8 @@ class _Search:
         value = np.asarray(highs.getSolution().col_value)
         highs.deleteRows(1, np.array([highs.getNumRow() - 1], np.int32))
         if status != "kOptimal":
-            raise MethodError(
+            raise Unprotectable(
+                [int(self.needs.cell[need])],
                 f"cell {int(self.needs.cell[need])} cannot be protected: even with every cell that "
                 "may be changed as wide as the attacker takes it for, it is known too well",
                 remedy="let more cells be changed, or ask for less protection",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import MethodError
 from ..highs import load, solver
 from ..relations import Relations
+from ..unprotectable import Unprotectable
 from ..witness import Witnesses
 from .attack import ENOUGH, Attacker, Reach
 from .cuts import Cut, capacity
@@ -24,8 +24,16 @@ _MOVED = 1e-8
 """In units of the need: what moves less stands still."""
 _NOISE = 1e-12
 """Of the largest movement: what is left of sums that cancel."""
+_DUAL, _PRIMAL = 1, 4
+"""Strategies of the solver."""
+_MOST = 2_000_000
+"""Entries of witnesses; whoever checks finds the others by programs more quickly."""
 _KEPT = 4
 """Proofs to remember for each need."""
+
+
+Proofs = dict[int, tuple["Ints", tuple["Floats", ...]]]
+"""For needs: the groups that a movement moves, and how far (for SLIDE: up, down)."""
 
 
 class Protector:
@@ -33,7 +41,7 @@ class Protector:
 
     def __init__(self, attacker: Attacker) -> None:
         self.attacker = attacker
-        self.sure: Bools = attacker.problem.primary[attacker.cells]
+        self.sure: Bools = attacker.sure
         self.proofs: list[list[Ints]] = [[] for _ in range(len(attacker.needs))]
         self.moves: list[list[tuple[Floats, ...]]] = [[] for _ in range(len(attacker.needs))]
         """For each proof the movements of its cells, in the same order."""
@@ -59,8 +67,10 @@ class Protector:
             reach = self.attacker.reach(x, need, exact=True)
         if reach.far < ENOUGH:
             return reach
-        self._remember(need, reach.moves)
-        for moves in reach.moves:
+        # What is published stands still; the solver's tolerance may say otherwise.
+        found = tuple(np.where(hidden, moves, 0.0) for moves in reach.moves)
+        self._remember(need, found)
+        for moves in found:
             self._share(moves, hidden)
         return None
 
@@ -77,7 +87,7 @@ class Protector:
 
     def _remember(self, need: int, moves: tuple[Floats, ...]) -> None:
         size = self.attacker.needs.size[need]
-        used = np.zeros(self.attacker.cells.size, bool)
+        used = np.zeros(self.attacker.size, bool)
         for one in moves:
             used |= np.abs(one) > _NOISE * size
         used[self.attacker.aim[need]] = True
@@ -86,26 +96,44 @@ class Protector:
         self.moves[need].insert(0, tuple(one[cells] for one in moves))
         del self.proofs[need][_KEPT:], self.moves[need][_KEPT:]
 
-    def witnesses(self, hidden: Bools) -> Witnesses:
-        """A proof for every need that these cells meet."""
+    def held(self, hidden: Bools) -> Proofs:
+        """A proof for every need that these groups meet."""
+        found: Proofs = {}
+        for need in range(len(self.attacker.needs)):
+            if self.check(hidden, need) is None:
+                number = self.proof(hidden, need) or 0
+                found[need] = (self.proofs[need][number], self.moves[need][number])
+        return found
+
+    def witnesses(self, held: Proofs) -> Witnesses:
+        """Proofs of needs as proofs of threats, cell by cell; the shortest where they are many."""
         threat, starts = [], [0]
         cells: list[Ints] = [np.empty(0, np.int64)]
         moves: list[Floats] = [np.empty(0)]
-        for need in range(len(self.attacker.needs)):
-            if self.check(hidden, need) is not None:
-                continue
-            number = self.proof(hidden, need) or 0
-            for one in self.moves[need][number]:
-                threat.append(int(self.attacker.needs.threat[need]))
-                cells.append(self.attacker.cells[self.proofs[need][number]])
-                moves.append(one)
-                starts.append(starts[-1] + one.size)
+        merged = self.attacker.merged
+        for need, (groups, proof) in sorted(held.items(), key=lambda one: one[1][0].size):
+            if starts[-1] > _MOST:
+                break
+            which, members = merged.cells(groups)
+            for one in proof:
+                move = one[which] * merged.sign[members]
+                for t in self.attacker.needs.threats[need].tolist():
+                    threat.append(t)
+                    cells.append(members)
+                    moves.append(move)
+                    starts.append(starts[-1] + move.size)
         return Witnesses(
             np.array(threat, np.int64),
             np.array(starts, np.int64),
             np.concatenate(cells),
             np.concatenate(moves),
         )
+
+    def learn(self, groups: Ints, moves: Floats, hidden: Bools) -> None:
+        """Remember a movement found elsewhere for every need that it meets."""
+        whole = np.zeros(self.attacker.size)
+        whole[groups] = moves
+        self._share(whole, hidden)
 
     def _share(self, moves: Floats, hidden: Bools) -> None:
         """A movement found for one need serves every other cell that it moves far enough."""
@@ -136,8 +164,16 @@ class Protector:
         self, hidden: Bools, weights: Floats, order: Iterable[int], deadline: float = np.inf
     ) -> Bools:
         """Hide more until every need is met, need by need, where weights are small
-        (Kelly, Golden & Assad 1992)."""
-        hidden, lost = hidden.copy(), []
+        (Kelly, Golden & Assad 1992); a TimeoutError after the deadline."""
+        hidden = hidden.copy()
+        self.fill(hidden, weights, order, deadline)
+        return hidden
+
+    def fill(
+        self, hidden: Bools, weights: Floats, order: Iterable[int], deadline: float = np.inf
+    ) -> None:
+        """The same in place, so that what was done until the deadline is not lost."""
+        lost = []
         for need in order:
             reach = self.check(hidden, need)
             if reach is None:
@@ -146,6 +182,23 @@ class Protector:
                 lost.append(need)
             if time.monotonic() > deadline:
                 raise TimeoutError
+        if lost:
+            self._refuse(lost)
+
+    def complete_quickly(self, hidden: Bools) -> Bools:
+        """Hide more until every need is met, by whatever movement is found first."""
+        hidden, lost, every = hidden.copy(), [], np.ones(hidden.size, bool)
+        # With everything hidden, standing still is a vertex to start from: the primal way is short.
+        highs = self.attacker.program.highs
+        highs.setOptionValue("simplex_strategy", _PRIMAL)
+        for need in range(len(self.attacker.needs)):
+            if self.proof(hidden, need) is not None:
+                continue
+            if self.check(every, need) is None:
+                hidden[self.proofs[need][self.proof(every, need) or 0]] = True
+            else:
+                lost.append(need)
+        highs.setOptionValue("simplex_strategy", _DUAL)
         if lost:
             self._refuse(lost)
         return hidden
@@ -213,26 +266,26 @@ class Protector:
         every = np.arange(2 * n, dtype=np.int32)
         highs.changeColsCost(2 * n, every, cost)
         highs.changeColsBounds(2 * n, every, lower, upper)
-        highs.run()
+        attacker.run(highs)
         if highs.getModelStatus().name != "kOptimal":
             highs.clearSolver()
-            highs.run()
+            attacker.run(highs)
         if highs.getModelStatus().name != "kOptimal":
             return None
         moves = np.asarray(highs.getSolution().col_value)
         used: Bools = (moves[:n] > _MOVED) | (moves[n:] > _MOVED)
         return used
 
-    def thin(self, hidden: Bools, order: Iterable[int], deadline: float = np.inf) -> Bools:
-        """Publish what is not needed, cell by cell in this order; `hidden` must protect."""
-        hidden = hidden.copy()
-        chosen: list[Ints] = []
-        for need in range(len(self.attacker.needs)):
-            self.check(hidden, need)
-            number = self.proof(hidden, need)
-            chosen.append(self.proofs[need][number or 0])
+    def thin(
+        self, hidden: Bools, held: Proofs, order: Iterable[int], deadline: float = np.inf
+    ) -> tuple[Bools, Proofs]:
+        """Publish what is not needed, group by group in this order; `held` proves what is hidden.
+
+        What could not be tried by the deadline stays hidden.
+        """
+        hidden, held = hidden.copy(), dict(held)
         users: dict[int, set[int]] = {}
-        for need, cells in enumerate(chosen):
+        for need, (cells, _) in held.items():
             for cell in cells.tolist():
                 users.setdefault(cell, set()).add(need)
         for cell in order:
@@ -241,26 +294,37 @@ class Protector:
             if time.monotonic() > deadline:
                 break
             hidden[cell] = False
-            moved: dict[int, Ints] = {}
             if any(cut.short(hidden) > 1e-6 for cut in self._cuts_of.get(cell, ())):
                 hidden[cell] = True
                 continue
             # Most cells are needed: look first where there are fewest ways round them.
-            for need in sorted(users.get(cell, set()), key=lambda k: chosen[k].size):
-                reach = self.check(hidden, need)
-                if reach is not None:
-                    hidden[cell] = True
-                    self._note(need, reach)
-                    break
-                moved[need] = self.proofs[need][self.proof(hidden, need) or 0]
-            else:
-                for need, cells in moved.items():
-                    for old in chosen[need].tolist():
-                        users[old].discard(need)
-                    for new in cells.tolist():
-                        users.setdefault(new, set()).add(need)
-                    chosen[need] = cells
-        return hidden
+            resting = sorted(users.get(cell, set()), key=lambda k: held[k][0].size)
+            try:
+                moved = self._again(hidden, resting)
+            except TimeoutError:
+                moved = None
+            if moved is None:
+                hidden[cell] = True
+                continue
+            for need, (cells, moves) in moved.items():
+                for old in held[need][0].tolist():
+                    users[old].discard(need)
+                for new in cells.tolist():
+                    users.setdefault(new, set()).add(need)
+                held[need] = (cells, moves)
+        return hidden, held
+
+    def _again(self, hidden: Bools, needs: Iterable[int]) -> Proofs | None:
+        """Proofs of these needs by these hidden cells; None where one of them is not met."""
+        moved: Proofs = {}
+        for need in needs:
+            reach = self.check(hidden, need)
+            if reach is not None:
+                self._note(need, reach)
+                return None
+            number = self.proof(hidden, need) or 0
+            moved[need] = (self.proofs[need][number], self.moves[need][number])
+        return moved
 
     def _note(self, need: int, reach: Reach) -> None:
         cut = capacity(self.attacker, need, reach, self.sure)
@@ -278,11 +342,3 @@ class Protector:
             f"cells {some} cannot be protected even if everything that may be hidden is",
             remedy="allow more cells to be hidden, or lower the protection they ask for",
         )
-
-
-class Unprotectable(MethodError):
-    """Some cells cannot be protected by hiding cells."""
-
-    def __init__(self, cells: list[int], message: str, *, remedy: str = "") -> None:
-        super().__init__(message, remedy=remedy)
-        self.cells = cells

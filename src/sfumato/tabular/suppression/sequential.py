@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +13,7 @@ from ...kernels.table_columns import BARRED, HIDDEN, OPEN
 from ...progress import report
 from ..base import TableMethod
 from ..outcome import TableOutcome, suppressed
-from .ledger import Ledger, impossible
+from .ledger import STILL, Ledger, impossible
 from .local_lp import LocalProgram, Move
 from .merged import Merged, merge
 
@@ -27,15 +28,30 @@ SPARE = 1e-6
 """The share of their room that cells keep where a move came out too large by rounding."""
 TIE = 1e-9
 BLUR = 0.6, 1.4
+LARGE = 10_000
+"""Where more cells than this can be hidden, boxes are the only start, and `auto` ends early."""
+TIRED = "cells may be hidden that could be published: the steps asked for were used up"
 KEPT = 0.02
 """What moving a hidden cell costs in programs, beside hiding it."""
+
+
+STEPS = 2_000_000
+"""Simplex iterations after which no further cell is tried: a minute or two."""
 
 
 class Search:
     """A pattern of hidden groups with a proof for every side; each step keeps it protected."""
 
-    def __init__(self, problem: Problem, hidden: Bools, witnesses: Witnesses | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        hidden: Bools,
+        witnesses: Witnesses | None = None,
+        steps: int = STEPS,
+    ) -> None:
         self.problem = problem
+        self.steps = steps
+        self.stopped = False
         self.merged: Merged = merge(problem)
         self.ledger = Ledger(problem, self.merged)
         start = self.merged.whole(hidden | problem.primary)
@@ -46,6 +62,11 @@ class Search:
             for group, users in enumerate(self.ledger.users):
                 if users:
                     self.state[group] = HIDDEN
+
+    def tired(self) -> bool:
+        """Whether as much work was done as was asked for."""
+        self.stopped |= self.program.steps >= self.steps
+        return self.stopped
 
     @property
     def cost(self) -> float:
@@ -59,43 +80,67 @@ class Search:
     def move(self, side: int, *, whole: bool = True, dearest: float = np.inf) -> Move | None:
         """A cheap move that proves this side."""
         ledger = self.ledger
-        barred = [g for g in ledger.known[side] if self.state[g] != BARRED]
+        found: Move | None = None
+        with self._knowing(side):
+            for spare in (0.0, SPARE):
+                found = self.program.cheapest(
+                    int(ledger.group[side]),
+                    ledger.amount(side),
+                    kept=KEPT,
+                    whole=whole,
+                    dearest=dearest,
+                    spare=spare,
+                )
+                if found is None or ledger.multiple(side, found) is not None:
+                    break
+                found = None
+        return found
+
+    @contextmanager
+    def _knowing(self, side: int) -> Iterator[None]:
+        """What the side's attacker knows cannot move meanwhile."""
+        barred = [g for g in self.ledger.known[side] if self.state[g] != BARRED]
         before = self.state[barred]
         self.state[barred] = BARRED
-        found: Move | None = None
-        for spare in (0.0, SPARE):
-            found = self.program.cheapest(
-                int(ledger.group[side]),
-                ledger.amount(side),
-                kept=KEPT,
-                whole=whole,
-                dearest=dearest,
-                spare=spare,
-            )
-            if found is None or ledger.multiple(side, found) is not None:
-                break
-            found = None
+        yield
         self.state[barred] = before
-        return found
 
     def complete(self) -> None:
         """Hide more until every side is proven, the widest first."""
         ledger = self.ledger
         left = {side for side, move in enumerate(ledger.proof) if move is None}
         count = len(left)
-        order = sorted(left, key=lambda s: (-ledger.need[s], s))
-        for side in order:
+        pending = sorted(left, key=lambda s: (ledger.need[s], -s))
+        while pending:
+            side = pending.pop()
             if side not in left:
                 continue
-            move = self.move(side)
-            if move is None:
-                raise impossible(self.problem, int(ledger.threat[side]))
+            other = int(ledger.across[side])
+            move = self.move(side) or self._farthest(side)
+            if other >= 0 and ledger.proof[other] is None and other not in left:
+                left.add(other)  # It has to make up for this side.
+                pending.append(other)
             self.state[move.groups] = HIDDEN
             served = ledger.served(move, left)
             for s in served:
                 ledger.prove(s, move)
-            left.difference_update(served)
+            left.difference_update(served, (side,))
             report("protecting cells", count - len(left), count)
+
+    def _farthest(self, side: int) -> Move:
+        """A move as far as any goes. If that is not enough, the other side has to make up for it
+        from now on; where it cannot, nothing protects the cell."""
+        ledger = self.ledger
+        with self._knowing(side):
+            found = self.program.farthest(int(ledger.group[side]), ledger.amount(side))
+        if found is not None and ledger.multiple(side, found) is not None:
+            return found
+        most = 0.0 if found is None else ledger.far(side, found)
+        other = ledger.lean(side, most)
+        if other < 0:
+            raise impossible(self.problem, int(ledger.threat[side]))
+        ledger.across[[side, other]] = -1
+        return ledger.proof[side] or self.move(side) or found or STILL
 
     def release(self) -> None:
         """Publish whatever no proof rests on."""
@@ -168,6 +213,8 @@ class Search:
         order = np.flatnonzero((self.state == HIDDEN) & (costs > 0) & ~self.merged.primary)
         order = order[np.argsort(-costs[order], kind="stable")]
         for i, group in enumerate(order.tolist()):
+            if self.tired():
+                break
             if self.state[group] != HIDDEN:
                 continue
             if not self.ledger.users[group]:
@@ -182,6 +229,8 @@ class Search:
         self.program.costs = costs.copy()
         order = np.flatnonzero(self.state == OPEN)
         for i, group in enumerate(order[np.argsort(costs[order], kind="stable")].tolist()):
+            if self.tired():
+                break
             if self.state[group] == OPEN:
                 self._hide(group, self.around(group, most))
             report("exchanging cells", i + 1, order.size)
@@ -221,12 +270,23 @@ def complete(
     return hidden | search.hidden(), search.ledger.witnesses()
 
 
+def extended(problem: Problem, outcome: TableOutcome) -> TableOutcome:
+    """An outcome with more cells hidden, so that threats added since are met, too."""
+    hidden, proofs = complete(problem, outcome.hidden, witnesses=outcome.witnesses)
+    facts = {k: v for k, v in outcome.facts.items() if k != "secondary cells"}
+    return suppressed(problem, hidden, facts=facts, warnings=outcome.warnings, witnesses=proofs)
+
+
 def clean(
-    problem: Problem, hidden: Bools, witnesses: Witnesses | None = None
+    problem: Problem,
+    hidden: Bools,
+    witnesses: Witnesses | None = None,
+    steps: int = STEPS,
 ) -> tuple[Bools, Witnesses]:
     """Publish what is not needed, dear cells first: (hidden, proofs)."""
-    search = Search(problem, hidden, witnesses)
+    search = Search(problem, hidden, witnesses, steps)
     search.complete()
+    search.steps += search.program.steps  # Completing had to be done.
     search.clean()
     return search.hidden(), search.ledger.witnesses()
 
@@ -237,6 +297,7 @@ class SequentialSuppression(TableMethod):
     The cells with the widest needs come first. Each gets the cheapest move of other cells that a
     small program around it finds (a whole table only where that fails): a table that is as possible
     as the true one. That move also proves widths of other cells in it, which then need no program.
+    In a cube boxes are a second start; in a large one, where they are much faster, the only one.
     Afterwards every cell hidden on the way is tried in turn, dear ones first: could it be
     published, or exchanged for cheaper cells? The result is protected at every step.
     """
@@ -248,24 +309,55 @@ class SequentialSuppression(TableMethod):
     )
 
     rounds: Annotated[
+        Annotated[int, Field(ge=0, le=1000)] | Literal["auto"],
+        Field(
+            description="further rounds: exchanges of several cells at a time first, then cells "
+            "hidden so that dearer ones can be published; they end when one brings nothing; "
+            "auto: one where at most 10,000 cells can be hidden, else none",
+        ),
+    ] = "auto"
+    steps: Annotated[
         int,
         Field(
             ge=0,
-            le=1000,
-            description="further rounds: exchanges of several cells at a time first, then cells "
-            "hidden so that dearer ones can be published; they end when one brings nothing",
+            description="simplex iterations after which nothing further is published; the cells "
+            "that cost most come first",
         ),
-    ] = 1
+    ] = STEPS
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
-        search = Search(problem, problem.primary)
+        large = int((~problem.fixed).sum()) > LARGE
+        rounds = (0 if large else 1) if self.rounds == "auto" else self.rounds
+        found = []
+        if not (large and problem.cubes):
+            start = Search(problem, problem.primary, steps=self.steps)
+            found.append(self._search(start, rounds))
+        if problem.cubes:
+            from .hypercube import cover
+
+            start = Search(problem, *cover(problem), steps=self.steps)
+            found.append(self._search(start, rounds))
+        best = min(found, key=lambda search: search.cost)
+        warnings = (TIRED,) if best.stopped else ()
+        return suppressed(
+            problem, best.hidden(), warnings=warnings, witnesses=best.ledger.witnesses()
+        )
+
+    def extend(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
+    ) -> TableOutcome:
+        return extended(problem, outcome)
+
+    @staticmethod
+    def _search(search: Search, rounds: int) -> Search:
         search.complete()
+        search.steps += search.program.steps  # Completing had to be done.
         search.clean()
-        for extra in range(self.rounds):
+        for extra in range(rounds):
             before = search.cost
             if extra:
                 search.widen()
             search.clean(2, np.random.default_rng(extra))
             if extra and search.cost >= before:
                 break
-        return suppressed(problem, search.hidden(), witnesses=search.ledger.witnesses())
+        return search
