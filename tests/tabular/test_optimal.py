@@ -19,6 +19,7 @@ from sfumato.tabular.cells import CellTable
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
 from sfumato.tabular.suppression.optimal import OptimalSuppression, solve
+from sfumato.tabular.unprotectable import Unprotectable
 from sfumato.tabular.witness import proven
 from tests.oracle.tables import brute_optimum, is_safe, random_problem
 

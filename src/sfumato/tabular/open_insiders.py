@@ -27,6 +27,9 @@ AUDITED = 4_000
 """Threats that are audited together: what one of them shows is shown to all others."""
 SPARE = 256
 """Witnesses that are kept for each side of a cell, those that move the fewest cells."""
+MANY = 300
+"""More pairs than this are not looked at one by one, but answered as if all of them were open: the
+program that would clear a pair is the one that protects from it."""
 SMALL = 1e-3
 """A cell that moves less than this share of the largest move of a witness might be its rounding."""
 
@@ -45,7 +48,8 @@ def open_insiders(
 
     Few pairs need a linear program. A witness against a stranger is one against every attacker who
     knows none of the cells that it moves, so that only those who know some cell of each witness at
-    hand are audited.
+    hand are audited; where these are many they are returned without an audit, as if they were
+    open.
     """
     hidden = outcome.lower < outcome.upper
     mine = attackers_of(table, problem, hidden, holdings=holdings)
@@ -57,8 +61,12 @@ def open_insiders(
     if bare.size:
         lacks = np.isin(np.arange(2 * sides.count), bare)
         pool.append(sides.found(np.unique(bare % sides.count), hidden, lacks))
-    # For all attackers of a cell at once, and then one by one.
+    # For all attackers of a cell at once, and then one by one unless there are too many.
     for each in (False, True):
+        if each:
+            asked = _asked(table, problem, mine, sides.served(*pool), sides)
+            if len(asked) > MANY and not sides.without(sides.served(*pool)).size:
+                return asked
         for cell, attacker, down in list(_who_may(sides.served(*pool), sides, mine)):
             new = _new(problem, mine, cell, attacker)
             if new[0].size:
@@ -77,6 +85,21 @@ def open_insiders(
         pairs = _new(problem, mine, cell, attacker)
         made = joined(made, _unmet(table, problem, outcome, mine, pairs))
     return made
+
+
+def _asked(
+    table: CellTable,
+    problem: Problem,
+    mine: Ints,
+    served: tuple[Ints, Ints, list[Witnesses]],
+    sides: _Sides,
+) -> Threats:
+    """The threats of all pairs that no witness clears."""
+    made = Threats.of([], [], [])
+    for cell, attacker, _ in _who_may(served, sides, mine):
+        found = threats_of(table, problem, mine, *_new(problem, mine, cell, attacker))
+        made = joined(made, found)
+    return made.take((made.up > 0) | (made.down > 0) | (made.slide > 0))
 
 
 class _Sides:
