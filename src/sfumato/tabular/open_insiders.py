@@ -56,7 +56,7 @@ def open_insiders(
     if not (mine >= 0).any():
         return Threats.of([], [], [])
     sides = _Sides(problem, outcome.lower, outcome.upper)
-    pool = [outcome.witnesses]
+    pool = [outcome.witnesses, _boxes(problem, outcome, problem.threats.take(sides.threat))]
     bare = sides.without(sides.served(*pool))
     if bare.size:
         lacks = np.isin(np.arange(2 * sides.count), bare)
@@ -64,6 +64,8 @@ def open_insiders(
     # For all attackers of a cell at once, and then one by one unless there are too many.
     for each in (False, True):
         if each:
+            asked = _asked(table, problem, mine, sides.served(*pool), sides)
+            pool.append(_boxes(problem, outcome, asked))
             asked = _asked(table, problem, mine, sides.served(*pool), sides)
             if len(asked) > MANY and not sides.without(sides.served(*pool)).size:
                 return asked
@@ -85,6 +87,25 @@ def open_insiders(
         pairs = _new(problem, mine, cell, attacker)
         made = joined(made, _unmet(table, problem, outcome, mine, pairs))
     return made
+
+
+def _boxes(problem: Problem, outcome: TableOutcome, threats: Threats) -> Witnesses | None:
+    """Boxes of cells that are not published, as far as there are any: they move few cells, and few
+    people know one of these."""
+    if not problem.cubes or not len(threats):
+        return None
+    from .suppression.hypercube import cover
+
+    hidden = outcome.lower < outcome.upper
+    inside = problem.with_(
+        lower=outcome.lower,
+        upper=outcome.upper,
+        fixed=~hidden,
+        primary=problem.primary & hidden,
+        costs=np.zeros(problem.n),
+        threats=threats,
+    )
+    return cover(inside, rounds=0, complete=False)[1]
 
 
 def _asked(
