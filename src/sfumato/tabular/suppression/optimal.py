@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -14,7 +15,7 @@ from ..audit import audit
 from ..base import TableMethod
 from ..outcome import suppressed
 from .branch_and_cut import BranchAndCut
-from .sequential import extended
+from .sequential import SequentialSuppression, extended
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools
@@ -27,6 +28,9 @@ _HASTY = (
     "the time was up before a first protection was complete: the rest was hidden by the first "
     "movement found; allow more seconds, or use sequential-suppression"
 )
+
+_QUICK = 300_000
+"""Simplex iterations of the protection that the search starts from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,14 @@ class OptimalSuppression(TableMethod):
     ] = 0.0
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
-        found = solve(problem, seconds=self.seconds, gap=self.gap, rng=rng)
+        began = time.monotonic()
+        quick = SequentialSuppression(rounds=0, steps=_QUICK).protect(table, problem, rng)
+        left = max(self.seconds - (time.monotonic() - began), 0.1)
+        found = solve(problem, start=quick.hidden, seconds=left, gap=self.gap, rng=rng)
+        if quick.cost < found.cost and not found.proven and quick.witnesses is not None:
+            found = replace(
+                found, hidden=quick.hidden, cost=quick.cost, witnesses=quick.witnesses, hasty=False
+            )
         outcome = suppressed(
             problem,
             found.hidden,
