@@ -49,7 +49,9 @@ class Master:
         self.costs = np.where(sure, 0.0, costs)
         self.lower = np.where(sure, 1.0, 0.0)
         self.upper = np.ones(costs.size)
-        self.unit = max(float(self.costs.max(initial=0.0)), 1e-300)
+        # A usual cost, not the largest: what the solver takes for equal must be less than a step.
+        dear = self.costs[self.costs > 0]
+        self.unit = float(np.median(dear)) if dear.size else 1.0
         """Costs are divided by this: the solver's tolerances are absolute."""
         self.cuts: list[Cut] = []
         self._keys: set[bytes] = set()
