@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from sfumato.tabular.cells import CellTable
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
@@ -50,6 +51,21 @@ def csplib(name: str) -> Problem:
         threats=Threats.of(
             at, np.minimum(need, upper - values)[at], np.minimum(need, values - lower)[at]
         ),
+    )
+
+
+def as_table(problem: Problem) -> CellTable:
+    """The cells of a problem as a table, named by their numbers."""
+    return CellTable(
+        values=problem.values,
+        relations=problem.relations,
+        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
+        lower=problem.lower,
+        upper=problem.upper,
+        status=np.zeros(problem.n, np.int64),
+        costs=problem.costs,
+        cubes=problem.cubes,
+        measure="value",
     )
 
 

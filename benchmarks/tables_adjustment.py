@@ -13,12 +13,10 @@ import argparse
 import time
 
 import numpy as np
-import polars as pl
-from table_data import CSPLIB, csplib, synthetic, tau
+from table_data import CSPLIB, as_table, csplib, synthetic, tau
 
 from sfumato.errors import SfumatoError
 from sfumato.tabular.adjustment import ControlledAdjustment, moved_enough
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.problem import Problem
 from sfumato.tabular.rounding import ControlledRounding
 
@@ -26,23 +24,10 @@ ROUNDED = {"targus": 1000.0, "table7": 500.0, "table8": 5.0, "hier13": 5.0, "dal
            "toysarah": 1e5, "cbs": 5.0, "osorio": 5.0, "table1": 1e4, "table3": 100.0}  # fmt: skip
 
 
-def cells_of(problem: Problem) -> CellTable:
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": np.arange(problem.n).astype(str)}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        cubes=problem.cubes,
-        measure="value",
-    )
-
-
 def run(name: str, problem: Problem, method, label: str) -> None:
     begun = time.perf_counter()
     try:
-        found = method.protect(cells_of(problem), problem, np.random.default_rng(0))
+        found = method.protect(as_table(problem), problem, np.random.default_rng(0))
     except SfumatoError as error:
         print(f"{name:16} {label:12} {time.perf_counter() - begun:8.1f} s  {error}", flush=True)
         return

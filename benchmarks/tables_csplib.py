@@ -21,13 +21,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-import polars as pl
-from table_data import CSPLIB, csplib, tau
+from table_data import CSPLIB, as_table, csplib, tau
 
 from sfumato.errors import SfumatoError
 from sfumato.registry import find
 from sfumato.tabular.audit import audit
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.problem import Problem
 
 METHODS = {
@@ -37,21 +35,6 @@ METHODS = {
     "optimal": "optimal-suppression",
 }
 TAU = ("size-region", "industry-region")
-
-
-def as_table(problem: Problem) -> CellTable:
-    """The cells of a problem as a table, named by their numbers."""
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        costs=problem.costs,
-        cubes=problem.cubes,
-        measure="value",
-    )
 
 
 def run(name: str, short: str, problem: Problem, seconds: float) -> dict[str, Any] | None:

@@ -35,7 +35,7 @@ import numpy as np
 import polars as pl
 import show
 from environment import HERE, ROOT, PeersUnavailableError, peers_python, run
-from table_data import TABLES, tau
+from table_data import TABLES, as_table, tau
 from tables_gauss import gauss
 
 sys.path.insert(0, str(ROOT / "src"))
@@ -43,7 +43,6 @@ sys.path.insert(0, str(ROOT / "src"))
 from sfumato.errors import SfumatoError
 from sfumato.registry import find
 from sfumato.tabular.audit import audit
-from sfumato.tabular.cells import SAFE, CellTable
 from sfumato.tabular.problem import Problem
 
 TASKS = ("size-region", "industry-region", "industry-size-region")
@@ -68,17 +67,6 @@ LARGEST = 10_000
 SMALL = ("optimal-suppression", "sequential-suppression, 2 rounds")
 PEER = {"pytauargus OPT": "OPT(1,{minutes})", "pytauargus HITAS": "MOD(1,{minutes},1,1,1)",
         "pytauargus GHMITER": "GH(1,100)"}  # fmt: skip
-
-
-def cell_table(problem: Problem) -> CellTable:
-    """The problem as a table with labels."""
-    (shape,) = problem.cubes
-    codes = np.unravel_index(np.arange(problem.n), shape.cells.shape)
-    labels = {d.name: np.array(d.codes)[at] for d, at in zip(shape.dimensions, codes, strict=True)}
-    return CellTable(
-        problem.values, problem.relations, pl.DataFrame(labels), problem.lower, problem.upper,
-        np.full(problem.n, SAFE, np.int64), cubes=problem.cubes, measure="Var2",
-    )  # fmt: skip
 
 
 def judged(problem: Problem, hidden: np.ndarray, witnesses: object = None) -> str:
@@ -108,7 +96,7 @@ def ours(task: str, problem: Problem, name: str, parameters: dict) -> list[str]:
         method = find(name.split(",")[0], "table-method").load().build(parameters)
     except Exception as error:  # a method that is not there yet is no reason to stop
         return [f"{name}: not available ({type(error).__name__})", "", "", "", "", ""]
-    table = cell_table(problem)
+    table = as_table(problem)
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         outcome = method.protect(table, problem, np.random.default_rng(1))

@@ -2,7 +2,8 @@
 
 Two things are added to pytest itself. ``--no-skips`` turns any skipped test into a failure of the
 session, because a comparison with the literature that silently did not run proves nothing. And
-every number given to ``golden_record`` is printed in one table at the end, expected beside found.
+every number given to ``golden_record`` is printed in one table at the end, expected beside found
+(without ``--no-skips``, only those whose test failed).
 """
 
 from __future__ import annotations
@@ -125,9 +126,11 @@ class Ledger:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.golden:
+        # Beside thousands of other tests the table would bury the failures: the disagreeing alone.
+        shown = self.golden if self.refuse_skips else [row for row in self.golden if row[3] != "ok"]
+        if shown:
             terminalreporter.section("golden numbers")
-            table = [("name", "expected", "got", "test"), *sorted(self.golden)]
+            table = [("name", "expected", "got", "test"), *sorted(shown)]
             widths = [max(map(len, column)) for column in zip(*table, strict=True)]
             for name, expected, got, outcome in table:
                 terminalreporter.line(

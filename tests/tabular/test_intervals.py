@@ -5,28 +5,21 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import polars as pl
 import pytest
 
 from sfumato.errors import MethodError
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.problem import Problem
 from sfumato.tabular.suppression.intervals import IntervalPublication, outward, placed
 from sfumato.tabular.suppression.partial import AT_ONCE, narrowest, unit_costs
 from sfumato.tabular.witness import proven
-from tests.oracle.tables import brute_interval, brute_optimum, is_met, is_safe, random_problem
-
-
-def table_of(problem: Problem) -> CellTable:
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        cubes=problem.cubes,
-    )
+from tests.oracle.tables import (
+    brute_interval,
+    brute_optimum,
+    is_met,
+    is_safe,
+    random_problem,
+    table_of,
+)
 
 
 def unmet(problem: Problem, lower: np.ndarray, upper: np.ndarray) -> list[int]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import polars as pl
 import pytest
 
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
@@ -18,7 +16,7 @@ from sfumato.tabular.suppression.modular import (
     protect_modular,
 )
 from sfumato.tabular.suppression.subtables import parts
-from tests.oracle.tables import brute_optimum, is_safe, random_problem
+from tests.oracle.tables import brute_optimum, is_safe, random_problem, table_of
 
 
 @cache
@@ -33,18 +31,6 @@ def solvable(count: int, cubes: bool | None = None) -> list[Problem]:
         if is_safe(problem, problem.primary | ~problem.fixed):
             found.append(problem)
     return found
-
-
-def table_of(problem: Problem) -> CellTable:
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        cubes=problem.cubes,
-    )
 
 
 def rows(relations: Relations, cells: np.ndarray, gone: np.ndarray) -> set[tuple]:

@@ -8,20 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import MethodError
 from sfumato.tabular.audit import audit
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
 from sfumato.tabular.suppression.optimal import OptimalSuppression, solve
 from sfumato.tabular.unprotectable import Unprotectable
 from sfumato.tabular.witness import proven
-from tests.oracle.tables import brute_optimum, is_safe, random_problem
+from tests.oracle.tables import brute_optimum, is_safe, random_problem, table_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -166,31 +164,15 @@ def test_a_known_cell_forces_another_way_round() -> None:
 
 def test_what_cannot_be_protected_is_named() -> None:
     problem = square().with_(fixed=np.isin(np.arange(9), [1, 2]))
-    labels = pl.DataFrame({"cell": [f"c{i}" for i in range(9)]})
-    table = CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=labels,
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(9, np.int64),
-    )
+    table = table_of(problem)
     with pytest.raises(Unprotectable) as caught:
         OptimalSuppression().protect(table, problem, np.random.default_rng(0))
-    assert "cell=c0" in str(caught.value.named(table))
+    assert "cell=0" in str(caught.value.named(table))
 
 
 def test_the_method_reports_cost_bound_and_proof() -> None:
     problem = square()
-    labels = pl.DataFrame({"cell": [str(i) for i in range(9)]})
-    table = CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=labels,
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(9, np.int64),
-    )
+    table = table_of(problem)
     found = OptimalSuppression().protect(table, problem, np.random.default_rng(0))
     assert found.cost == found.bound == 65
     assert found.gap == 0.0

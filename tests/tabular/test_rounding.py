@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import MethodError
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.rounding import ControlledRounding, round_number
 from sfumato.tabular.unbiased import random_corner
 from tests.oracle import perturbed_tables as oracle
-from tests.oracle.tables import random_problem
-
-
-def cells_of(problem: Problem, measure: str = "count") -> CellTable:
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        cubes=problem.cubes,
-        measure=measure,
-    )
+from tests.oracle.tables import random_problem, table_of
 
 
 def without_needs(problem: Problem) -> Problem:
@@ -38,7 +23,7 @@ def without_needs(problem: Problem) -> Problem:
 
 
 def rounded(method: ControlledRounding, problem: Problem, seed: int = 0) -> TableOutcome:
-    return method.protect(cells_of(problem, "x"), problem, np.random.default_rng(seed))
+    return method.protect(table_of(problem, "x"), problem, np.random.default_rng(seed))
 
 
 def two_way(rng: np.random.Generator, rows: int, columns: int, most: int = 30) -> Problem:
@@ -139,16 +124,19 @@ def test_sensitive_cells_keep_their_room(seed: int) -> None:
 
 def test_counts_are_known_to_be_whole() -> None:
     problem = two_way(np.random.default_rng(1), 3, 4)
-    found = ControlledRounding().protect(cells_of(problem), problem, np.random.default_rng(0))
+    whole = table_of(problem, "count")
+    found = ControlledRounding().protect(whole, problem, np.random.default_rng(0))
     inside = found.published > 0
     assert found.facts["base"] == 5
     np.testing.assert_array_equal(found.upper - found.published, 4.0 * ~problem.fixed)
     assert (found.lower[inside] >= found.published[inside] - 4).all()
     need = problem.with_(primary=np.arange(problem.n) == 6, threats=Threats.of([6], [20.0], [20.0]))
-    wide = ControlledRounding().protect(cells_of(need), need, np.random.default_rng(0))
+    wide = ControlledRounding().protect(table_of(need, "count"), need, np.random.default_rng(0))
     assert wide.facts["base"] > 5
     assert any("the base is" in w for w in wide.warnings)
-    small = ControlledRounding(base=5).protect(cells_of(need), need, np.random.default_rng(0))
+    small = ControlledRounding(base=5).protect(
+        table_of(need, "count"), need, np.random.default_rng(0)
+    )
     assert any("smaller than what some" in w for w in small.warnings)
 
 

@@ -17,7 +17,6 @@ from ..errors import MethodError, ParameterError
 from .attack import attack as attack
 from .audited import HOW, PRECISION
 from .audited import Audit as Audit
-from .audited import refuse_if_narrow as refuse_if_narrow
 from .presolve import Moves, moves
 from .pursuit import pursue
 from .targets import PROGRAM, WITNESS, Targets

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from ..errors import ReleaseRefused
 from ..measurement import Finding
 from .targets import SHORT
 
@@ -204,9 +203,3 @@ class Audit:
                 decimals=2,
             )
         ]
-
-
-def refuse_if_narrow(audit: Audit, table: CellTable | None = None) -> None:
-    """Raise ReleaseRefused where any interval is too narrow."""
-    if not audit.safe:
-        raise ReleaseRefused(audit.findings(table))

@@ -56,21 +56,6 @@ class Moves:
         down = np.searchsorted(self.row_component[rows], np.arange(count + 1))
         return [(rows[down[k] : down[k + 1]], columns[at[k] : at[k + 1]]) for k in range(count)]
 
-    def cell_bounds(self, cells: Ints) -> tuple[Floats, Floats]:
-        """How far down and up these cells can move at most: (at most 0, at least 0)."""
-        low, high = np.zeros(cells.size), np.zeros(cells.size)
-        live = self.of[cells] >= 0
-        k, f = self.of[cells[live]], self.factor[cells[live]]
-        a, b = _times(f, self.outer_low[k]), _times(f, self.outer_high[k])
-        low[live], high[live] = np.minimum(a, b), np.maximum(a, b)
-        return low, high
-
-
-def _times(factor: Floats, bound: Floats) -> Floats:
-    """Products in which no factor is 0, so that infinite bounds stay what they are."""
-    found: Floats = factor * bound
-    return found
-
 
 def moves(relations: Relations, low: Floats, high: Floats) -> Moves:
     """The moves that keep the relations and these bounds (low <= 0 <= high)."""
