@@ -72,7 +72,9 @@ def test_the_public_face_tells_neither_why_nor_what(
     assert not re.search(r"\bk\W{1,4}50", public)
     assert (tmp_path / "out.private").stat().st_mode & 0o777 == 0o700
     owner = pl.read_parquet(tmp_path / "out.private" / "cells.parquet")
-    assert owner.filter(pl.col("status") == "sensitive")["true value"].to_list()
+    sensitive = owner.filter(pl.col("status") == "sensitive")
+    assert 363.0 in sensitive["true value"].to_list()
+    assert set(sensitive["rule"]) == {"dominance(n=1, k=50.0)"}
     assert "363" in (tmp_path / "out.private" / "report.html").read_text("utf-8")
 
 
@@ -102,26 +104,38 @@ def test_what_is_written_must_be_what_was_audited(release: sf.TableRelease, tmp_
     """A writer that told a hidden cell would be caught, and nothing would be there."""
     from dataclasses import replace
 
-    class Leaky(sf.TableRelease):
-        @property
-        def frame(self) -> pl.DataFrame:
-            return super().frame.with_columns(salary=pl.Series(self.problem.values))
+    told = pl.Series(release.problem.values)
+    for leak in (
+        {"salary": told},
+        {"status": told.cast(pl.String)},
+        {"town": pl.col("town").reverse()},
+        {"low": told, "high": told},
+    ):
 
-    fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
-    with pytest.raises(OutputError, match="other than what was audited"):
-        Leaky(**fields).save(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+        class Leaky(sf.TableRelease):
+            more = leak
+
+            @property
+            def frame(self) -> pl.DataFrame:
+                return super().frame.with_columns(**self.more)
+
+        fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
+        with pytest.raises(OutputError, match="other than what was audited"):
+            Leaky(**fields).save(tmp_path / "out")
+        assert list(tmp_path.iterdir()) == []
     assert replace(release).frame.height == release.cells.n
 
 
 def test_too_narrow_is_refused(towns: sf.CellTable) -> None:
-    with pytest.raises(sf.ReleaseRefused, match="nothing was written"):
+    with pytest.raises(sf.ReleaseRefused, match="nothing was written") as caught:
         sf.protect_table(
             towns,
             sf.table_method("controlled-rounding", base=5),
             [sf.rule("dominance", n=1, k=50)],
             seed=1,
         )
+    assert "try   a larger base" in str(caught.value)
+    assert "larger base" in caught.value.to_dict()["remedies"][0]["change"]
 
 
 def test_a_cell_published_by_force_is_an_error(tmp_path: Path) -> None:
@@ -144,6 +158,35 @@ def test_every_problem_of_a_plan_at_once() -> None:
     assert "did you mean 'dominance'" in said
     assert "table.rules.2.p" in said
     assert "hitas" in said
+
+
+def test_levels_bounds_and_zeros_of_a_plan(tmp_path: Path) -> None:
+    rows = [("a1", "x", 5.0)] * 4 + [("a2", "y", 7.0)] * 4 + [("b1", "x", 2.0)] * 4
+    pl.DataFrame(rows, schema=["place", "sort", "n"], orient="row").write_csv(tmp_path / "r.csv")
+    (tmp_path / "places.csv").write_text("a1,A,*\na2,A,*\nb1,B,*\n")
+    text = (
+        '[input]\npath = "r.csv"\n[table]\ndimensions = ["place", "sort"]\nvalue = "n"\n'
+        'hierarchies = { place = "places.csv" }\ndepth = { place = 1 }\nbounds = [0, 100]\n'
+        'zeros = "hidden-able"\n[[table.rules]]\nuse = "p-percent"\n'
+    )
+    plan = Plan.parse(text)
+    assert Plan.parse(plan.to_toml()) == plan
+    made = run_table(plan, tmp_path, seed=0)
+    assert set(made.cells.labels["place"]) == {"Total", "A", "B"}
+    assert made.problem.upper.max() == 100
+    assert (made.cells.values == 0).any()
+    assert not made.problem.fixed.any()
+    with pytest.raises(ParameterError, match="not both"):
+        run_table(Plan.parse(text + "[tune]\nat_most = 1\n"), tmp_path)
+
+
+def test_what_the_reader_noted_is_the_owners(release: sf.TableRelease, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    replace(release, notes=("row 7 was odd",)).save(tmp_path / "out")
+    for name in ("evidence.json", "report.html"):
+        assert "row 7" not in (tmp_path / "out" / name).read_text("utf-8")
+    assert "row 7" in (tmp_path / "out.private" / "report.html").read_text("utf-8")
 
 
 def test_the_draft_runs(tmp_path: Path) -> None:

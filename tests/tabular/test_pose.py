@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sfumato.errors import MethodError, ParameterError
 from sfumato.tabular.cells import PUBLISH, SENSITIVE, ZERO, CellTable
 from sfumato.tabular.insiders import insiders
-from sfumato.tabular.pose import costs, pose, sensitive_frame
+from sfumato.tabular.pose import costs, found_by, pose
 from sfumato.tabular.problem import Problem
 from sfumato.tabular.rules.dominance import Dominance
 from sfumato.tabular.rules.minimum_frequency import MinimumFrequency
@@ -40,14 +40,10 @@ def test_the_slides_table() -> None:
     at = int(np.flatnonzero(problem.threats.cell == cell)[0])
     assert problem.threats.up[at] == pytest.approx(350 / 0.5 - 363)
     assert problem.threats.down[at] == pytest.approx(350 / 0.5 - 363)
-    frame = sensitive_frame(table, problem, RULES)
-    assert frame.columns == [
-        *("town", "profession", "value", "frequency", "rule", "need up", "need down", "status")
-    ]
-    row = frame.filter(pl.col("profession") == "P3").row(0, named=True)
-    assert (row["value"], row["frequency"], row["status"]) == (22, 1, "safe")
-    assert row["rule"].count("+") == 2
-    assert sensitive_frame(table, problem)["rule"].to_list() == [""] * 3
+    rules = found_by(table, RULES)
+    assert rules[table.find(town="M2", profession="P3")].count("+") == 2
+    assert rules[cell] == "dominance(n=1, k=50.0) + p-percent(p=50.0)"
+    assert {table.name(at) for at, named in enumerate(rules) if named} == found
 
 
 def test_needs_end_at_the_bounds() -> None:
@@ -94,8 +90,7 @@ def test_the_users_word_counts_with_any_rules() -> None:
         problem = pose(table, rules, singletons=False)
         assert problem.primary[1]
         assert problem.threats.up[problem.threats.cell == 1] == pytest.approx([0.3 * 45])
-    frame = sensitive_frame(table, problem, [PPercent()])
-    assert frame["rule"].to_list() == ["stated()", "p-percent()"]
+    assert found_by(table, [PPercent()]) == ["", "stated()", "p-percent()"]
 
 
 def test_costs() -> None:
@@ -297,7 +292,12 @@ def test_tau_status_and_levels(
     folder = shared_data("tables") / "tauargus"
     table = tau_table(folder, "size-region")
     problem = pose(table, [PPercent(p=15)], singletons=False)
-    ours = sensitive_frame(table, problem).with_columns(pl.col("region").str.split("/").list.last())
+    above, below = problem.needs
+    ours = table.labels.with_columns(
+        pl.col("region").str.split("/").list.last(),
+        pl.Series("need up", above),
+        pl.Series("need down", below),
+    ).filter(problem.primary)
     theirs = pl.read_csv(folder / "pp_table.csv").filter(pl.col("status") == "U")
     both = ours.join(theirs, on=["size", "region"])
     golden_record("pp_table: unsafe cells by p% 15", theirs.height, ours.height)

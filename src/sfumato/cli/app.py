@@ -14,7 +14,21 @@ import typer
 
 from ..errors import SfumatoError
 from . import show
-from .base import ColumnsPlan, Json, Masked, Original, Others, Plugin, app, names
+from .base import (
+    ColumnsPlan,
+    Input,
+    Json,
+    Masked,
+    Original,
+    Others,
+    Output,
+    Plugin,
+    ReplacePlan,
+    ReplaceRelease,
+    Seed,
+    app,
+    names,
+)
 
 
 def _version(asked: bool) -> None:
@@ -42,7 +56,7 @@ def init(
     ] = None,
     table: Annotated[str, typer.Option(help="Table of a database.")] = "",
     query: Annotated[str, typer.Option(help="Query of a database.")] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    replace: ReplacePlan = False,
     json: Json = False,
 ) -> None:
     """Look at a file and draft a plan, each guess with its reason."""
@@ -64,22 +78,14 @@ def protect(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="Plan file (sfumato init drafts one).")
     ],
-    input: Annotated[
-        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
-    ] = "",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
-    ] = "",
-    seed: Annotated[
-        int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
-    ] = None,
+    input: Input = "",
+    output: Output = "",
+    seed: Seed = None,
     given: Annotated[
         list[str] | None,
         typer.Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace an existing release.")
-    ] = False,
+    replace: ReplaceRelease = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:

@@ -24,6 +24,16 @@ Plugin = Annotated[
     typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
 ]
 
+Input = Annotated[str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")]
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
+]
+Seed = Annotated[
+    int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
+]
+ReplaceRelease = Annotated[bool, typer.Option("--replace", help="Replace an existing release.")]
+ReplacePlan = Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")]
+
 Original = Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")]
 Masked = Annotated[str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")]
 ColumnsPlan = Annotated[

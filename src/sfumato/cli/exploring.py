@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import show
-from .base import Json, Masked, Original, Plugin, app, names
+from .base import Input, Json, Masked, Original, Plugin, ReplacePlan, app, names
 
 
 @app.command()
@@ -29,14 +29,12 @@ def tune(
         str, typer.Option(help="What must keep the limit: worst (every draw) or mean.")
     ] = "",
     also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
-    input: Annotated[
-        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
-    ] = "",
+    input: Input = "",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the tuned plan here.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat a search.", min=0)] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    replace: ReplacePlan = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -91,9 +89,7 @@ def risk_utility(
     draws: Annotated[
         int | None, typer.Option(help="Releases to average over, where methods are random.", min=1)
     ] = None,
-    input: Annotated[
-        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
-    ] = "",
+    input: Input = "",
     title: Annotated[str, typer.Option(help="Title of the figure.")] = "",
     seed: Annotated[int | None, typer.Option(help="Repeat a map.", min=0)] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import show
-from .base import Json, Plugin, app, names
+from .base import Input, Json, Output, Plugin, ReplacePlan, ReplaceRelease, Seed, app, names
 
 if TYPE_CHECKING:
     from ..release.table_release import TableRelease
@@ -38,7 +38,7 @@ def init(
     output: Annotated[Path, typer.Option("--output", "-o", help="Plan to write.")] = Path(
         "table.toml"
     ),
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")] = False,
+    replace: ReplacePlan = False,
     json: Json = False,
 ) -> None:
     """Draft the plan of a table: dimensions, usual rules, a method."""
@@ -61,19 +61,11 @@ def init(
 @tables.command()
 def protect(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file with a [table].")],
-    input: Annotated[
-        str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")
-    ] = "",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
-    ] = "",
-    seed: Annotated[
-        int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
-    ] = None,
+    input: Input = "",
+    output: Output = "",
+    seed: Seed = None,
     at: At = "",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace an existing release.")
-    ] = False,
+    replace: ReplaceRelease = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -208,7 +200,7 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
         return
     import sys
 
-    for note in (*release.notes, *release.outcome.warnings):
+    for note in (*release.notes, *release.public_notes):
         print(f"note: {note}", file=sys.stderr)
     show_page(release.view(at, most_rows=40, most_columns=12))
     hidden, primary = release.outcome.hidden, release.problem.primary

@@ -44,6 +44,20 @@ _STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1, "size": 1}
 
 
 @dataclass(frozen=True)
+class Hint:
+    """What would help, in words, where no plan was tried."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"change": self.text}
+
+
+@dataclass(frozen=True)
 class Remedy:
     """One change to a plan that meets every requirement, with the figures that it gave."""
 

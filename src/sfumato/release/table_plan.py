@@ -39,6 +39,20 @@ class TablePlan(Declaration):
         description="hierarchy file of a dimension, or several of them (linked tables); posets of "
         "[columns] unless given",
     )
+    depth: dict[str, int] = Field(
+        default_factory=dict, description="how many levels below its total a dimension keeps"
+    )
+    bounds: Annotated[
+        tuple[float, float] | None,
+        Field(
+            description="the least and the most that any cell can be, as everybody knows; none: "
+            "that nothing is negative (unless something is)"
+        ),
+    ] = None
+    zeros: Annotated[
+        Literal["published", "hidden-able"],
+        Field(description="whether empty cells are published as zeros, or may be hidden"),
+    ] = "published"
     cells: Annotated[str, Field(description="file of cells to protect, in place of records")] = ""
     relations: Annotated[
         str, Field(description="file of relations between the cells: relation, cell, coef")

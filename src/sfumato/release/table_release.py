@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import OutputError, ParameterError
+from ..tabular.pose import found_by
 from . import table_view
 from .publish import check_free, publish
 from .release import _version
@@ -42,6 +43,7 @@ class TableRelease:
     plan: Plan = field(repr=False)
     seed: int = field(repr=False)
     notes: tuple[str, ...] = ()
+    """What was noted while the file was read; the owner's."""
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -74,15 +76,15 @@ class TableRelease:
         problem, hidden = self.problem, self.outcome.hidden
         status = np.where(problem.primary, "sensitive", np.where(hidden, "secondary", "safe"))
         status = np.where(self.cells.empty & ~hidden, "empty", status)
-        need = np.zeros((2, problem.n))
-        threats = problem.threats
-        np.maximum.at(need[0], threats.cell, threats.up)
-        np.maximum.at(need[1], threats.cell, threats.down)
+        assert self.plan.table is not None
+        rules = found_by(self.cells, self.plan.table.rules)
+        above, below = problem.needs
         found = self.frame.drop("status").with_columns(
             pl.Series("true value", problem.values),
             pl.Series("status", status.tolist()),
-            pl.Series("need above", need[0]),
-            pl.Series("need below", need[1]),
+            pl.Series("rule", rules, dtype=pl.String),
+            pl.Series("need above", above),
+            pl.Series("need below", below),
         )
         if self.cells.frequency is not None:
             found = found.with_columns(pl.Series("records", self.cells.frequency))
@@ -124,6 +126,11 @@ class TableRelease:
         return self.plan.table.protect.told(self.audit)
 
     @property
+    def public_notes(self) -> list[str]:
+        """What may be said of the table; what the reader noted of the file is the owner's."""
+        return [*self.cells.notes, *self.outcome.warnings]
+
+    @property
     def evidence(self) -> dict[str, Any]:
         """What may be said about the protection in public."""
         table = self.plan.table
@@ -145,7 +152,7 @@ class TableRelease:
             "gap": None if self.outcome.gap is None else round(self.outcome.gap, 4),
             "audit": self.audit.counts,
             "requirements": [finding.public().to_dict() for finding in self.findings],
-            "notes": [*self.notes, *self.outcome.warnings],
+            "notes": self.public_notes,
         }
 
     def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
@@ -185,19 +192,34 @@ class TableRelease:
 
     def _read_back(self, data: Path) -> None:
         """The audit holds for what the outcome says; so the bytes must say that and no more."""
-        written = _read(data)
-        outcome, name = self.outcome, self.cells.measure
-        if written.columns != self.frame.columns or written.height != self.cells.n:
-            raise OutputError(f"{data.name} does not read back as it was written")
-        numbers = written[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        told = ~np.isnan(numbers)
-        apart = np.abs(numbers - outcome.published)[told]
-        if (told != ~np.isnan(outcome.published)).any() or (
-            apart > 1e-6 + 1e-9 * np.abs(outcome.published[told])
-        ).any():
+        written, outcome = _read(data), self.outcome
+        numbers = {self.cells.measure: outcome.published}
+        if outcome.shown is not None:
+            low, high = (np.where(np.isfinite(end), end, np.nan) for end in outcome.shown)
+            numbers |= {"low": low, "high": high}
+        expected = {**self.cells.labels.to_dict(), "status": pl.Series(self._status())}
+        same = sorted(written.columns) == sorted([*expected, *numbers])
+        same = same and written.height == self.cells.n
+        same = same and all(
+            (written[name].cast(pl.String).fill_null("") == texts.cast(pl.String)).all()
+            for name, texts in expected.items()
+        )
+        if not same or not all(
+            _as_audited(written[name], values) for name, values in numbers.items()
+        ):
             raise OutputError(
                 f"{data.name} says more or other than what was audited; nothing was written"
             )
+
+
+def _as_audited(written: pl.Series, values: np.ndarray) -> bool:
+    """Whether a column tells these numbers, and nothing where there is none."""
+    numbers = written.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    told = ~np.isnan(values)
+    if (told != ~np.isnan(numbers)).any():
+        return False
+    apart = np.abs(numbers - values)[told]
+    return bool((apart <= 1e-6 + 1e-9 * np.abs(values[told])).all())
 
 
 def _plain(values: np.ndarray, whole: bool) -> pl.Series:

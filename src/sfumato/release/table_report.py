@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..tabular.pose import found_by
 from .release import _version
 from .report_page import contents, page, section
 from .report_parts import (
@@ -54,7 +54,7 @@ def render(release: TableRelease, *, owner: bool) -> str:
         ("audit", "What an attacker can work out", _audit(release, owner=owner)),
         ("rules", "Which cells are sensitive", _rules(release, owner=owner)),
         ("method", "How the table was protected", _method(release, owner=owner)),
-        ("notes", "Notes and warnings", _notes(release)),
+        ("notes", "Notes and warnings", _notes(release, owner=owner)),
         ("cite", "How to cite", _citation(release)),
     ]
     if owner:
@@ -236,6 +236,9 @@ def _sensitive(release: TableRelease) -> Markup:
     """True values, needs and intervals: never in the public face."""
     audit, problem = release.audit, release.problem
     threats = audit.threats
+    plan = release.plan.table
+    assert plan is not None
+    rules = found_by(release.cells, plan.rules)
     order = np.argsort(-np.abs(problem.values[threats.cell]), kind="stable")[:_LISTED]
     rows = []
     for t in order.tolist():
@@ -251,9 +254,10 @@ def _sensitive(release: TableRelease) -> Markup:
                 _end(float(audit.low[t])),
                 _end(float(audit.high[t])),
                 who,
+                rules[cell] or "hidden with others",
             )
         )
-    head = ["Cell", "True value", "Need below", "Need above", "From", "To", "Attacker"]
+    head = ["Cell", "True value", "Need below", "Need above", "From", "To", "Attacker", "Rule"]
     more = len(threats) - len(rows)
     return join(
         (
@@ -271,8 +275,8 @@ def _end(value: float) -> str:
     return "no limit" if np.isinf(value) else amount(value)
 
 
-def _notes(release: TableRelease) -> Markup:
-    notes: Sequence[str] = (*release.notes, *release.outcome.warnings)
+def _notes(release: TableRelease, *, owner: bool) -> Markup:
+    notes = [*(release.notes if owner else ()), *release.public_notes]
     return tag("ul", *(tag("li", note) for note in notes)) if notes else tag("p", "None.")
 
 

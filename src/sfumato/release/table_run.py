@@ -14,6 +14,7 @@ from ..rng import checked_seed, draw_seed, stream
 from ..tabular.cells import CellTable
 from ..tabular.unprotectable import Unprotectable
 from .plan import Plan
+from .remedies import Hint
 from .run import read_input
 from .step import build
 from .table_plan import TablePlan
@@ -104,7 +105,7 @@ def run_table(
     """The release that a plan with a `[table]` describes."""
     if plan.table is None:
         raise ParameterError("the plan has no [table]", remedy="sfumato protect runs its steps")
-    if plan.steps or plan.requirements or plan.measures:
+    if plan.steps or plan.requirements or plan.measures or plan.tune or plan.map:
         raise ParameterError(
             "a plan makes a table or masks records, not both",
             remedy="run the steps first, and tabulate the release by a plan of its own",
@@ -118,7 +119,8 @@ def run_table(
 def cells_of(
     plan: Plan, base: Path, source: str | None = None, seed: int = 0
 ) -> tuple[CellTable, list[str]]:
-    """The table that a plan names, unprotected: from records, or from a file of cells."""
+    """The table that a plan names, unprotected, from records or from a file of cells; and what was
+    noted while the file was read."""
     from ..tabular.build import from_microdata
     from ..tabular.given import from_cells
 
@@ -126,9 +128,10 @@ def cells_of(
     assert table is not None
     files = table.files(base)
     if table.cells:
-        if table.statuses or table.linked:
+        if table.statuses or table.linked or table.depth or table.zeros != "published":
             raise ParameterError(
-                "a file of cells has its statuses in a column, and links its tables by relations",
+                "a file of cells has its statuses in a column and every level in its rows, and "
+                "links its tables by relations",
                 remedy="columns status, cost, up and down; [table] relations",
             )
         found = from_cells(
@@ -137,8 +140,9 @@ def cells_of(
             dimensions=[str(name) for name in table.dimensions],
             value=table.value or "value",
             hierarchies=files.get("hierarchies"),
+            bounds=table.bounds,
         )
-        return found, list(found.notes)
+        return found, []
     if not table.dimensions:
         raise PlanError(
             "the plan", [_needed("dimensions", 'dimensions = ["industry", "region"], or cells')]
@@ -150,7 +154,7 @@ def cells_of(
     report("adding up", 1, 5)
     optional = {
         key: getattr(table, key)
-        for key in ("weight", "holding", "request", "record_key")
+        for key in ("weight", "holding", "request", "record_key", "depth", "bounds", "zeros")
         if getattr(table, key)
     } | files
     cells = from_microdata(
@@ -160,7 +164,7 @@ def cells_of(
         rng=stream(seed, 0, "record-keys"),
         **optional,
     )
-    return cells, [*notes, *cells.notes]
+    return cells, notes
 
 
 def _needed(where: str, remedy: str) -> Any:
@@ -204,7 +208,7 @@ def _protected(
     )
     findings = (*table.protect.judged(cells, problem, outcome, found), _none_told(problem, outcome))
     if not all(finding.met for finding in findings):
-        raise ReleaseRefused(findings, ())
+        raise ReleaseRefused(findings, [Hint(text) for text in table.protect.if_refused])
     return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
 
 

@@ -46,6 +46,10 @@ class ControlledAdjustment(TableMethod):
         "perturbation methods for large-scale tabular data protection, EJOR 171:39-52"
     )
     random: ClassVar[bool] = True
+    if_refused: ClassVar[tuple[str, ...]] = (
+        "a larger `excess`, so that sensitive cells move further than they need",
+        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+    )
 
     distance: Annotated[
         Literal["L1", "L2"], Field(description="the sum of the changes, or of their squares")

@@ -55,6 +55,11 @@ class TableMethod(Declaration, ABC):
     """Whether its result depends on the seed."""
     keeps_totals: ClassVar[bool] = True
     """Whether what it publishes still adds up."""
+    if_refused: ClassVar[tuple[str, ...]] = (
+        "fewer levels or dimensions ([table] depth, dimensions): larger cells need less",
+        "another method of suppression (sfumato methods)",
+    )
+    """What to try where the audit refuses its table."""
 
     @abstractmethod
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:

@@ -47,6 +47,10 @@ class CellKey(TableMethod):
         "Marley & Leaver 2011; Giessing 2016 (maximum entropy)"
     )
     keeps_totals: ClassVar[bool] = False
+    if_refused: ClassVar[tuple[str, ...]] = (
+        "a larger change: `largest` of counts, `shares` and `mu` of amounts",
+        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+    )
 
     largest: Annotated[int, Field(ge=1, le=1000, description="the largest change of a count")] = 5
     variance: Annotated[float, Field(gt=0, description="the variance of the change of a count")] = (

@@ -37,3 +37,20 @@ def load(found: Any, relations: Relations, costs: Floats, lower: Floats, upper: 
     lp.a_matrix_.index_ = relations.cells.astype(np.int32)
     lp.a_matrix_.value_ = relations.coefs
     found.passModel(lp)
+
+
+def load_rows(
+    highs: Any, matrix: Any, costs: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
+) -> None:
+    """Give it the program: minimise costs * x, low <= matrix x <= high, lower <= x <= upper."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = matrix.shape
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, lower, upper
+    lp.row_lower_, lp.row_upper_ = low, high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
+    lp.a_matrix_.value_ = matrix.data
+    highs.passModel(lp)

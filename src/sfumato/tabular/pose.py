@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from ..errors import MethodError, ParameterError
 from .base import Judged, Rule
@@ -238,27 +237,11 @@ def _least(table: CellTable) -> Floats:
     return least
 
 
-def sensitive_frame(table: CellTable, problem: Problem, rules: Sequence[Rule] = ()) -> pl.DataFrame:
-    """The sensitive cells, for the owner's eyes only: labels, value, frequency, rules, needs.
-
-    With the rules given it says which of them found each cell.
-    """
-    at = np.flatnonzero(problem.primary)
-    up, down = np.zeros(problem.n), np.zeros(problem.n)
-    np.maximum.at(up, problem.threats.cell, problem.threats.up)
-    np.maximum.at(down, problem.threats.cell, problem.threats.down)
-    heard = _heard(table, rules) if rules else ()
-    found = [(str(rule), rule.judge(table).sensitive) for rule in heard]
-    named = [" + ".join(name for name, sensitive in found if sensitive[cell]) for cell in at]
-    people = table.frequency
-    if people is None and table.contributions is not None:
-        people = table.contributions.count
-    none = pl.Series("frequency", [None] * at.size, dtype=pl.Int64)
-    return table.labels[at].with_columns(
-        pl.Series("value", table.values[at]),
-        none if people is None else pl.Series("frequency", people[at]),
-        pl.Series("rule", named, dtype=pl.String),
-        pl.Series("need up", up[at]),
-        pl.Series("need down", down[at]),
-        pl.Series("status", [STATUSES[int(s)] for s in table.status[at]], dtype=pl.String),
-    )
+def found_by(table: CellTable, rules: Sequence[Rule]) -> list[str]:
+    """For each cell the rules that find it sensitive; for the owner's eyes only."""
+    found = [(str(rule), rule.judge(table).sensitive) for rule in _heard(table, rules)]
+    named = [""] * table.n
+    for name, sensitive in found:
+        for cell in np.flatnonzero(sensitive).tolist():
+            named[cell] += f" + {name}" if named[cell] else name
+    return named

@@ -104,6 +104,14 @@ class Problem:
         """How many cells there are."""
         return int(self.values.size)
 
+    @property
+    def needs(self) -> tuple[Floats, Floats]:
+        """How far above and below its value each cell must remain possible to any attacker."""
+        up, down = np.zeros(self.n), np.zeros(self.n)
+        np.maximum.at(up, self.threats.cell, self.threats.up)
+        np.maximum.at(down, self.threats.cell, self.threats.down)
+        return up, down
+
     def known_bounds(self, hidden: Bools) -> tuple[Floats, Floats]:
         """What a table with these cells hidden tells about every cell: (lower, upper)."""
         return (

@@ -46,6 +46,10 @@ class ControlledRounding(TableMethod):
 
     name: ClassVar[str] = "controlled-rounding"
     random: ClassVar[bool] = True
+    if_refused: ClassVar[tuple[str, ...]] = (
+        "a larger base, or none: then it is as large as the sensitive cells need",
+        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+    )
     paper: ClassVar[str] = (
         "Cox 1987, A constructive procedure for unbiased controlled rounding; "
         "Salazar-Gonzalez 2006, Controlled rounding and cell perturbation"

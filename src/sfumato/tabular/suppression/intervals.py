@@ -44,6 +44,10 @@ class IntervalPublication(TableMethod):
     aliases: ClassVar[tuple[str, ...]] = ("partial-suppression",)
     random: ClassVar[bool] = True
     keeps_totals: ClassVar[bool] = True
+    if_refused: ClassVar[tuple[str, ...]] = (
+        "a larger `blur`, so that the intervals published are wider",
+        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+    )
     paper: ClassVar[str] = (
         "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "
         "statistical disclosure control"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...progress import report
-from ..highs import load, solver
+from ..highs import load, load_rows, solver
 from ..relations import Relations
 from ..unprotectable import Unprotectable
 from ..witness import Witnesses
@@ -382,20 +382,3 @@ def _run(highs: Any) -> None:
     if highs.getModelStatus().name not in ("kOptimal", "kInfeasible"):
         highs.clearSolver()
         highs.run()
-
-
-def load_rows(
-    highs: Any, matrix: Any, costs: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
-) -> None:
-    """Give it the program: minimise costs * x, low <= matrix x <= high, lower <= x <= upper."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = matrix.shape
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, lower, upper
-    lp.row_lower_, lp.row_upper_ = low, high
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-    lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
-    lp.a_matrix_.value_ = matrix.data
-    highs.passModel(lp)
