@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.table_data import tau
 from sfumato.errors import MethodError, ParameterError
 from sfumato.progress import listening
 from sfumato.tabular import pursuit
@@ -359,14 +359,9 @@ def test_the_frame_has_a_row_to_a_threat() -> None:
 def test_primaries_alone_do_not_protect_tau(
     shared_data: Callable[[str], Path],
     golden_record: Callable[[str, object, object], None],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Size x region of tau_testW: nine sensitive cells, nothing else hidden."""
     shared_data("tables")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    sys.modules.pop("table_data", None)
-    from table_data import tau  # type: ignore[import-not-found]
-
     problem = tau("size-region")
     found: Audit = audit(problem, *problem.known_bounds(problem.primary))
     got = (len(found), int((~found.enough).sum()), int(found.disclosed.sum()))

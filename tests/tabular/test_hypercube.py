@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.table_data import tau
 from sfumato.errors import MethodError
 from sfumato.kernels import table_hypercube as boxes
 from sfumato.tabular.cube import CubeShape, Dimension
@@ -317,16 +320,11 @@ def test_the_method_protects_and_tells_its_secondaries(clean: str) -> None:
 
 
 @pytest.mark.golden
-def test_tau_industry_by_region(shared_data, golden_record, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_tau_industry_by_region(
+    shared_data: Callable[[str], Path], golden_record: Callable[[str, object, object], None]
+) -> None:
     """GaussSuppression hides 138 secondaries here with protection intervals."""
-    import sys
-
-    tables = shared_data("tables")
-    monkeypatch.setenv("SFUMATO_DATA", str(tables.parent))
-    monkeypatch.syspath_prepend("benchmarks")
-    sys.modules.pop("table_data", None)
-    from table_data import tau
-
+    shared_data("tables")
     problem = tau("industry-region")
     hidden, _ = cover(problem)
     secondary = hidden & ~problem.primary
