@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato import nested
 from sfumato.anonymity.local_recoding import LocalRecoding
 from sfumato.criteria.classes import Grouping
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
 from sfumato.data.table import Table
 from sfumato.errors import MethodError
-from sfumato.nested import _found
 from sfumato.progress import listening
 from tests.oracle import local_recoding as oracle
 from tests.oracle.mixed_tables import COLUMNS, mixed_table
@@ -107,7 +107,7 @@ def test_criteria_are_kept_by_every_class(
 ) -> None:
     table = mixed_table(seed, n)
     whole = Grouping.of(table, np.zeros(n, np.int64))
-    rules = [_found("criterion", criterion) for criterion in criteria]
+    rules = [nested.found("criterion", criterion) for criterion in criteria]
     parameters = {"k": k, "criteria": criteria, "suppress": suppress}
     if not all(np.all(rule.keeps(whole)) for rule in rules):
         with pytest.raises(MethodError, match="do not keep"):
