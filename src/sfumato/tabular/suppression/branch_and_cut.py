@@ -18,6 +18,7 @@ from .protector import Proofs, Protector
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools, Floats
     from ..problem import Problem
+    from ..witness import Witnesses
 
 _LARGE = 300
 """Cells that can move, from which on a quick protection is worth having first."""
@@ -107,8 +108,9 @@ class BranchAndCut:
 
     # A first protection --------------------------------------------------------------------------
 
-    def open(self, start: Bools | None) -> None:
-        """Any protection: a cheap one while there is time, then whatever comes first."""
+    def open(self, start: Bools | None, witnesses: Witnesses | None = None) -> None:
+        """Any protection: a cheap one while there is time, then whatever comes first. `witnesses`
+        are proofs for the start, as far as there are any."""
         merged, attacker = self.attacker.merged, self.attacker
         hidden = (
             self.sure.copy()
@@ -118,7 +120,8 @@ class BranchAndCut:
         order = np.argsort(-attacker.needs.size, kind="stable")
         if hidden.size > _LARGE:
             until = self.began + 0.3 * self.seconds
-            found = begun(self.problem, self.problem.primary | merged.spread(hidden), until)
+            shown = self.problem.primary | merged.spread(hidden)
+            found = begun(self.problem, shown, until, witnesses)
             if found is not None:
                 hidden |= found[0]
                 for move in found[1]:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 _ROUNDS = 20
 
 
-def begun(problem: Problem, hidden: Bools, deadline: float) -> tuple[Bools, list[Move]] | None:
+def begun(
+    problem: Problem, hidden: Bools, deadline: float, witnesses: Witnesses | None = None
+) -> tuple[Bools, list[Move]] | None:
     """Groups that protect, as far as the time allows, and the moves that prove it."""
     try:
-        search = Search(_loose(problem), hidden)
+        search = Search(_loose(problem), hidden, witnesses)
         _complete(search, deadline)
     except MethodError:
         return None

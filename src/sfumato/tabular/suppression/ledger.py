@@ -61,6 +61,11 @@ class Ledger:
     def __len__(self) -> int:
         return int(self.threat.size)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every side is proven."""
+        return None not in self.proof
+
     def amount(self, side: int) -> float:
         """How far the side's group has to move."""
         return float(self.need[side] * self.sense[side])

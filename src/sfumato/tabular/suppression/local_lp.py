@@ -24,6 +24,14 @@ SIZES = ((3, 4, 250), (5, 8, 1500))
 """Surroundings that are tried before the whole table: depth, open cells to a relation, cells."""
 PATIENCE = 2.0
 """A program that costs so many times what may be spent, by the unit, is given up."""
+LABOURED = 5_000
+"""Simplex iterations after which an interior point method takes over: large programs of tables with
+many dimensions are so degenerate that the simplex method would need a hundred thousand."""
+SIMPLEX = {"solver": "choose", "presolve": "off", "simplex_iteration_limit": LABOURED}
+INTERIOR = {"solver": "ipm", "presolve": "on", "simplex_iteration_limit": 2**31 - 1}
+_NEVER = 2**31
+WORTH = 100
+"""Simplex iterations that one of the interior point method counts for."""
 COLUMNWISE, MINIMISE = 1, 1
 LEAST, NOTHING = 1e-9, 1e-11
 """A need may be missed by so much of it; a smaller move, beside it, is rounding."""
@@ -68,9 +76,9 @@ class LocalProgram:
         self._seen, self._passed = np.zeros(merged.n, np.int64), np.zeros(len(relations), np.int64)
         self._stamp = 0
         self._local = np.full(len(relations), -1, np.int32)
-        self._highs = solver(
-            presolve="off", primal_feasibility_tolerance=1e-9, simplex_iteration_limit=100_000
-        )
+        self._highs = solver(primal_feasibility_tolerance=1e-9, **SIMPLEX)
+        self._too_large = _NEVER
+        """Columns from which on programs are left to the interior point method at once."""
 
     def cheapest(
         self,
@@ -151,8 +159,7 @@ class LocalProgram:
         best: Move | None = None
         least = np.inf
         for round_ in range(rounds + 1):
-            highs.run()
-            self.steps += max(int(highs.getInfo().simplex_iteration_count), 1)
+            self._run()
             if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 break
             x = np.asarray(highs.getSolution().col_value)
@@ -192,7 +199,7 @@ class LocalProgram:
             gain, low, high, zeros, zeros, starts, index, value, np.zeros(2 * m, np.int32),
         )  # fmt: skip
         highs.setOptionValue("objective_bound", np.inf)
-        highs.run()
+        self._run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         x = np.asarray(highs.getSolution().col_value)
@@ -201,6 +208,30 @@ class LocalProgram:
         if x[own] <= LEAST:
             return None
         return fitted(merged, near[there], moved[there] * size)
+
+    @property
+    def laboured(self) -> bool:
+        """Whether a program was too much for the simplex method."""
+        return self._too_large < _NEVER
+
+    def _run(self) -> None:
+        """Solve what was passed, by the simplex method unless programs as large took too long."""
+        import highspy
+
+        highs = self._highs
+        size = int(highs.getNumCol())
+        if size < self._too_large:
+            highs.run()
+            self.steps += max(int(highs.getInfo().simplex_iteration_count), 1)
+            if highs.getModelStatus() != highspy.HighsModelStatus.kIterationLimit:
+                return
+            self._too_large = size
+        for key, value in INTERIOR.items():
+            highs.setOptionValue(key, value)
+        highs.run()
+        self.steps += WORTH * max(int(highs.getInfo().ipm_iteration_count), 1)
+        for key, value in SIMPLEX.items():
+            highs.setOptionValue(key, value)
 
     def _costs(self, near: Ints, kept: float) -> tuple[Floats, Bools, float]:
         """What hiding each of these costs, beside a usual one; which are open; a usual cost."""

@@ -15,7 +15,7 @@ from ..audit import audit
 from ..base import TableMethod
 from ..outcome import suppressed
 from .branch_and_cut import BranchAndCut
-from .sequential import SequentialSuppression, extended
+from .sequential import extended, searched
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools
@@ -30,7 +30,9 @@ _HASTY = (
 )
 
 _QUICK = 300_000
-"""Simplex iterations of the protection that the search starts from."""
+"""Simplex iterations of the protection that the search starts from, ..."""
+_SHARE = 0.4
+"""... and the share of the time that it may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,7 @@ def solve(
     problem: Problem,
     *,
     start: Bools | None = None,
+    proofs: Witnesses | None = None,
     seconds: float = 600.0,
     gap: float = 0.0,
     rng: np.random.Generator | None = None,
@@ -62,13 +65,14 @@ def solve(
 ) -> Solved:
     """Hide the cheapest cells that meet every threat; the best found where the time is too short.
 
-    `start` is a set of hidden cells to begin with (what it lacks is added). The search ends when
-    the cost is within the share `gap` of the bound. The result always protects, and the bound
-    always holds. A MethodError where even hiding everything does not protect some cell.
+    `start` is a set of hidden cells to begin with (what it lacks is added), `proofs` what it is
+    known to protect. The search ends when the cost is within the share `gap` of the bound. The
+    result always protects, and the bound always holds. A MethodError where even hiding everything
+    does not protect some cell.
     """
     search = BranchAndCut(problem, seconds, gap, np.random.default_rng(0) if rng is None else rng)
     search.log = log
-    search.open(start)
+    search.open(start, proofs)
     search.improve(0.15 * seconds)
     while not search.done and not search.late:
         search.relax(0.5 * seconds)
@@ -134,13 +138,13 @@ class OptimalSuppression(TableMethod):
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         began = time.monotonic()
-        quick = SequentialSuppression(rounds=0, steps=_QUICK).protect(table, problem, rng)
+        quick = searched(problem, 0, _QUICK, until=began + _SHARE * self.seconds)
+        start, proofs = quick.hidden(), quick.ledger.witnesses()
         left = max(self.seconds - (time.monotonic() - began), 0.1)
-        found = solve(problem, start=quick.hidden, seconds=left, gap=self.gap, rng=rng)
-        if quick.cost < found.cost and not found.proven and quick.witnesses is not None:
-            found = replace(
-                found, hidden=quick.hidden, cost=quick.cost, witnesses=quick.witnesses, hasty=False
-            )
+        found = solve(problem, start=start, proofs=proofs, seconds=left, gap=self.gap, rng=rng)
+        cost = float(problem.costs[start & ~problem.primary].sum())
+        if quick.ledger.complete and cost < found.cost and not found.proven:
+            found = replace(found, hidden=start, cost=cost, witnesses=proofs, hasty=False)
         outcome = suppressed(
             problem,
             found.hidden,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -16,6 +17,7 @@ from ..outcome import TableOutcome, suppressed
 from .ledger import STILL, Ledger, impossible
 from .local_lp import LocalProgram, Move
 from .merged import Merged, merge
+from .together import prove_together
 
 if TYPE_CHECKING:
     from ...kernels.blocks import Bools, Ints
@@ -30,6 +32,9 @@ TIE = 1e-9
 BLUR = 0.6, 1.4
 LARGE = 10_000
 """Where more cells than this can be hidden, boxes are the only start, and `auto` ends early."""
+MANY = 20
+"""Where programs are hard and more sides than this are left, movements are looked for that prove
+many of them at once."""
 TIRED = "cells may be hidden that could be published: the steps asked for were used up"
 KEPT = 0.02
 """What moving a hidden cell costs in programs, beside hiding it."""
@@ -48,9 +53,10 @@ class Search:
         hidden: Bools,
         witnesses: Witnesses | None = None,
         steps: int = STEPS,
+        until: float = np.inf,
     ) -> None:
         self.problem = problem
-        self.steps = steps
+        self.steps, self.until = steps, until
         self.stopped = False
         self.merged: Merged = merge(problem)
         self.ledger = Ledger(problem, self.merged)
@@ -64,9 +70,14 @@ class Search:
                     self.state[group] = HIDDEN
 
     def tired(self) -> bool:
-        """Whether as much work was done as was asked for."""
-        self.stopped |= self.program.steps >= self.steps
+        """Whether as much work was done as was asked for, or the time is up."""
+        self.stopped |= self.program.steps >= self.steps or self.late
         return self.stopped
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up, where there is an end to it."""
+        return self.until < np.inf and time.monotonic() > self.until
 
     @property
     def cost(self) -> float:
@@ -106,12 +117,12 @@ class Search:
         self.state[barred] = before
 
     def complete(self) -> None:
-        """Hide more until every side is proven, the widest first."""
+        """Hide more until every side is proven (or the time is up), the widest first."""
         ledger = self.ledger
         left = {side for side, move in enumerate(ledger.proof) if move is None}
-        count = len(left)
+        count, together = len(left), False
         pending = sorted(left, key=lambda s: (ledger.need[s], -s))
-        while pending:
+        while pending and not self.late:
             side = pending.pop()
             if side not in left:
                 continue
@@ -126,6 +137,12 @@ class Search:
                 ledger.prove(s, move)
             left.difference_update(served, (side,))
             report("protecting cells", count - len(left), count)
+            if self.program.laboured and len(left) > MANY and not together:
+                together = True
+                for _ in prove_together(self, left):
+                    report("protecting cells", count - len(left), count)
+                    if self.late:
+                        break
 
     def _farthest(self, side: int) -> Move:
         """A move as far as any goes. If that is not enough, the other side has to make up for it
@@ -291,6 +308,42 @@ def clean(
     return search.hidden(), search.ledger.witnesses()
 
 
+def searched(problem: Problem, rounds: int, steps: int, until: float = np.inf) -> Search:
+    """The cheapest search of all starts; where the time ends before one is complete, whatever is
+    hidden and proven until then."""
+    starts: list[tuple[Bools, Witnesses | None]] = []
+    if not (_large(problem) and problem.cubes):
+        starts.append((problem.primary, None))
+    if problem.cubes:
+        from .hypercube import cover
+
+        starts.append(cover(problem))
+    found = []
+    for hidden, witnesses in starts:
+        search = Search(problem, hidden, witnesses, steps, until)
+        search.complete()
+        search.steps += search.program.steps  # Completing had to be done.
+        if search.ledger.complete:
+            _improve(search, rounds)
+        found.append(search)
+    return min(found, key=lambda search: (not search.ledger.complete, search.cost))
+
+
+def _improve(search: Search, rounds: int) -> None:
+    search.clean()
+    for extra in range(rounds):
+        before = search.cost
+        if extra:
+            search.widen()
+        search.clean(2, np.random.default_rng(extra))
+        if extra and search.cost >= before:
+            break
+
+
+def _large(problem: Problem) -> bool:
+    return int((~problem.fixed).sum()) > LARGE
+
+
 class SequentialSuppression(TableMethod):
     """Protect one sensitive cell after the other by linear programs, then publish what can be.
 
@@ -326,18 +379,8 @@ class SequentialSuppression(TableMethod):
     ] = STEPS
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
-        large = int((~problem.fixed).sum()) > LARGE
-        rounds = (0 if large else 1) if self.rounds == "auto" else self.rounds
-        found = []
-        if not (large and problem.cubes):
-            start = Search(problem, problem.primary, steps=self.steps)
-            found.append(self._search(start, rounds))
-        if problem.cubes:
-            from .hypercube import cover
-
-            start = Search(problem, *cover(problem), steps=self.steps)
-            found.append(self._search(start, rounds))
-        best = min(found, key=lambda search: search.cost)
+        rounds = (0 if _large(problem) else 1) if self.rounds == "auto" else self.rounds
+        best = searched(problem, rounds, self.steps)
         warnings = (TIRED,) if best.stopped else ()
         return suppressed(
             problem, best.hidden(), warnings=warnings, witnesses=best.ledger.witnesses()
@@ -347,17 +390,3 @@ class SequentialSuppression(TableMethod):
         self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
     ) -> TableOutcome:
         return extended(problem, outcome)
-
-    @staticmethod
-    def _search(search: Search, rounds: int) -> Search:
-        search.complete()
-        search.steps += search.program.steps  # Completing had to be done.
-        search.clean()
-        for extra in range(rounds):
-            before = search.cost
-            if extra:
-                search.widen()
-            search.clean(2, np.random.default_rng(extra))
-            if extra and search.cost >= before:
-                break
-        return search
