@@ -72,10 +72,15 @@ def proven(
     slack = TOLERANCE * np.maximum(np.abs(values[witnesses.cells]), np.abs(witnesses.moves))
     outside = (there < lower[witnesses.cells] - slack) | (there > upper[witnesses.cells] + slack)
     good[which[outside]] = False
-    known = threats.known_starts[1:] > threats.known_starts[:-1]
-    for entry in np.flatnonzero(known[attacked]):
-        if witnesses.cells[entry] in threats.known(int(attacked[entry])):
-            good[which[entry]] = False
+    knower = np.repeat(np.arange(len(threats)), np.diff(threats.known_starts))
+    somebodys = np.zeros(relations.n, bool)
+    somebodys[threats.known_cells] = True
+    entry = np.flatnonzero(somebodys[witnesses.cells])
+    told = np.isin(
+        attacked[entry] * relations.n + witnesses.cells[entry],
+        knower * relations.n + threats.known_cells,
+    )
+    good[which[entry[told]]] = False
     own &= good[which]
     np.maximum.at(up, attacked[own], witnesses.moves[own])
     np.maximum.at(down, attacked[own], -witnesses.moves[own])
