@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.table_data import tau
@@ -123,6 +123,7 @@ def test_stopping_early_never_says_enough_when_it_is_not(seed: int) -> None:
 
 
 @few
+@example(1417545)  # Two cells of one class, one of them too narrow.
 @given(seeds)
 def test_surroundings_and_pieces_change_nothing(seed: int) -> None:
     """Small components are one program; cut up as large ones are, they tell the same."""

@@ -67,7 +67,7 @@ def attack(
     live = np.flatnonzero(system.of[which] >= 0)
     of, back = np.unique(system.of[which[live]], return_inverse=True)
     none = np.zeros(of.size)
-    targets = Targets.at(system, of, [()] * of.size, none, none, none)
+    targets = Targets.at(system, of, [()] * of.size, none, none, none, none > 0)
     programs = pursue(system, targets, exact=True, deadline=deadline)
     factor = system.factor[which[live]]
     ends = factor * targets.low[back], factor * targets.high[back]

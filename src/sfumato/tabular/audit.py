@@ -158,10 +158,9 @@ def _targets(
     np.maximum.at(slide, of_threat[live], wide)
     keys = list(numbers)
     of = np.array([own for own, _ in keys], np.int64)
-    return (
-        Targets.at(system, of, [knows for _, knows in keys], need_low, need_high, slide),
-        of_threat,
-    )
+    shared = np.bincount(of_threat[live], minlength=count) > 1
+    known = [knows for _, knows in keys]
+    return Targets.at(system, of, known, need_low, need_high, slide, shared), of_threat
 
 
 def _take_over(targets: Targets, of_threat: Ints, factor: Floats, up: Floats, down: Floats) -> None:

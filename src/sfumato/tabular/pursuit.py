@@ -98,7 +98,7 @@ def _open(targets: Targets, field: Field, exact: bool) -> Ints:
     know that a need cannot be met: the ends themselves are found only if asked for."""
     todo = targets.unsettled(exact)[field.targets]
     if not exact and field.columns.size > HUGE:
-        todo &= ~targets.refuted()[field.targets]
+        todo &= ~(targets.refuted() & ~targets.shared)[field.targets]
     return np.flatnonzero(todo)
 
 

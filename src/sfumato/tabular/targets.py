@@ -46,6 +46,8 @@ class Targets:
     """Whether `low` is the end itself."""
     sure_high: Bools
     by: Ints
+    shared: Bools
+    """Whether several cells stand for it, whose needs may differ: one refuted, another met."""
 
     def __len__(self) -> int:
         return int(self.of.size)
@@ -59,6 +61,7 @@ class Targets:
         need_low: Floats,
         need_high: Floats,
         slide: Floats,
+        shared: Bools,
     ) -> Targets:
         """Nothing is proven of these yet but what bounds alone say."""
         sizes = np.array([len(k) for k in known], np.int64)
@@ -81,6 +84,7 @@ class Targets:
             sure_low=np.zeros(count, bool),
             sure_high=np.zeros(count, bool),
             by=np.zeros(count, np.int64),
+            shared=shared,
         )
 
     def knows(self, t: int) -> Ints:
