@@ -349,7 +349,8 @@ class SequentialSuppression(TableMethod):
 
     The cells with the widest needs come first. Each gets the cheapest move of other cells that a
     small program around it finds (a whole table only where that fails): a table that is as possible
-    as the true one. That move also proves widths of other cells in it, which then need no program.
+    as the true one. That move also proves widths of other cells in it, which then need no program;
+    where programs are hard, moves are looked for that prove many cells at once.
     In a cube boxes are a second start; in a large one, where they are much faster, the only one.
     Afterwards every cell hidden on the way is tried in turn, dear ones first: could it be
     published, or exchanged for cheaper cells? The result is protected at every step.
