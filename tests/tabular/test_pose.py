@@ -42,7 +42,7 @@ def test_the_slides_table() -> None:
     assert problem.threats.down[at] == pytest.approx(350 / 0.5 - 363)
     rules = found_by(table, RULES)
     assert rules[table.find(town="M2", profession="P3")].count("+") == 2
-    assert rules[cell] == "dominance(n=1, k=50.0) + p-percent(p=50.0)"
+    assert rules[cell] == "dominance + p-percent"
     assert {table.name(at) for at, named in enumerate(rules) if named} == found
 
 
@@ -90,7 +90,7 @@ def test_the_users_word_counts_with_any_rules() -> None:
         problem = pose(table, rules, singletons=False)
         assert problem.primary[1]
         assert problem.threats.up[problem.threats.cell == 1] == pytest.approx([0.3 * 45])
-    assert found_by(table, [PPercent()]) == ["", "stated()", "p-percent()"]
+    assert found_by(table, [PPercent()]) == ["", "stated", "p-percent"]
 
 
 def test_costs() -> None:

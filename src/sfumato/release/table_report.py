@@ -25,6 +25,7 @@ from .report_parts import (
 from .table_view import HIDDEN, SENSITIVE, View, amount
 
 if TYPE_CHECKING:
+    from ..tabular.base import Rule
     from .table_release import TableRelease
 
 _ROWS, _COLUMNS = 120, 24
@@ -158,7 +159,7 @@ def _audit(release: TableRelease, *, owner: bool) -> Markup:
     audit = release.audit
     met = [
         (
-            finding.subject,
+            finding.subject.rstrip(","),
             "met" if finding.met else "NOT met",
             f"{finding.broken:,} of {finding.of:,}",
         )
@@ -183,7 +184,7 @@ def _audit(release: TableRelease, *, owner: bool) -> Markup:
 def _rules(release: TableRelease, *, owner: bool) -> Markup:
     plan = release.plan.table
     assert plan is not None
-    rules = [str(rule) if owner else rule.name for rule in plan.rules]
+    rules = [_with_parameters(rule) if owner else rule.name for rule in plan.rules]
     said = [
         f"Rules: {listed(rules)}." if rules else "No rule was given beyond stated sensitive cells.",
         ""
@@ -195,6 +196,12 @@ def _rules(release: TableRelease, *, owner: bool) -> Markup:
         else "",
     ]
     return paragraphs(said)
+
+
+def _with_parameters(rule: Rule) -> str:
+    """All of them, those left at their defaults too: the owner must be able to answer for them."""
+    values = ", ".join(f"{key} = {plain(value)}" for key, value in rule.model_dump().items())
+    return f"{rule.name} ({values})" if values else rule.name
 
 
 def _method(release: TableRelease, *, owner: bool) -> Markup:

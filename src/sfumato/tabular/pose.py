@@ -239,9 +239,8 @@ def _least(table: CellTable) -> Floats:
 
 def found_by(table: CellTable, rules: Sequence[Rule]) -> list[str]:
     """For each cell the rules that find it sensitive; for the owner's eyes only."""
-    found = [(str(rule), rule.judge(table).sensitive) for rule in _heard(table, rules)]
     named = [""] * table.n
-    for name, sensitive in found:
-        for cell in np.flatnonzero(sensitive).tolist():
-            named[cell] += f" + {name}" if named[cell] else name
+    for rule in _heard(table, rules):
+        for cell in np.flatnonzero(rule.judge(table).sensitive).tolist():
+            named[cell] += f" + {rule.name}" if named[cell] else rule.name
     return named
