@@ -234,4 +234,4 @@ def test_an_interruption_ends_the_threads_soon() -> None:
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         epoch(search, 10**9, tell=interrupt, size=16, threads=1, steps=20_000)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
