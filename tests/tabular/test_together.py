@@ -62,7 +62,8 @@ def test_laboured_programs_end_in_the_same_promise(
 ) -> None:
     """Every program is too much for one simplex iteration: interior points, with and without
     movements for many."""
-    monkeypatch.setitem(local_lp.SIMPLEX, "simplex_iteration_limit", 1)
+    monkeypatch.setattr(local_lp, "LABOURED", 1)
+    monkeypatch.setattr(local_lp, "PER_COLUMN", 0.0)
     monkeypatch.setattr(sequential, "MANY", many)
     laboured = 0
     for seed in range(30):

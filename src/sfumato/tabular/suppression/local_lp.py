@@ -24,10 +24,13 @@ SIZES = ((3, 4, 250), (5, 8, 1500))
 """Surroundings that are tried before the whole table: depth, open cells to a relation, cells."""
 PATIENCE = 2.0
 """A program that costs so many times what may be spent, by the unit, is given up."""
-LABOURED = 5_000
-"""Simplex iterations after which an interior point method takes over: large programs of tables with
-many dimensions are so degenerate that the simplex method would need a hundred thousand."""
-SIMPLEX = {"solver": "choose", "presolve": "off", "simplex_iteration_limit": LABOURED}
+LABOURED, PER_COLUMN, ENDLESS = 5_000, 1.0, 100_000
+"""Simplex iterations, and those to a column, after which an interior point method takes over:
+tables with many dimensions have programs so degenerate that the simplex method would need a
+hundred thousand, at which it ends in any case ..."""
+MANAGEABLE = 50_000
+"""... and columns from which on interior points take longer still."""
+SIMPLEX = {"solver": "choose", "presolve": "off"}
 INTERIOR = {"solver": "ipm", "presolve": "on", "simplex_iteration_limit": 2**31 - 1}
 _NEVER = 2**31
 WORTH = 100
@@ -221,9 +224,12 @@ class LocalProgram:
         highs = self._highs
         size = int(highs.getNumCol())
         if size < self._too_large:
+            limit = max(LABOURED, min(int(PER_COLUMN * size), ENDLESS))
+            highs.setOptionValue("simplex_iteration_limit", limit)
             highs.run()
             self.steps += max(int(highs.getInfo().simplex_iteration_count), 1)
-            if highs.getModelStatus() != highspy.HighsModelStatus.kIterationLimit:
+            gave_up = highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
+            if not gave_up or size > MANAGEABLE:
                 return
             self._too_large = size
         for key, value in INTERIOR.items():
