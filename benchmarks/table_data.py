@@ -54,7 +54,7 @@ def csplib(name: str) -> Problem:
     )
 
 
-def as_table(problem: Problem) -> CellTable:
+def as_table(problem: Problem, measure: str = "value") -> CellTable:
     """The cells of a problem as a table, named by their numbers."""
     return CellTable(
         values=problem.values,
@@ -65,7 +65,7 @@ def as_table(problem: Problem) -> CellTable:
         status=np.zeros(problem.n, np.int64),
         costs=problem.costs,
         cubes=problem.cubes,
-        measure="value",
+        measure=measure,
     )
 
 

@@ -12,10 +12,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import polars as pl
 from scipy.optimize import linprog
 
-from sfumato.tabular.cells import CellTable
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
@@ -345,17 +343,3 @@ def brute_optimum(problem: Problem) -> tuple[np.ndarray, float] | None:
         for i in range(chosen[-1] + 1 if chosen else 0, free.size):
             heapq.heappush(queue, (cost + float(problem.costs[free[i]]), (*chosen, i)))
     raise AssertionError("the whole was safe")
-
-
-def table_of(problem: Problem, measure: str = "value") -> CellTable:
-    """The cells of a problem as a table, named by their numbers."""
-    return CellTable(
-        values=problem.values,
-        relations=problem.relations,
-        labels=pl.DataFrame({"cell": [str(i) for i in range(problem.n)]}),
-        lower=problem.lower,
-        upper=problem.upper,
-        status=np.zeros(problem.n, np.int64),
-        cubes=problem.cubes,
-        measure=measure,
-    )

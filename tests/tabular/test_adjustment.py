@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.table_data import as_table
 from sfumato.errors import MethodError
 from sfumato.tabular.adjustment import ControlledAdjustment, adjustment, moved_enough, needs
 from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.problem import Problem, Threats
 from tests.oracle import perturbed_tables as oracle
-from tests.oracle.tables import random_problem, table_of
+from tests.oracle.tables import random_problem
 from tests.tabular.test_rounding import two_way
 
 
 def adjusted(method: ControlledAdjustment, problem: Problem, measure: str = "x") -> TableOutcome:
-    return method.protect(table_of(problem, measure), problem, np.random.default_rng(0))
+    return method.protect(as_table(problem, measure), problem, np.random.default_rng(0))
 
 
 def check(problem: Problem, found: TableOutcome) -> None:
@@ -132,7 +133,7 @@ def test_the_move_does_not_tell_the_rule() -> None:
     shares = set()
     for seed in range(6):
         method = ControlledAdjustment(excess=1.0, seconds=5)
-        table = table_of(problem, "x")
+        table = as_table(problem, "x")
         found = method.protect(table, problem, np.random.default_rng(seed))
         assert moved_enough(problem, found.published).all()
         move = found.published[problem.threats.cell] - problem.values[problem.threats.cell]

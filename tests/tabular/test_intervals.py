@@ -7,19 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.table_data import as_table
 from sfumato.errors import MethodError
 from sfumato.tabular.problem import Problem
 from sfumato.tabular.suppression.intervals import IntervalPublication, outward, placed
 from sfumato.tabular.suppression.partial import AT_ONCE, narrowest, unit_costs
 from sfumato.tabular.witness import proven
-from tests.oracle.tables import (
-    brute_interval,
-    brute_optimum,
-    is_met,
-    is_safe,
-    random_problem,
-    table_of,
-)
+from tests.oracle.tables import brute_interval, brute_optimum, is_met, is_safe, random_problem
 
 
 def unmet(problem: Problem, lower: np.ndarray, upper: np.ndarray) -> list[int]:
@@ -53,7 +47,7 @@ def solvable(count: int) -> list[Problem]:
 def test_every_threat_is_met_by_what_is_printed(how: str) -> None:
     for i, problem in enumerate(solvable(12)):
         method = IntervalPublication(how=how, by="sequential-suppression")
-        made = method.protect(table_of(problem), problem, np.random.default_rng(i))
+        made = method.protect(as_table(problem), problem, np.random.default_rng(i))
         assert (made.lower <= problem.values).all()
         assert (problem.values <= made.upper).all()
         assert (made.lower >= problem.lower - 1e-9)[~problem.fixed].all()
@@ -71,7 +65,7 @@ def test_every_threat_is_met_by_what_is_printed(how: str) -> None:
 def test_audited_intervals_tell_nothing_new() -> None:
     for i, problem in enumerate(solvable(12)):
         method = IntervalPublication(how="audited", by="sequential-suppression")
-        made = method.protect(table_of(problem), problem, np.random.default_rng(i))
+        made = method.protect(as_table(problem), problem, np.random.default_rng(i))
         unpublished = np.isnan(made.published)
         lower, upper = problem.known_bounds(unpublished)
         for cell in np.flatnonzero(unpublished):
@@ -143,7 +137,7 @@ def test_midpoints_and_ends_do_not_give_the_value_away() -> None:
 def test_the_same_seed_gives_the_same_intervals() -> None:
     problem = solvable(12)[0]
     made = [
-        IntervalPublication().protect(table_of(problem), problem, np.random.default_rng(7))
+        IntervalPublication().protect(as_table(problem), problem, np.random.default_rng(7))
         for _ in range(2)
     ]
     assert (made[0].lower == made[1].lower).all()

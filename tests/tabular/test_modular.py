@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.table_data import as_table
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.relations import Relations
@@ -16,7 +17,7 @@ from sfumato.tabular.suppression.modular import (
     protect_modular,
 )
 from sfumato.tabular.suppression.subtables import parts
-from tests.oracle.tables import brute_optimum, is_safe, random_problem, table_of
+from tests.oracle.tables import brute_optimum, is_safe, random_problem
 
 
 @cache
@@ -162,7 +163,7 @@ def test_threads_do_not_matter() -> None:
 def test_the_method_says_where_there_is_no_cube() -> None:
     for problem in (solvable(3, True)[0], solvable(3, False)[0]):
         before = problem.values.copy()
-        made = ModularSuppression().protect(table_of(problem), problem, np.random.default_rng(0))
+        made = ModularSuppression().protect(as_table(problem), problem, np.random.default_rng(0))
         assert is_safe(problem, made.hidden)
         assert (problem.values == before).all()
         assert bool(made.warnings) == (not problem.cubes)

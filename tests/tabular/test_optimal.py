@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.table_data import csplib, tau
+from benchmarks.table_data import as_table, csplib, tau
 from sfumato.errors import MethodError
 from sfumato.tabular.audit import audit
 from sfumato.tabular.problem import Problem, Threats
@@ -19,7 +19,7 @@ from sfumato.tabular.relations import Relations
 from sfumato.tabular.suppression.optimal import OptimalSuppression, solve
 from sfumato.tabular.unprotectable import Unprotectable
 from sfumato.tabular.witness import proven
-from tests.oracle.tables import brute_optimum, is_safe, random_problem, table_of
+from tests.oracle.tables import brute_optimum, is_safe, random_problem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -164,7 +164,7 @@ def test_a_known_cell_forces_another_way_round() -> None:
 
 def test_what_cannot_be_protected_is_named() -> None:
     problem = square().with_(fixed=np.isin(np.arange(9), [1, 2]))
-    table = table_of(problem)
+    table = as_table(problem)
     with pytest.raises(Unprotectable) as caught:
         OptimalSuppression().protect(table, problem, np.random.default_rng(0))
     assert "cell=0" in str(caught.value.named(table))
@@ -172,7 +172,7 @@ def test_what_cannot_be_protected_is_named() -> None:
 
 def test_the_method_reports_cost_bound_and_proof() -> None:
     problem = square()
-    table = table_of(problem)
+    table = as_table(problem)
     found = OptimalSuppression().protect(table, problem, np.random.default_rng(0))
     assert found.cost == found.bound == 65
     assert found.gap == 0.0

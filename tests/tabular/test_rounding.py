@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.table_data import as_table
 from sfumato.errors import MethodError
 from sfumato.tabular.cube import CubeShape, Dimension
 from sfumato.tabular.outcome import TableOutcome
@@ -14,7 +15,7 @@ from sfumato.tabular.problem import Problem, Threats
 from sfumato.tabular.rounding import ControlledRounding, round_number
 from sfumato.tabular.unbiased import random_corner
 from tests.oracle import perturbed_tables as oracle
-from tests.oracle.tables import random_problem, table_of
+from tests.oracle.tables import random_problem
 
 
 def without_needs(problem: Problem) -> Problem:
@@ -23,7 +24,7 @@ def without_needs(problem: Problem) -> Problem:
 
 
 def rounded(method: ControlledRounding, problem: Problem, seed: int = 0) -> TableOutcome:
-    return method.protect(table_of(problem, "x"), problem, np.random.default_rng(seed))
+    return method.protect(as_table(problem, "x"), problem, np.random.default_rng(seed))
 
 
 def two_way(rng: np.random.Generator, rows: int, columns: int, most: int = 30) -> Problem:
@@ -124,18 +125,18 @@ def test_sensitive_cells_keep_their_room(seed: int) -> None:
 
 def test_counts_are_known_to_be_whole() -> None:
     problem = two_way(np.random.default_rng(1), 3, 4)
-    whole = table_of(problem, "count")
+    whole = as_table(problem, "count")
     found = ControlledRounding().protect(whole, problem, np.random.default_rng(0))
     inside = found.published > 0
     assert found.facts["base"] == 5
     np.testing.assert_array_equal(found.upper - found.published, 4.0 * ~problem.fixed)
     assert (found.lower[inside] >= found.published[inside] - 4).all()
     need = problem.with_(primary=np.arange(problem.n) == 6, threats=Threats.of([6], [20.0], [20.0]))
-    wide = ControlledRounding().protect(table_of(need, "count"), need, np.random.default_rng(0))
+    wide = ControlledRounding().protect(as_table(need, "count"), need, np.random.default_rng(0))
     assert wide.facts["base"] > 5
     assert any("the base is" in w for w in wide.warnings)
     small = ControlledRounding(base=5).protect(
-        table_of(need, "count"), need, np.random.default_rng(0)
+        as_table(need, "count"), need, np.random.default_rng(0)
     )
     assert any("smaller than what some" in w for w in small.warnings)
 

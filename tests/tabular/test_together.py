@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.table_data import as_table
 from sfumato.tabular.problem import Problem
 from sfumato.tabular.suppression import local_lp, sequential
 from sfumato.tabular.suppression.optimal import OptimalSuppression
 from sfumato.tabular.suppression.sequential import Search, complete, searched
 from sfumato.tabular.suppression.together import prove_together
-from tests.oracle.tables import brute_optimum, is_safe, random_problem, table_of
+from tests.oracle.tables import brute_optimum, is_safe, random_problem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -103,7 +104,7 @@ def test_optimal_goes_on_from_an_unfinished_start(seed: int) -> None:
     best = brute_optimum(problem)
     assert best is not None
     method = OptimalSuppression(seconds=1e-6)
-    found = method.protect(table_of(problem, "value"), problem, np.random.default_rng(0))
+    found = method.protect(as_table(problem, "value"), problem, np.random.default_rng(0))
     assert is_safe(problem, found.hidden)
     assert found.bound is not None
     assert found.bound <= best[1] + 1e-6 <= found.cost + 2e-6

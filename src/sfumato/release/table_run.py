@@ -128,10 +128,14 @@ def cells_of(
     assert table is not None
     files = table.files(base)
     if table.cells:
-        if table.statuses or table.linked or table.depth or table.zeros != "published":
+        if table.depth or table.zeros != "published":
             raise ParameterError(
-                "a file of cells has its statuses in a column and every level in its rows, and "
-                "links its tables by relations",
+                "[table] depth and zeros are for tables made from records",
+                remedy="leave them out, or the rows of those levels",
+            )
+        if table.statuses or table.linked:
+            raise ParameterError(
+                "a file of cells has its statuses in a column, and links its tables by relations",
                 remedy="columns status, cost, up and down; [table] relations",
             )
         found = from_cells(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..errors import MethodError
 from ..measurement import Finding
-from .base import TableMethod
+from .base import SUPPRESS, TableMethod
 from .multiples import Choice, whole_numbers
 from .outcome import TableOutcome
 from .program import Infeasible, OutOfTime
@@ -48,7 +48,7 @@ class ControlledAdjustment(TableMethod):
     random: ClassVar[bool] = True
     if_refused: ClassVar[tuple[str, ...]] = (
         "a larger `excess`, so that sensitive cells move further than they need",
-        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+        SUPPRESS,
     )
 
     distance: Annotated[

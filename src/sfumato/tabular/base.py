@@ -47,6 +47,10 @@ class Rule(Declaration, ABC):
         """The sensitive cells and their protection needs."""
 
 
+SUPPRESS = '[table.protect] use = "modular-suppression": cells are hidden until none can be told'
+"""What to try where numbers that were changed instead are still too near to the true ones."""
+
+
 class TableMethod(Declaration, ABC):
     """Protects a table whose sensitive cells are known."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..errors import MethodError
-from .base import TableMethod
+from .base import SUPPRESS, TableMethod
 from .outcome import TableOutcome
 from .perturbation_table import PerturbationTable, perturbation_table, read_table
 
@@ -49,7 +49,7 @@ class CellKey(TableMethod):
     keeps_totals: ClassVar[bool] = False
     if_refused: ClassVar[tuple[str, ...]] = (
         "a larger change: `largest` of counts, `shares` and `mu` of amounts",
-        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+        SUPPRESS,
     )
 
     largest: Annotated[int, Field(ge=1, le=1000, description="the largest change of a count")] = 5

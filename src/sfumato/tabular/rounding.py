@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ..errors import MethodError
-from .base import TableMethod
+from .base import SUPPRESS, TableMethod
 from .multiples import Choice, Multiples, part_by_part, whole_numbers
 from .outcome import TableOutcome
 from .program import Infeasible, OutOfTime
@@ -48,7 +48,7 @@ class ControlledRounding(TableMethod):
     random: ClassVar[bool] = True
     if_refused: ClassVar[tuple[str, ...]] = (
         "a larger base, or none: then it is as large as the sensitive cells need",
-        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+        SUPPRESS,
     )
     paper: ClassVar[str] = (
         "Cox 1987, A constructive procedure for unbiased controlled rounding; "

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ...nested import named
 from ..audit import audit
-from ..base import Protection, TableMethod
+from ..base import SUPPRESS, Protection, TableMethod
 from ..outcome import TableOutcome
 from ..problem import Threats
 from .partial import narrowest
@@ -46,7 +46,7 @@ class IntervalPublication(TableMethod):
     keeps_totals: ClassVar[bool] = True
     if_refused: ClassVar[tuple[str, ...]] = (
         "a larger `blur`, so that the intervals published are wider",
-        'protect = { use = "modular-suppression" }: cells are hidden until none can be worked out',
+        SUPPRESS,
     )
     paper: ClassVar[str] = (
         "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "

@@ -142,7 +142,7 @@ class LocalProgram:
         m = near.size
         room_up = np.minimum(merged.up[near] / size * (1 - spare), FAR)
         room_down = np.minimum(merged.down[near] / size * (1 - spare), FAR)
-        cost, dear, usual = self._costs(near, kept)
+        cost, dear, usual = self.hiding_costs(near, kept)
         with np.errstate(divide="ignore"):
             unit = np.concatenate((cost / np.minimum(room_up, 1), cost / np.minimum(room_down, 1)))
         unit = np.minimum(unit, DEAR)
@@ -239,7 +239,7 @@ class LocalProgram:
         for key, value in SIMPLEX.items():
             highs.setOptionValue(key, value)
 
-    def _costs(self, near: Ints, kept: float) -> tuple[Floats, Bools, float]:
+    def hiding_costs(self, near: Ints, kept: float) -> tuple[Floats, Bools, float]:
         """What hiding each of these costs, beside a usual one; which are open; a usual cost."""
         open_ = self.state[near] == OPEN
         cost = self.costs[near]

@@ -68,7 +68,7 @@ def _movement(search: Search, wanted: Floats, room: Floats) -> Move | None:
     room = np.where(search.state == BARRED, 0.0, np.minimum(room / unit, np.abs(wanted).sum()))
     aim: Floats = np.abs(wanted[targets]) / unit
     matrix, upper = _columns(search, wanted, room, aim)
-    cost, shown, _ = program._costs(np.arange(merged.n), 0.02)
+    cost, shown, _ = program.hiding_costs(np.arange(merged.n), 0.02)
     price = cost / np.clip(room, 1e-6, 1.0)
     reward = REWARD * max(1.0, float(cost[shown].mean()) if shown.any() else 1.0)
     still, zeros = np.zeros(upper.size), np.zeros(matrix.shape[0])
