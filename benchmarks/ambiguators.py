@@ -38,7 +38,7 @@ from scipy import stats
 from sklearn.linear_model import Ridge
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
+from sfumato.data.points.encoding import Encoding
 
 K = 3
 SIZES = (50, 100, 500, 1000)

@@ -23,8 +23,8 @@ from casc import data_folder
 from gauge import MIB, peak_bytes, resident_bytes
 
 import sfumato as sf
-from sfumato.kernels.crest import crest_tree
-from sfumato.kernels.mst import minimum_spanning_tree
+from sfumato.kernels.crest._search import crest_tree
+from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 from sfumato.rng import stream
 
 ROOT = Path(__file__).resolve().parent.parent

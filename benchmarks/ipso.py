@@ -18,7 +18,7 @@ import show
 from casc import casc
 
 import sfumato as sf
-from sfumato.release.plan import Output, Plan
+from sfumato.release.plan.plan import Output, Plan
 
 LINKAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "DBRL1": ("dbrl", {"distance": "standardized"}),

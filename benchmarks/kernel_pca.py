@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.kernels.kernel_pca import Kernel, drawn_landmarks, kernel_components
+from sfumato.kernels.spectral.kernel_pca import Kernel, drawn_landmarks, kernel_components
 
 BINARY = 15
 """The first columns have two values, the others are laboratory values."""

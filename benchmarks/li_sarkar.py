@@ -30,8 +30,8 @@ from casc import data_folder
 from li_sarkar_figure import draw
 
 import sfumato as sf
-from sfumato.kernels.mst import minimum_spanning_tree
-from sfumato.kernels.tree_cut import cut_longest
+from sfumato.kernels.micro.trees._cut import cut_longest
+from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 
 LEVELS = (5, 1)
 SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 72,

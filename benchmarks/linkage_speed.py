@@ -29,7 +29,7 @@ def pair(n: int, columns: int, method: Any) -> tuple[Any, Any]:
     x = np.random.default_rng(0).normal(size=(n, columns))
     names = [f"v{j}" for j in range(columns)]
     table = sf.table(pl.DataFrame(x, schema=names), quasi=names)
-    from sfumato.release.plan import Output, Plan
+    from sfumato.release.plan.plan import Output, Plan
 
     plan = Plan(steps=(sf.step(method),), output=Output(shuffle=False))
     return table, sf.protect(table, plan, seed=1, measures=()).table

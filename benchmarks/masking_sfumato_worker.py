@@ -24,8 +24,8 @@ from masking_peer_worker import bound_memory, save
 
 import sfumato as sf
 from sfumato.errors import MeasureError
-from sfumato.kernels.ordering import optimal_univariate
-from sfumato.release.plan import Output, Plan
+from sfumato.kernels.micro.ordering import optimal_univariate
+from sfumato.release.plan.plan import Output, Plan
 from sfumato.rng import stream
 
 _WARM = 400

@@ -36,7 +36,7 @@ def _records(n: int) -> Any:
 
 
 def _kernel(n: int, k: int) -> tuple[Gauge, Any]:
-    from sfumato.kernels.mdav import mdav
+    from sfumato.kernels.micro.mdav._search import mdav
 
     mdav(*_records(max(FIRST, 2 * k)), [], k)
     x, codes = _records(n)

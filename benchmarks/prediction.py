@@ -23,7 +23,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import norm
 from sklearn.neighbors import NearestNeighbors
 
-from sfumato.kernels.prediction import predictions
+from sfumato.kernels.neighbours.prediction import predictions
 
 ANSWERS, LABS, FACTORS, K = 15, 13, 6, 5
 LIMIT, LIMIT_GIB = 60.0, 4.0

@@ -24,7 +24,7 @@ import show
 from casc import casc
 
 import sfumato as sf
-from sfumato.release.plan import Output, Plan
+from sfumato.release.plan.plan import Output, Plan
 
 IN_ORDER = Output(shuffle=False)
 SWAPS = tuple(range(2, 21, 2))

@@ -30,10 +30,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import sfumato as sf
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
-from sfumato.kernels.blocks import distinct_rows
-from sfumato.kernels.lub import ORDER, Joins
+from sfumato.data.generalized.cell_costs import cell_costs
+from sfumato.kernels.joins.lub import ORDER, Joins
+from sfumato.kernels.neighbours.blocks import distinct_rows
 
 K = 5
 RAISED = 0.2

@@ -20,8 +20,8 @@ from numba import njit
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
-from sfumato.kernels.mdav import mdav
-from sfumato.kernels.refine import best_labels, best_loss, run, start
+from sfumato.kernels.micro.mdav._search import mdav
+from sfumato.kernels.micro.refine._search import best_labels, best_loss, run, start
 
 K = 3
 SLACK = 1e-9

@@ -12,8 +12,8 @@ from casc import data_folder
 
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
-from sfumato.data.item_utilities import item_utilities
-from sfumato.data.sets import SetTable
+from sfumato.data.sets.item_utilities import item_utilities
+from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 
 KS = (2, 5, 10, 20, 50, 100, 150, 200)

@@ -23,8 +23,8 @@ from set_data import BASKETS, KS, adult_sets, basket_sets, synthetic
 
 from sfumato.anonymity.sets.base import Sets
 from sfumato.data.partition import Cover, Partition
-from sfumato.kernels.set_rows import common_items, take_rows, weights_of
-from sfumato.release.step import build
+from sfumato.kernels.sets.rows import common_items, take_rows, weights_of
+from sfumato.release.plan.step import build
 
 Row = dict[str, Any]
 

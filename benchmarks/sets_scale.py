@@ -50,9 +50,9 @@ def one(path: Path, name: str, k: int) -> dict[str, Any]:
     from sfumato.criteria.k_anonymity import KAnonymity
     from sfumato.data.pair import Pair
     from sfumato.data.partition import Cover
-    from sfumato.data.sets import SetTable
-    from sfumato.kernels.set_rows import weights_of
-    from sfumato.release.step import build
+    from sfumato.data.sets.table import SetTable
+    from sfumato.kernels.sets.rows import weights_of
+    from sfumato.release.plan.step import build
 
     use, parameters = SEARCHES[name]
     search = build("partitioner", use, {"k": k, **parameters})

@@ -25,9 +25,9 @@ import show
 from casc import data_folder
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
-from sfumato.kernels.non_inferiority import one_sided_ks
-from sfumato.kernels.prediction import Predictions, predictions
+from sfumato.data.points.encoding import Encoding
+from sfumato.kernels.neighbours.prediction import Predictions, predictions
+from sfumato.kernels.statistics.non_inferiority import one_sided_ks
 
 RECORDS = 2000
 LABS = ("wbc", "rbc", "hgb", "plt", "glucose", "creatinine", "bun", "cholesterol",

@@ -1,6 +1,6 @@
 """Tables for the benchmarks, straight from the files: CSPLIB instances, tau_testW, made-up cubes.
 
-Independent of `sfumato.tabular.build`, which is checked against it.
+Independent of `sfumato.tabular.cells.build`, which is checked against it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.tabular.cells import CellTable
-from sfumato.tabular.cube import CubeShape, Dimension
-from sfumato.tabular.problem import Problem, Threats
-from sfumato.tabular.relations import Relations
+from sfumato.tabular.cells.cube import CubeShape, Dimension
+from sfumato.tabular.cells.relations import Relations
+from sfumato.tabular.cells.table import CellTable
+from sfumato.tabular.threats.problem import Problem, Threats
 
 DATA = Path(os.environ.get("SFUMATO_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TABLES = DATA / "tables"

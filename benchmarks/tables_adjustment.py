@@ -16,9 +16,9 @@ import numpy as np
 from table_data import CSPLIB, as_table, csplib, synthetic, tau
 
 from sfumato.errors import SfumatoError
-from sfumato.tabular.adjustment import ControlledAdjustment, moved_enough
-from sfumato.tabular.problem import Problem
-from sfumato.tabular.rounding import ControlledRounding
+from sfumato.tabular.perturbation.adjustment import ControlledAdjustment, moved_enough
+from sfumato.tabular.perturbation.rounding import ControlledRounding
+from sfumato.tabular.threats.problem import Problem
 
 ROUNDED = {"targus": 1000.0, "table7": 500.0, "table8": 5.0, "hier13": 5.0, "dale": 5.0,
            "toysarah": 1e5, "cbs": 5.0, "osorio": 5.0, "table1": 1e4, "table3": 100.0}  # fmt: skip

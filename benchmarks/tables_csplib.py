@@ -25,8 +25,8 @@ from table_data import CSPLIB, as_table, csplib, tau
 
 from sfumato.errors import SfumatoError
 from sfumato.registry import find
-from sfumato.tabular.audit import audit
-from sfumato.tabular.problem import Problem
+from sfumato.tabular.audit.audit import audit
+from sfumato.tabular.threats.problem import Problem
 
 METHODS = {
     "sequential": "sequential-suppression",

@@ -26,8 +26,8 @@ from numba import njit
 
 sys.path.insert(0, str(ROOT / "src"))
 
-from sfumato.tabular.audit import audit
-from sfumato.tabular.problem import Problem
+from sfumato.tabular.audit.audit import audit
+from sfumato.tabular.threats.problem import Problem
 
 PRIME = 2**31 - 1
 """Products of two residues fit into 64 bits; a wrong proportion has odds of one in 2e9."""

@@ -33,7 +33,7 @@ def one(method: str, shape: tuple[tuple[int, ...], ...], sample: int | None, see
     from table_data import sparse_cube
 
     from sfumato.registry import find
-    from sfumato.tabular.audit import audit
+    from sfumato.tabular.audit.audit import audit
 
     began = time.perf_counter()
     problem = sparse_cube(shape, seed)

@@ -3,7 +3,8 @@
     python benchmarks/tables_tau.py [--task TASK ...] [--only METHOD ...] [--unity] [--skip-peers]
 
 The tables are those of `table_data.tau`: dominance (2, 85) and p% 10, needs on both sides. Every
-pattern, ours and the peer's, is judged by the same audit of every threat (`sfumato.tabular.audit`):
+pattern, ours and the peer's, is judged by the same audit of every threat
+(`sfumato.tabular.audit.audit`):
 "narrow" counts the sensitive cells whose interval is shorter than needed. The audit is not in the
 times. Kernels are compiled on a small table before. The value is the sum of the hidden cells that
 are not sensitive.
@@ -42,8 +43,8 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from sfumato.errors import SfumatoError
 from sfumato.registry import find
-from sfumato.tabular.audit import audit
-from sfumato.tabular.problem import Problem
+from sfumato.tabular.audit.audit import audit
+from sfumato.tabular.threats.problem import Problem
 
 TASKS = ("size-region", "industry-region", "industry-size-region")
 QUOTED = {

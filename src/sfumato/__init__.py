@@ -38,38 +38,38 @@ _WHERE = {
     "Context": "protocols",
     "Measurement": "protocols",
     "Finding": "protocols",
-    "Plan": "release.plan",
-    "Step": "release.step",
-    "Release": "release.release",
-    "Evidence": "release.evidence",
-    "protect": "release.run",
+    "Plan": "release.plan.plan",
+    "Step": "release.plan.step",
+    "Release": "release.records.release",
+    "Evidence": "release.records.evidence",
+    "protect": "release.records.run",
     "tune": "explore.tune",
     "risk_utility_map": "explore.risk_utility",
     "kernel_components": "explore.components",
     "information_report": "explore.information",
     "reference_split": "data.splitting",
     "from_marginals": "data.marginals",
-    "SetTable": "data.sets",
-    "enumerate_sets": "data.enumeration",
+    "SetTable": "data.sets.table",
+    "enumerate_sets": "data.sets.enumeration",
     "OnDemand": "anonymity.sets.on_demand",
-    "joined_codes": "data.joined_codes",
-    "model_ready": "data.model_ready",
+    "joined_codes": "data.generalized.joined_codes",
+    "model_ready": "data.generalized.model_ready",
     "impute": "models.impute",
     "audit_j_anonymity": "anonymity.j_audit",
     "sql_recount": "release.sql_recount",
-    "recover": "release.recover",
+    "recover": "release.records.recover",
     "combine": "data.combining",
     "Combined": "data.combining",
     "camouflage": "methods.camouflage",
     "Camouflaged": "methods.camouflage",
-    "CellTable": "tabular.cells",
-    "TableRelease": "release.table_release",
-    "tabulate": "release.table_run",
-    "from_cells": "tabular.given",
-    "protect_table": "release.table_run",
-    "rule": "release.table_run",
-    "table_method": "release.table_run",
-    "audit_table": "release.table_audit",
+    "CellTable": "tabular.cells.table",
+    "TableRelease": "release.tables.release",
+    "tabulate": "release.tables.run",
+    "from_cells": "tabular.cells.given",
+    "protect_table": "release.tables.run",
+    "rule": "release.tables.run",
+    "table_method": "release.tables.run",
+    "audit_table": "release.tables.audit",
     "method": "release.api",
     "step": "release.api",
     "partition": "release.api",
@@ -77,7 +77,7 @@ _WHERE = {
     "assess": "release.api",
     "attack": "release.api",
     "register": "registry",
-    "draft_plan": "release.draft",
+    "draft_plan": "release.plan.draft",
     "SfumatoError": "errors",
     "ReleaseRefused": "errors",
 }
@@ -89,15 +89,15 @@ if TYPE_CHECKING:
     from .anonymity.sets.on_demand import OnDemand
     from .data import generators
     from .data.combining import Combined, combine
-    from .data.enumeration import enumerate_sets
+    from .data.generalized.joined_codes import joined_codes
+    from .data.generalized.model_ready import model_ready
     from .data.io import read, write
-    from .data.joined_codes import joined_codes
     from .data.marginals import from_marginals
-    from .data.model_ready import model_ready
     from .data.pair import Pair
     from .data.partition import Cover, Partition
     from .data.schema import Column, Kind, Role, Schema
-    from .data.sets import SetTable
+    from .data.sets.enumeration import enumerate_sets
+    from .data.sets.table import SetTable
     from .data.splitting import reference_split
     from .data.table import Table, table
     from .errors import ReleaseRefused, SfumatoError
@@ -123,19 +123,19 @@ if TYPE_CHECKING:
     )
     from .registry import register
     from .release.api import assess, attack, measure, method, partition, step
-    from .release.draft import draft_plan
-    from .release.evidence import Evidence
-    from .release.plan import Plan
-    from .release.recover import recover
-    from .release.release import Release
-    from .release.run import protect
+    from .release.plan.draft import draft_plan
+    from .release.plan.plan import Plan
+    from .release.plan.step import Step
+    from .release.records.evidence import Evidence
+    from .release.records.recover import recover
+    from .release.records.release import Release
+    from .release.records.run import protect
     from .release.sql_recount import sql_recount
-    from .release.step import Step
-    from .release.table_audit import audit_table
-    from .release.table_release import TableRelease
-    from .release.table_run import protect_table, rule, table_method, tabulate
-    from .tabular.cells import CellTable
-    from .tabular.given import from_cells
+    from .release.tables.audit import audit_table
+    from .release.tables.release import TableRelease
+    from .release.tables.run import protect_table, rule, table_method, tabulate
+    from .tabular.cells.given import from_cells
+    from .tabular.cells.table import CellTable
 
 __all__ = [
     "Attack",

@@ -455,12 +455,13 @@ LINES: tuple[Line, ...] = (
     ("table-method", "interval-publication", "tabular.suppression.intervals:IntervalPublication",
      "Publish intervals in place of cells, as narrow as protection allows.",
      "partial-suppression"),
-    ("table-method", "controlled-rounding", "tabular.rounding:ControlledRounding",
+    ("table-method", "controlled-rounding", "tabular.perturbation.rounding:ControlledRounding",
      "Round every cell to a multiple of a base so that the table still adds up."),
-    ("table-method", "controlled-adjustment", "tabular.adjustment:ControlledAdjustment",
+    ("table-method", "controlled-adjustment",
+     "tabular.perturbation.adjustment:ControlledAdjustment",
      "Move sensitive cells to safe values and change the others as little as adding up allows.",
      "cta"),
-    ("table-method", "cell-key", "tabular.cell_key:CellKey",
+    ("table-method", "cell-key", "tabular.perturbation.cell_key:CellKey",
      "Perturb every cell by its records' random keys, so that equal cells change equally."),
 )
 # fmt: on

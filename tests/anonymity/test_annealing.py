@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.kernels.annealing import anneal, schedule, walk
-from sfumato.kernels.class_moves import groups_of
-from sfumato.kernels.class_near import near_records
-from sfumato.kernels.class_regroup import cut_large
-from sfumato.kernels.prices import ANY, WHOLE, joined
+from sfumato.kernels.classes.annealing import anneal, schedule, walk
+from sfumato.kernels.classes.moves import groups_of
+from sfumato.kernels.classes.near import near_records
+from sfumato.kernels.classes.regroup import cut_large
+from sfumato.kernels.joins.prices import ANY, WHOLE, joined
 from tests.oracle import recoding_searches as oracle
 
 

@@ -10,7 +10,7 @@ from sfumato.anonymity.beam import Beam
 from sfumato.anonymity.greedy import Greedy
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Cover, Partition
-from sfumato.kernels.ambiguate import grow_classes, grow_cover
+from sfumato.kernels.classes.ambiguate import grow_classes, grow_cover
 from tests.oracle import ambiguators as oracle
 from tests.oracle.mixed_tables import COLUMNS, mixed_table
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.kernels.certainty import bottom_up, top_down
+from sfumato.kernels.classes.certainty import bottom_up, top_down
 from tests.oracle import recoding_searches as oracle
 
 SEARCHES = ("certainty-bottom-up", "certainty-top-down")

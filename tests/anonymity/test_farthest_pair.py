@@ -13,7 +13,7 @@ from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
 from sfumato.data.table import table
 from sfumato.errors import MethodError
-from sfumato.kernels.farthest_pair import divide
+from sfumato.kernels.classes.farthest_pair import divide
 from tests.oracle import ambiguators as oracle
 from tests.oracle.mixed_tables import mixed_table
 

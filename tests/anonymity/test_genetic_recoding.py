@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.kernels import genetic_recoding
-from sfumato.kernels.class_near import near_records
-from sfumato.kernels.class_regroup import cut_large
+from sfumato.kernels.classes import genetic as genetic_recoding
+from sfumato.kernels.classes.near import near_records
+from sfumato.kernels.classes.regroup import cut_large
 from tests.oracle import recoding_searches as oracle
 
 

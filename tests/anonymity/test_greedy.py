@@ -15,12 +15,12 @@ from sklearn.linear_model import Ridge
 import sfumato as sf
 from sfumato.anonymity.greedy import Greedy
 from sfumato.data.codec import Matrix, code
-from sfumato.data.encoding import Encoding
 from sfumato.data.partition import Cover, Partition
+from sfumato.data.points.encoding import Encoding
 from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, SfumatoError
-from sfumato.kernels.ambiguate import grow_classes, grow_cover
-from sfumato.kernels.record_trie import exact_costs
+from sfumato.kernels.classes.ambiguate import grow_classes, grow_cover
+from sfumato.kernels.classes.record_trie import exact_costs
 from sfumato.methods.generalize import Generalize
 from sfumato.poset.sources import Hierarchy
 from tests.oracle import ambiguators as oracle
@@ -249,7 +249,7 @@ class TestModel:
         n = data.height
         states, joins = growth.records.states, growth.records.joins
         spread = np.ptp(growth.truth, axis=0).max()
-        from sfumato.kernels.lub import join_into
+        from sfumato.kernels.joins.lub import join_into
 
         def change(i: int, rows: list[int]) -> float:
             bound = states[i].copy()

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymity.j_anonymity import JAnonymity
 from sfumato.anonymity.j_audit import audit_j_anonymity
-from sfumato.data.label_places import LabelPlaces
+from sfumato.data.generalized.label_places import LabelPlaces
 from sfumato.errors import MethodError, ParameterError
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.population_counts import Levels, PopulationCounts

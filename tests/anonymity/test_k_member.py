@@ -15,7 +15,7 @@ from sfumato.anonymity.k_member import KMember
 from sfumato.data.codec import Matrix
 from sfumato.data.table import Table
 from sfumato.errors import MethodError
-from sfumato.kernels.k_member import k_member
+from sfumato.kernels.classes.k_member import k_member
 from tests.oracle import recoding_searches as oracle
 
 

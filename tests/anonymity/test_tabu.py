@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data import cell_costs
 from sfumato.data.codec import Matrix
+from sfumato.data.generalized import cell_costs
 from sfumato.data.table import Table
-from sfumato.kernels import lub
-from sfumato.kernels.class_moves import (
+from sfumato.kernels.classes.moves import (
     Groups,
     groups_of,
     move,
@@ -24,9 +23,10 @@ from sfumato.kernels.class_moves import (
     swap_change,
     total_cost,
 )
-from sfumato.kernels.class_regroup import cut_large, reform, regroup
-from sfumato.kernels.prices import ANY, WHOLE, in_units, join_cell, joined_cell
-from sfumato.kernels.tabu import best_step
+from sfumato.kernels.classes.regroup import cut_large, reform, regroup
+from sfumato.kernels.classes.tabu import best_step
+from sfumato.kernels.joins import lub
+from sfumato.kernels.joins.prices import ANY, WHOLE, in_units, join_cell, joined_cell
 from sfumato.poset.birth_date import BirthDate
 from tests.oracle import recoding_searches as oracle
 from tests.oracle.mixed_tables import mixed_table

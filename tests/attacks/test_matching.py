@@ -15,13 +15,13 @@ from sklearn.metrics import roc_auc_score
 
 import sfumato as sf
 from sfumato.attacks.matching import Matching
-from sfumato.data.encoding import Encoding
 from sfumato.data.pair import Pair
+from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MeasureError
-from sfumato.kernels.auc import auc_of_small
+from sfumato.kernels.statistics.auc import auc_of_small
 from sfumato.methods.centroid import Centroid
 from sfumato.protocols import Context, Measurement
-from sfumato.release.step import Step
+from sfumato.release.plan.step import Step
 from sfumato.rng import stream
 from tests.oracle import rhs as oracle
 

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.attacks.minimal_suppression import MinimalSuppression
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
-from sfumato.kernels.unsuppress import candidates_by_class, candidates_by_match
+from sfumato.kernels.suppression.unsuppress import candidates_by_class, candidates_by_match
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
 from sfumato.methods.random_suppression import RandomSuppression
 from sfumato.methods.suppression import LocalSuppression

@@ -12,7 +12,7 @@ from sfumato.attacks.svd_filtering import SvdFiltering
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.noise_filter import spread_in_groups, strip_noise
+from sfumato.kernels.spectral.noise_filter import spread_in_groups, strip_noise
 from sfumato.methods.individual_ranking import IndividualRanking
 from sfumato.methods.noise.correlated import CorrelatedNoise
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise

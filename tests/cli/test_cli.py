@@ -64,7 +64,7 @@ def test_init_guesses_roles_with_reasons(sfumato, register: Path) -> None:
     sfumato("init", "register.csv")
     plan = sf.Plan.read("register.toml")
     roles = {name: str(column.role) for name, column in plan.columns.items()}
-    from sfumato.data.register import ROLES
+    from sfumato.data.generators.register import ROLES
 
     agree = [name for name, role in ROLES.items() if roles[name] == role]
     assert {"name", "record_no", "birth_date", "sex", "zip", "diagnoses", "readmitted"} <= set(

@@ -15,11 +15,11 @@ from sfumato.data.table import Table, as_published
 from sfumato.errors import SfumatoError
 from sfumato.protocols import Criterion, Measurement
 from sfumato.registry import Entry
-from sfumato.release.evidence import take_one
-from sfumato.release.plan import Plan
+from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.requirement import Requirement
+from sfumato.release.plan.step import Step, build
+from sfumato.release.records.evidence import take_one
 from sfumato.release.recount import recount
-from sfumato.release.requirement import Requirement
-from sfumato.release.step import Step, build
 from sfumato.rng import stream
 from tests.contract.catalogue import each, needs_sets, parameters, usual
 from tests.contract.tables import TABLES, ordinary

@@ -14,7 +14,7 @@ import pytest
 from sfumato.cli.explain import facts
 from sfumato.protocols import Measure, Method, Partitioner
 from sfumato.registry import KINDS, Entry, entries, find
-from sfumato.release.plan import Plan
+from sfumato.release.plan.plan import Plan
 from tests.contract.catalogue import EXEMPTIONS, each
 
 TESTS = Path(__file__).parents[1]

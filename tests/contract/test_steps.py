@@ -16,9 +16,9 @@ from sfumato.data.table import Table
 from sfumato.errors import SfumatoError
 from sfumato.protocols import Outcome, Partitioner
 from sfumato.registry import Entry, entries
-from sfumato.release.plan import Plan
-from sfumato.release.run import protect
-from sfumato.release.step import Step, build
+from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.step import Step, build
+from sfumato.release.records.run import protect
 from sfumato.rng import stream
 from tests.contract.catalogue import each, needs_sets, parameters, unless_exempt, usual
 from tests.contract.tables import TABLES

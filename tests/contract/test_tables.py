@@ -8,12 +8,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.registry import Entry, entries
-from sfumato.release.plan import Plan
-from sfumato.release.table_run import run_table
+from sfumato.release.plan.plan import Plan
+from sfumato.release.tables.run import run_table
 from sfumato.rng import stream
 from sfumato.tabular.base import Rule, TableMethod
-from sfumato.tabular.cells import CellTable
-from sfumato.tabular.pose import pose
+from sfumato.tabular.cells.table import CellTable
+from sfumato.tabular.threats.pose import pose
 
 RULES = [pytest.param(entry, id=entry.name) for entry in entries("rule")]
 METHODS = [pytest.param(entry, id=entry.name) for entry in entries("table-method")]

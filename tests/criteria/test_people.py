@@ -22,7 +22,7 @@ from sfumato.data.partition import Partition
 from sfumato.data.schema import Kind
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, ParameterError, ReleaseRefused
-from sfumato.kernels.containment import Cover, cover_counts, cover_sums
+from sfumato.kernels.coverage.containment import Cover, cover_counts, cover_sums
 from sfumato.measurement import Finding
 from sfumato.methods.generalize import Generalize
 from sfumato.poset.sources import Hierarchy

@@ -10,7 +10,7 @@ from sfumato.criteria.classes import Grouping
 from sfumato.criteria.population_uniqueness import PopulationUniqueness
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
-from sfumato.kernels.population_uniqueness import (
+from sfumato.kernels.statistics.population_uniqueness import (
     MODELS,
     dankar,
     estimate,

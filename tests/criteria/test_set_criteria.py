@@ -18,9 +18,9 @@ from sfumato.criteria.k1 import K1Anonymity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.k_map import KMap
 from sfumato.criteria.kk import KKAnonymity
-from sfumato.data.flat_lists import canonical, is_canonical
 from sfumato.data.io import read_back, write_file
 from sfumato.data.pair import Pair
+from sfumato.data.sets.flat_lists import canonical, is_canonical
 from sfumato.data.table import Table, as_published, table
 from sfumato.errors import MeasureError
 from tests.oracle import set_fitting as oracle

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from sfumato.data.marginals import from_marginals, read_marginals
 from sfumato.errors import InputError, ParameterError, SchemaError, SfumatoError
-from sfumato.kernels.information import mutual_information
+from sfumato.kernels.statistics.information import mutual_information
 
 
 def test_columns_have_their_shares_and_are_independent() -> None:

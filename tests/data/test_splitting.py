@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.splitting import held_out, reference_split
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.release.plan import Plan
-from sfumato.release.run import hold_out
+from sfumato.release.plan.plan import Plan
+from sfumato.release.records.run import hold_out
 
 
 def rows(table: sf.Table) -> list[int]:

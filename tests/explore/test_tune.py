@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.errors import MethodError, ParameterError
-from sfumato.release.plan import Plan
+from sfumato.release.plan.plan import Plan
 
 
 def people(n: int = 60) -> pl.DataFrame:

@@ -12,9 +12,9 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.poset.sources import Prefix
-from sfumato.tabular.build import from_microdata
-from sfumato.tabular.cells import SENSITIVE, CellTable
-from sfumato.tabular.given import from_cells, read_protected
+from sfumato.tabular.cells.build import from_microdata
+from sfumato.tabular.cells.given import from_cells, read_protected
+from sfumato.tabular.cells.table import SENSITIVE, CellTable
 
 pytestmark = pytest.mark.golden
 

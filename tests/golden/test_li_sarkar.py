@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kernels.mst import minimum_spanning_tree
-from sfumato.kernels.tree_cut import cut_longest
+from sfumato.kernels.micro.trees._cut import cut_longest
+from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 
 Record = Callable[[str, object, object], None]
 SEEDS = range(5)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from sfumato.kernels.groups import group_means
-from sfumato.kernels.mdav import mdav
+from sfumato.kernels.micro.mdav._search import mdav
 
 EIA = ["UTILITYID"] + [
     f"{sector}{measure}"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
-from sfumato.kernels import crest as module
-from sfumato.kernels.crest import central, crest_tree
-from sfumato.kernels.crest_outside import BLOCK
+from sfumato.kernels.crest import _search as module
+from sfumato.kernels.crest._outside import BLOCK
+from sfumato.kernels.crest._search import central, crest_tree
 from sfumato.progress import listening
 from tests.oracle.crest import crest_tree as oracle
 from tests.oracle.crest import neighbours

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from sfumato.kernels import mondrian as kernel
-from sfumato.kernels.mondrian import Tree, mondrian
+from sfumato.kernels.mondrian import _search as kernel
+from sfumato.kernels.mondrian._search import Tree, mondrian
 from tests.oracle.mondrian import mondrian as oracle
 
 CHOICES = ("widest", "gain", "expected")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.camouflage import (
+from sfumato.kernels.masking.camouflage import (
     floor_of,
     hide_absolute,
     hide_share,

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.space import Space
+from sfumato.data.points.space import Space
 from sfumato.errors import MethodError, ParameterError
 from sfumato.kernels.groups import group_means
-from sfumato.kernels.mst import minimum_spanning_tree
-from sfumato.kernels.size_repair import repair
-from sfumato.kernels.tree_cut import cut_longest
+from sfumato.kernels.micro.size_repair import repair
+from sfumato.kernels.micro.trees._cut import cut_longest
+from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 from sfumato.methods.microaggregation import ward
 from sfumato.methods.microaggregation.base import Grouping, Microaggregator
 from sfumato.methods.microaggregation.clusterer import Clusterer, estimators

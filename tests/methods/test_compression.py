@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernels.transform_coding import jpeg, keep_largest, quantization
+from sfumato.kernels.masking.transform_coding import jpeg, keep_largest, quantization
 from sfumato.methods.compression import LossyCompression
 from tests.oracle import compression as oracle
 
@@ -57,7 +57,7 @@ def test_the_table_is_that_of_the_standard() -> None:
 def test_long_images_are_cut_where_blocks_end(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = np.random.default_rng(5).integers(0, 256, (50, 9)).astype(float)
     whole = jpeg(levels, 60)
-    monkeypatch.setattr("sfumato.kernels.transform_coding._CHUNK", 16)
+    monkeypatch.setattr("sfumato.kernels.masking.transform_coding._CHUNK", 16)
     np.testing.assert_array_equal(jpeg(levels, 60), whole)
 
 

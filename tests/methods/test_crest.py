@@ -17,13 +17,13 @@ from pydantic import ValidationError
 from sfumato.data.classes import class_codes
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
-from sfumato.data.space import space_of
+from sfumato.data.points.space import space_of
 from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, SchemaError
-from sfumato.kernels.crest import crest_tree
-from sfumato.kernels.divergence import weighted_jsd
-from sfumato.kernels.mst import minimum_spanning_tree
-from sfumato.kernels.tree_cut import cut_by_ratio, cut_longest
+from sfumato.kernels.crest._divergence import weighted_jsd
+from sfumato.kernels.crest._search import crest_tree
+from sfumato.kernels.micro.trees._cut import cut_by_ratio, cut_longest
+from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 from sfumato.methods.crest import classes as module
 from sfumato.methods.crest.classes import ClassRestricted
 from sfumato.methods.crest.crest import Crest

@@ -11,7 +11,7 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.densities import FAMILIES, Fit, distribution, draw, fit, ks_distance
+from sfumato.kernels.statistics.densities import FAMILIES, Fit, distribution, draw, fit, ks_distance
 from sfumato.methods.distribution_distortion import DistributionDistortion, Family, keep_most
 from sfumato.methods.recoding import GlobalRecoding
 from tests.contract.tables import ordinary

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.codec import code
 from sfumato.errors import MethodError, ParameterError
-from sfumato.release.step import Step, build
+from sfumato.release.plan.step import Step, build
 from sfumato.rng import stream
 from tests.contract.tables import ordinary
 from tests.oracle import methods as oracle

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.combining import combine
-from sfumato.data.design import MOST_LEVELS, Design, predictor, values_of
+from sfumato.data.points.design import MOST_LEVELS, Design, predictor, values_of
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.dichotomies import Leaf, draw_tree, fit_tree, shared_leaves
-from sfumato.kernels.donors import Donors
-from sfumato.kernels.regression import fit_linear, fit_logistic
+from sfumato.kernels.synthesis.dichotomies import Leaf, draw_tree, fit_tree, shared_leaves
+from sfumato.kernels.synthesis.donors import Donors
+from sfumato.kernels.synthesis.regression import fit_linear, fit_logistic
 from sfumato.methods.multiple_imputation import MultipleImputation
 from tests.contract.tables import ordinary
 from tests.oracle import imputation as oracle

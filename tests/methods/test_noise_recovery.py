@@ -15,7 +15,7 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.deconvolution import Density
+from sfumato.kernels.statistics.deconvolution import Density
 from sfumato.methods.noise.coloured import ColouredMixtureNoise
 from sfumato.methods.noise.correlated import CorrelatedNoise
 from sfumato.methods.noise.density import DensityNoise

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 import sfumato as sf
 from sfumato.data.codec import Matrix
-from sfumato.data.space import Space, space_of
+from sfumato.data.points.space import Space, space_of
 from sfumato.errors import MethodError
 from sfumato.kernels.groups import group_means
-from sfumato.kernels.ordering import optimal_univariate
+from sfumato.kernels.micro.ordering import optimal_univariate
 from sfumato.methods.individual_ranking import IndividualRanking
 from sfumato.methods.microaggregation.base import Microaggregator
 from sfumato.methods.microaggregation.mdav import Mdav

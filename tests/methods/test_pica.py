@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.encoding import Encoding
-from sfumato.data.placement import placements
+from sfumato.data.points.encoding import Encoding
+from sfumato.data.points.placement import placements
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.non_inferiority import shortfall
-from sfumato.kernels.prediction import predictions
+from sfumato.kernels.neighbours.prediction import predictions
+from sfumato.kernels.statistics.non_inferiority import shortfall
 from sfumato.methods.spectral import pica as module
 from sfumato.methods.spectral import pica_size
 from sfumato.methods.spectral.pica import Pica

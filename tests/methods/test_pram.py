@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 import sfumato as sf
 from sfumato.errors import MethodError, SchemaError
-from sfumato.kernels.pram import cumulative, draw, recovered
+from sfumato.kernels.masking.pram import cumulative, draw, recovered
 from sfumato.methods.pram.pram import Pram
 from sfumato.protocols import Outcome
 from tests.oracle import pram as oracle

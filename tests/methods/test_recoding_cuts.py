@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import SfumatoError
-from sfumato.kernels.cuts import equal_frequency, equal_width, round_between
+from sfumato.kernels.masking.cuts import equal_frequency, equal_width, round_between
 from sfumato.methods.recoding import GlobalRecoding
 from tests.contract.tables import ordinary
 from tests.oracle import nonperturbative as oracle

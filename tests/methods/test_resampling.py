@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.resampling import mean_order_statistics
+from sfumato.kernels.masking.resampling import mean_order_statistics
 from sfumato.methods.resampling import Resampling
 from tests.oracle import resampling as oracle
 

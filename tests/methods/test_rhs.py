@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
+from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MethodError, ReleaseRefused
 from sfumato.methods.centroid import Centroid
 from sfumato.methods.spectral.rhs import Rhs, SpectralRhs
 from sfumato.protocols import Outcome
-from sfumato.release.step import Step
+from sfumato.release.plan.step import Step
 from sfumato.rng import stream
 from tests.oracle import rhs as oracle
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.rounding import (
+from sfumato.kernels.masking.rounding import (
     group_means,
     lloyd,
     multiples,

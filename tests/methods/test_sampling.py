@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.inclusion import chances, pareto, poisson, simple, systematic
+from sfumato.kernels.masking.inclusion import chances, pareto, poisson, simple, systematic
 from sfumato.methods.sampling import Sampling, _equal, _proportional
 from tests.contract.tables import ordinary
 from tests.oracle import sampling as oracle

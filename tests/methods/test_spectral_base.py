@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
+from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MethodError, ParameterError
 from sfumato.methods.spectral.base import SpectralMethod, Swapped
 from tests.contract.tables import TABLES, ordinary

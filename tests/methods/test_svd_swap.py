@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
+from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MethodError
-from sfumato.kernels.column_swap import correlations
-from sfumato.kernels.spectral_basis import spectral_basis
+from sfumato.kernels.spectral.basis import spectral_basis
+from sfumato.kernels.spectral.column_swap import correlations
 from sfumato.methods.spectral.svd_swap import SvdSwap, _rounded_up, reached_by_half
 from sfumato.progress import listening
 from tests.oracle import column_swap as oracle

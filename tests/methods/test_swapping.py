@@ -13,7 +13,7 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.rank_swap import rank_swap
+from sfumato.kernels.swapping.rank import rank_swap
 from sfumato.methods.swapping.data_shuffling import DataShuffling
 from sfumato.methods.swapping.p_buckets import RankSwapPBuckets
 from sfumato.methods.swapping.p_distribution import RankSwapPDistribution, cut_normal

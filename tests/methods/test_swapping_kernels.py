@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.kernels.household_swap import multiset_labels, swap_outside
-from sfumato.kernels.rank_swap_unbounded import bucket_swap, distance_swap
-from sfumato.kernels.ranked_columns import ranked_columns
-from sfumato.kernels.shuffling import (
+from sfumato.kernels.swapping.household import multiset_labels, swap_outside
+from sfumato.kernels.swapping.ranked_columns import ranked_columns
+from sfumato.kernels.swapping.shuffling import (
     draw_given,
     normal_correlations,
     possible,
     rank_correlations,
 )
-from sfumato.kernels.within_groups import pair_within, permute_within
+from sfumato.kernels.swapping.unbounded import bucket_swap, distance_swap
+from sfumato.kernels.swapping.within_groups import pair_within, permute_within
 from tests.oracle import swapping as oracle
 
 LAST = np.nextafter(1.0, 0.0)

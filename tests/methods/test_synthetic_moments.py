@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sfumato as sf
-from sfumato.data.decoding import apportioned
+from sfumato.data.points.decoding import apportioned
 from sfumato.errors import MethodError, SfumatoError
 from sfumato.methods.synthetic.maximum_entropy import MaximumEntropy
 from sfumato.methods.synthetic.moment_preserving import MomentPreserving

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.conditional import draw_codes, information, place_of, tabulate
+from sfumato.kernels.synthesis.conditional import draw_codes, information, place_of, tabulate
 from sfumato.methods.table_synthesis import TableSynthesis
 from tests.contract.tables import ordinary
 from tests.oracle import drawing as oracle

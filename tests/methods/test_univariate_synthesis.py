@@ -11,7 +11,7 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.kernels.pieces import draw_pieces, fit_pieces
+from sfumato.kernels.synthesis.pieces import draw_pieces, fit_pieces
 from sfumato.methods.univariate_synthesis import UnivariateSynthesis
 from tests.contract.tables import ordinary
 from tests.oracle import drawing as oracle

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 import sfumato as sf
-from sfumato.data.label_places import LabelPlaces
+from sfumato.data.generalized.label_places import LabelPlaces
 from sfumato.errors import MethodError
 from sfumato.models.impute import impute
 from sfumato.rng import stream

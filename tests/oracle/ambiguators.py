@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.kernels.lub import Joins, join_into, record_cost
+from sfumato.kernels.joins.lub import Joins, join_into, record_cost
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.data.codec import Matrix
 from sfumato.data.table import Table
-from sfumato.kernels.lub import Joins, cell_cost, join
+from sfumato.kernels.joins.lub import Joins, cell_cost, join
 
 
 def cost(joins: Joins, states: np.ndarray, labels: Sequence[int]) -> float:

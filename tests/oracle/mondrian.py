@@ -1,7 +1,7 @@
 """Mondrian, written to be obviously right: lists of rows, counted afresh for every question.
 
-The rules are those of the docstring of ``sfumato.kernels.mondrian``. Losses are added in the order
-stated there, so that equal losses are equal floats here and in the kernel.
+The rules are those of the docstring of ``sfumato.kernels.mondrian._search``. Losses are added in
+the order stated there, so that equal losses are equal floats here and in the kernel.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.mondrian import Tree
+from sfumato.kernels.mondrian._search import Tree
 
 Rows = list[int]
 Split = list[Rows]  # the rows of each part

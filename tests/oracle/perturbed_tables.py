@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import linprog, lsq_linear
 
-from sfumato.tabular.problem import Problem
+from sfumato.tabular.threats.problem import Problem
 
 
 def roundings(problem: Problem, base: int, steps: int) -> Iterator[np.ndarray]:

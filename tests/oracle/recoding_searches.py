@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymity.cheap_groups import Priced
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
+from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.table import Table
-from sfumato.kernels.prices import WHOLE, in_units
+from sfumato.kernels.joins.prices import WHOLE, in_units
 from sfumato.poset.sources import Hierarchy
 from sfumato.protocols import Partitioner
-from sfumato.release.step import Step
+from sfumato.release.plan.step import Step
 from sfumato.rng import stream
 
 Rows = Sequence[int]

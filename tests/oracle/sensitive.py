@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sfumato.tabular.cells import CellTable, Contributions
-from sfumato.tabular.cube import CubeShape, Dimension
+from sfumato.tabular.cells.cube import CubeShape, Dimension
+from sfumato.tabular.cells.table import CellTable, Contributions
 
 Record = tuple[tuple[str, ...], int, float]
 """Codes, contributor, amount."""

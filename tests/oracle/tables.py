@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.optimize import linprog
 
-from sfumato.tabular.cube import CubeShape, Dimension
-from sfumato.tabular.problem import Problem, Threats
-from sfumato.tabular.relations import Relations
+from sfumato.tabular.cells.cube import CubeShape, Dimension
+from sfumato.tabular.cells.relations import Relations
+from sfumato.tabular.threats.problem import Problem, Threats
 
 SLACK = 1e-6
 """What `is_safe` lets an interval lack; needs are whole numbers or halves."""

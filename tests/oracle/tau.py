@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.tabular.cells import CellTable, Contributions
-from sfumato.tabular.cube import CubeShape, Dimension
+from sfumato.tabular.cells.cube import CubeShape, Dimension
+from sfumato.tabular.cells.table import CellTable, Contributions
 
 
 def tau_table(folder: Path, task: str, keep: int = 2) -> CellTable:

@@ -12,11 +12,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymity.mondrian import Mondrian
-from sfumato.data.cell_costs import CostRule, cell_costs
 from sfumato.data.codec import Matrix, code
-from sfumato.data.space import space_of
+from sfumato.data.generalized.cell_costs import CostRule, cell_costs
+from sfumato.data.points.space import space_of
 from sfumato.data.table import Table, table
-from sfumato.kernels.lub import cell_cost, join
+from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.methods.generalize import Generalize
 from sfumato.protocols import PosetSource
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.anonymity.mondrian import Mondrian
 from sfumato.data.codec import Matrix
-from sfumato.data.joined_codes import joined_codes
+from sfumato.data.generalized.joined_codes import joined_codes
 from sfumato.data.table import table
 from sfumato.errors import MethodError, SchemaError
 from sfumato.methods.generalize import Generalize

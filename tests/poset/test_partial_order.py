@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
+from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.errors import MethodError, SchemaError
-from sfumato.kernels import lub
-from sfumato.kernels.lub import cell_cost, join
+from sfumato.kernels.joins import lub
+from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.poset.partial_order import MOST_NODES, PartialOrder, PartialOrderPoset
 from tests.oracle import poset_orders as oracle
 from tests.poset.searched import check_joins, check_release, one_column

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymity.mondrian import Mondrian
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
+from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.table import table
 from sfumato.errors import MethodError
-from sfumato.kernels.lub import cell_cost, join
+from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.methods.generalize import Generalize
 from sfumato.poset.plain import PassThrough, Suppression
 from tests.oracle.poset import Sets

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
-from sfumato.kernels.lub import cell_cost, join
+from sfumato.data.generalized.cell_costs import cell_costs
+from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.poset.birth_date import BirthDate
 from sfumato.poset.code_frequency import CodeFrequency
 from sfumato.poset.interval import Interval
@@ -23,7 +23,7 @@ from sfumato.poset.plain import PassThrough
 from sfumato.poset.power_set import PowerSet
 from sfumato.poset.product import Product
 from sfumato.poset.xml_import import read_columns
-from sfumato.release.plan import Plan
+from sfumato.release.plan.plan import Plan
 from tests.oracle.poset_orders import Order, age_on
 from tests.poset.searched import check_release, one_column
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InputError
 from sfumato.poset.xml_import import plan_columns, read_hierarchies, toml_text
-from sfumato.release.plan import Plan
+from sfumato.release.plan.plan import Plan
 
 HIERARCHY = """<?xml version="1.0"?>
 <Hierarchies>

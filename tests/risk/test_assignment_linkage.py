@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.cross_distances import cross_distances, nearest_few
+from sfumato.kernels.neighbours.cross_distances import cross_distances, nearest_few
 from sfumato.protocols import Context, Measurement
 from sfumato.risk import assignment_linkage
 from sfumato.risk.assignment import shared_credit

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels.cover_blocks import BLOCK, GROUP, Published, Queries
-from sfumato.kernels.cover_linkage import cover_counts, cover_nearest
+from sfumato.kernels.coverage.blocks import BLOCK, GROUP, Published, Queries
+from sfumato.kernels.coverage.linkage import cover_counts, cover_nearest
 
 
 def _naive(queries: Queries, published: Published, i: int, c: int) -> float:

@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
-from sfumato.release.step import Step
+from sfumato.release.plan.step import Step
 from sfumato.risk.isolation import Isolation, isolated
 from sfumato.rng import stream
 from tests.oracle import rhs as oracle

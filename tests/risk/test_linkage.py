@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.data.linking import limits
+from sfumato.data.linkage.linking import limits
 from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table

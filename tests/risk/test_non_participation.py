@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import MeasureError
-from sfumato.kernels.non_inferiority import MARGINS
+from sfumato.kernels.statistics.non_inferiority import MARGINS
 from sfumato.protocols import Measurement
 from sfumato.risk.non_participation import NonParticipation
 from tests.oracle.prediction import largest_shortfall, predicted

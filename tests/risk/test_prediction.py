@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.data.encoding import Encoding
 from sfumato.data.pair import Pair
+from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
 from sfumato.risk import predicted

@@ -18,7 +18,7 @@ from benchmarks.environment import PEERS
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.fellegi_sunter import estimate
+from sfumato.kernels.neighbours.fellegi_sunter import estimate
 from sfumato.methods.swapping.rank import RankSwap
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.assignment import assigned

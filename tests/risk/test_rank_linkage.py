@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.data.linked import Known
+from sfumato.data.linkage.linked import Known
+from sfumato.data.linkage.rank_swapped import Reach, windows_of
 from sfumato.data.pair import Pair
-from sfumato.data.rank_swapped import Reach, windows_of
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.own_rank import own_rank
+from sfumato.kernels.neighbours.own_rank import own_rank
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.second_closest import SecondClosestLinkage
 from tests.oracle import risk as oracle

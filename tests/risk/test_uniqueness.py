@@ -8,7 +8,7 @@ import pytest
 from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
-from sfumato.kernels.population_uniqueness import MODELS, dankar, estimate
+from sfumato.kernels.statistics.population_uniqueness import MODELS, dankar, estimate
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.uniqueness import UniquenessEstimates
 from tests.oracle import criteria as oracle

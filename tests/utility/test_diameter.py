@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.cell_costs import cell_costs
 from sfumato.data.codec import Matrix
+from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
-from sfumato.kernels.diameter import diameters
+from sfumato.kernels.joins.diameter import diameters
 from sfumato.protocols import Context
 from sfumato.utility.diameter import ClassDiameter
 from tests.oracle import information as oracle

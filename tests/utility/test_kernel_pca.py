@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernels.kernel_pca import expected_largest_gap
+from sfumato.kernels.spectral.kernel_pca import expected_largest_gap
 from sfumato.protocols import Context
 from sfumato.release.api import as_pair
 from sfumato.utility.kernel_pca import KernelPca

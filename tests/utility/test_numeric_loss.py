@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernels.factors import structure
-from sfumato.kernels.kernel_density import density_at
+from sfumato.kernels.statistics.factors import structure
+from sfumato.kernels.statistics.kernel_density import density_at
 from tests.oracle.losses import five_parts, kernel_density, loadings, probabilistic_parts
 
 

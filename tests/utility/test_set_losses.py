@@ -17,7 +17,7 @@ from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
 from sfumato.registry import find
-from sfumato.release.evidence import take, usual_panel
+from sfumato.release.records.evidence import take, usual_panel
 from tests.oracle import set_losses as oracle
 
 WORTH = {"a": 3.0, "b": 0.5, "c": 0.0}

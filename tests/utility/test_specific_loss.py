@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernels.clusterings import agreement
+from sfumato.kernels.statistics.clusterings import agreement
 from sfumato.release.api import as_pair
 from sfumato.utility.readable import ReadableColumn
 from tests.oracle.specific import answer, mantaras, pair_indices

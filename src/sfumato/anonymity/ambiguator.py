@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.cell_costs import CellCosts, cell_costs
-from ..data.information import RARE, NodeMatrix, column_weights, target_column, value_costs
+from ..data.generalized.cell_costs import CellCosts, cell_costs
+from ..data.generalized.information import (
+    RARE,
+    NodeMatrix,
+    column_weights,
+    target_column,
+    value_costs,
+)
 from ..data.partition import Cover, Partition
 from ..errors import MethodError
-from ..kernels.ambiguate import grow_classes, grow_cover
-from ..kernels.lub import Joins
-from ..kernels.record_trie import exact_costs
+from ..kernels.classes.ambiguate import grow_classes, grow_cover
+from ..kernels.classes.record_trie import exact_costs
+from ..kernels.joins.lub import Joins
 from ..protocols import Partitioner
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..kernels.annealing import anneal, schedule, walk
-from ..kernels.class_moves import groups_of
-from ..kernels.class_near import near_records
+from ..kernels.classes.annealing import anneal, schedule, walk
+from ..kernels.classes.moves import groups_of
+from ..kernels.classes.near import near_records
 from .cheap_groups import Clock, Improvement, Priced
 
 COLD = 0.05

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.partition import Partition
-from ..kernels.certainty import bottom_up, top_down
+from ..kernels.classes.certainty import bottom_up, top_down
 from ..progress import report
 from .cheap_groups import CheapGroups, keeping
 

@@ -12,12 +12,12 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from ..criteria.classes import Grouping
-from ..data.cell_costs import cell_costs
+from ..data.generalized.cell_costs import cell_costs
 from ..data.partition import Partition
 from ..errors import MethodError
-from ..kernels.class_moves import join_chosen, total_cost
-from ..kernels.class_regroup import cut_large
-from ..kernels.prices import WHOLE, Prices, in_units
+from ..kernels.classes.moves import join_chosen, total_cost
+from ..kernels.classes.regroup import cut_large
+from ..kernels.joins.prices import WHOLE, Prices, in_units
 from ..nested import Rule, Search, named
 from ..progress import report
 from ..protocols import Criterion, Partitioner

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.partition import Partition
-from ..kernels.farthest_pair import divide
+from ..kernels.classes.farthest_pair import divide
 from .ambiguator import FEWEST_TOLD, Ambiguator
 
 if TYPE_CHECKING:

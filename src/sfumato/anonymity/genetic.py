@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..kernels.class_near import near_records
-from ..kernels.genetic_recoding import Breeder
+from ..kernels.classes.genetic import Breeder
+from ..kernels.classes.near import near_records
 from .cheap_groups import Clock, Improvement, Priced
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import encode
-from ..data.label_places import LabelPlaces
-from ..data.linking import limits
+from ..data.generalized.label_places import LabelPlaces
+from ..data.linkage.linking import limits
 from ..data.table import Table
 from ..errors import MeasureError
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..data.partition import Partition
 from ..errors import MethodError
-from ..kernels.k_member import k_member
+from ..kernels.classes.k_member import k_member
 from ..progress import report
 from .cheap_groups import CheapGroups, keeping
 

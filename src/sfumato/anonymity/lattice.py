@@ -18,8 +18,8 @@ import numpy as np
 
 from ..criteria.classes import Grouping
 from ..data.partition import SUPPRESSED_LABEL
-from ..kernels.lattice import nearest_below, node_number
-from ..kernels.rollup import Rolled, Tally, class_worth, distinct, layout, roll_up, tally
+from ..kernels.lattice.nodes import nearest_below, node_number
+from ..kernels.lattice.rollup import Rolled, Tally, class_worth, distinct, layout, roll_up, tally
 from .lattice_columns import CellMeasure, Ladder, publish
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.lattice import next_open, node_levels, way_up
-from ..kernels.linkage import _cores
+from ..kernels.lattice.nodes import next_open, node_levels, way_up
+from ..kernels.neighbours.linkage import _cores
 from ..progress import report
 from .lattice import Lattice, Levels, Seen
 

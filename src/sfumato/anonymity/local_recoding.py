@@ -14,23 +14,15 @@ from pydantic import Field
 from ..criteria.classes import Grouping, confidential_column
 from ..criteria.l_diversity import LDiversity
 from ..criteria.t_closeness import TCloseness
-from ..data.cell_costs import CostRule, cell_costs
 from ..data.codec import encode
+from ..data.generalized.cell_costs import CostRule, cell_costs
 from ..data.partition import Partition
 from ..data.schema import ORDERED as ORDERED_KINDS
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
-from ..kernels import local_recoding as kernel
-from ..kernels.prices import in_units
-from ..kernels.recoding_rules import (
-    DISTINCT,
-    ENTROPY,
-    EQUAL,
-    MOST_CODES,
-    ORDERED,
-    Rules,
-    make_rules,
-)
+from ..kernels import recoding as kernel
+from ..kernels.joins.prices import in_units
+from ..kernels.recoding import DISTINCT, ENTROPY, EQUAL, MOST_CODES, ORDERED, Rules, make_rules
 from ..progress import report
 from ..protocols import Criterion
 from .cheap_groups import CheapGroups, Priced, keeping

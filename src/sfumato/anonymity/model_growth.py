@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.codec import encode, floats
-from ..data.information import target_column
+from ..data.generalized.information import target_column
 from ..data.schema import NUMERIC
 from ..errors import MethodError
-from ..kernels.ambiguate import covered, join_all
+from ..kernels.classes.ambiguate import covered, join_all
 from ..progress import report
 
 if TYPE_CHECKING:

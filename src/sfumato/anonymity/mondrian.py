@@ -10,8 +10,8 @@ from pydantic import Field
 from ..data.partition import Partition
 from ..data.schema import Kind
 from ..errors import MethodError
+from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
-from ..kernels.mondrian_layout import Tree as TreeArrays
 from ..poset.tree import Tree
 from ..protocols import Partitioner, Poset
 

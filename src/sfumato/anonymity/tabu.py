@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..kernels.annealing import walk
-from ..kernels.class_moves import groups_of
-from ..kernels.class_near import near_records
-from ..kernels.tabu import memory, search
+from ..kernels.classes.annealing import walk
+from ..kernels.classes.moves import groups_of
+from ..kernels.classes.near import near_records
+from ..kernels.classes.tabu import memory, search
 from .cheap_groups import Clock, Improvement, Priced
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.linking import columns_to_link_by, drawn, require_records
+from ..data.linkage.linking import columns_to_link_by, drawn, require_records
 from ..data.table import Table
 from ..errors import MeasureError
 from ..models.augmented import Reading, read

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data.linked import Known, Numbers, touched
-from ..data.rank_swapped import equal_codes
+from ..data.linkage.linked import Known, Numbers, touched
+from ..data.linkage.rank_swapped import equal_codes
 from ..data.schema import Kind
 from ..errors import MeasureError
-from ..kernels.rank_windows import (
+from ..kernels.neighbours.rank_windows import (
     Windows,
     gather,
     neighbour_windows,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.linked import TOLERANCE, Credit
-from ..kernels.rank_windows import Survivors, Windows, survivors
+from ..data.linkage.linked import TOLERANCE, Credit
+from ..kernels.neighbours.rank_windows import Survivors, Windows, survivors
 from .linking import Found, People, Targets, plain_match
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.intersection import Intersected, intersected
-from ..data.earlier import read_release
-from ..data.linking import require_records
+from ..data.linkage.earlier import read_release
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from ..data.linked import (
+from ..data.linkage.linked import (
     TOLERANCE,
     Categories,
     Credit,
@@ -20,10 +20,10 @@ from ..data.linked import (
     facts_of,
     own_rows,
 )
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.linkage import nearest
+from ..kernels.neighbours.linkage import nearest
 from ..protocols import Attack, Context, Measurement
 
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, LogChoice
-from ..data.linked import (
+from ..data.linkage.linked import (
     TOLERANCE,
     Credit,
     Known,
@@ -18,14 +17,15 @@ from ..data.linked import (
     facts_of,
     own_rows,
 )
-from ..data.linking import columns_to_link_by, drawn
+from ..data.linkage.linking import columns_to_link_by, drawn
 from ..data.pair import Pair
-from ..data.placement import Placing, distinct, placements
+from ..data.points.encoding import Encoding, LogChoice
+from ..data.points.placement import Placing, distinct, placements
 from ..data.schema import Kind
 from ..errors import MeasureError, MethodError
-from ..kernels.auc import auc_of_small
-from ..kernels.prediction import Predictions, predictions
-from ..kernels.scores import uniform_scores
+from ..kernels.neighbours.prediction import Predictions, predictions
+from ..kernels.statistics.auc import auc_of_small
+from ..kernels.statistics.scores import uniform_scores
 from ..protocols import Attack, Context, Measurement
 from .linking import People, Targets, plain_match
 

@@ -9,12 +9,17 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linked import acted_on, in_one_numbering
-from ..data.linking import columns_to_link_by, require_records
+from ..data.linkage.linked import acted_on, in_one_numbering
+from ..data.linkage.linking import columns_to_link_by, require_records
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.unsuppress import Candidates, candidates_by_class, candidates_by_match, people_like
+from ..kernels.suppression.unsuppress import (
+    Candidates,
+    candidates_by_class,
+    candidates_by_match,
+    people_like,
+)
 from ..protocols import Attack, Context, Measurement, Method, Partitioner
 
 _STEP = "suppression"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from ..data.rank_swapped import reaches, windows_of
+from ..data.linkage.rank_swapped import reaches, windows_of
 from ..protocols import Context
 from .intersecting import intersect
 from .linking import Found, LinkingAttack, Targets

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linked import (
+from ..data.linkage.linked import (
     TOLERANCE,
     Credit,
     Numbers,
@@ -20,9 +20,9 @@ from ..data.linked import (
 )
 from ..data.schema import Role
 from ..errors import MeasureError
-from ..kernels.blocks import distinct_rows
-from ..kernels.linkage import Nearest, nearest
-from ..kernels.noise_filter import Rule, spread_in_groups, strip_noise
+from ..kernels.neighbours.blocks import distinct_rows
+from ..kernels.neighbours.linkage import Nearest, nearest
+from ..kernels.spectral.noise_filter import Rule, spread_in_groups, strip_noise
 from ..protocols import Context
 from .linking import Found, LinkingAttack, People, Targets, plain_match
 

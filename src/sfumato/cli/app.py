@@ -61,7 +61,7 @@ def init(
 ) -> None:
     """Look at a file and draft a plan, each guess with its reason."""
     from ..errors import OutputError
-    from ..release.draft import draft_plan
+    from ..release.plan.draft import draft_plan
 
     options = {key: value for key, value in (("table", table), ("query", query)) if value}
     target = output or Path(_plan_name(file))
@@ -92,10 +92,10 @@ def protect(
     """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
     from ..errors import OutputError, ParameterError
     from ..progress import listening
-    from ..release.plan import Plan, lines_of
+    from ..release.plan.plan import Plan, lines_of
     from ..release.publish import check_free
-    from ..release.run import protect as run_plan
-    from ..release.run import read_input
+    from ..release.records.run import protect as run_plan
+    from ..release.records.run import read_input
     from ..rng import draw_seed
 
     show.load_plugins(plugin)

@@ -10,13 +10,13 @@ from typing import Any
 from ..data.generators import businesses, hospital
 from ..data.io import write
 from ..errors import OutputError
-from ..release.draft import draft_plan
-from ..release.plan import Plan
-from ..release.release import Release
-from ..release.requirement import Requirement, parse_requirement
-from ..release.run import protect, read_input
-from ..release.step import Step, build
-from ..release.table_run import run_table
+from ..release.plan.draft import draft_plan
+from ..release.plan.plan import Plan
+from ..release.plan.requirement import Requirement, parse_requirement
+from ..release.plan.step import Step, build
+from ..release.records.release import Release
+from ..release.records.run import protect, read_input
+from ..release.tables.run import run_table
 from .show import console, print_json, progress
 
 _MARK = ".sfumato-demo"

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..protocols import Declaration
 from ..registry import Entry, find
-from ..release import toml
+from ..release.plan import toml
 from .show import print_json
 
 

@@ -41,8 +41,8 @@ def tune(
     """Raise a parameter (the group size) until a risk is low enough; writes no release."""
     from ..errors import OutputError
     from ..explore.tune import tune as raise_parameter
-    from ..release.plan import Plan, lines_of
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan, lines_of
+    from ..release.records.run import read_input
 
     show.load_plugins(plugin)
     if output is not None and output.exists() and not replace:
@@ -100,8 +100,8 @@ def risk_utility(
     from ..errors import OutputError
     from ..explore.map_figure import check
     from ..explore.risk_utility import risk_utility_map
-    from ..release.plan import Plan, lines_of
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan, lines_of
+    from ..release.records.run import read_input
 
     show.load_plugins(plugin)
     if output is not None:
@@ -157,7 +157,7 @@ def recover(
     json: Json = False,
 ) -> None:
     """Estimate the original's statistics from what is published, where the method allows."""
-    from ..release.recover import recover as get_back
+    from ..release.records.recover import recover as get_back
 
     show.recovered(get_back(release), json=json)
 

@@ -12,7 +12,7 @@ from . import show
 from .base import ColumnsPlan, Json, app, names
 
 if TYPE_CHECKING:
-    from ..data.model_ready import ModelReady
+    from ..data.generalized.model_ready import ModelReady
     from ..data.table import Table
 
 Written = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
@@ -48,8 +48,8 @@ def information(
 ) -> None:
     """Tell which columns are worth keeping for a model, before anything is masked."""
     from ..explore.information import information_report
-    from ..release.plan import Plan
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input
 
     table, _ = read_input(Plan() if plan is None else Plan.read(plan), Path(), file)
     found = information_report(
@@ -72,8 +72,8 @@ def hierarchy(
     from ..data.codec import code
     from ..errors import MethodError, OutputError
     from ..poset.export import poset_rows, write_poset
-    from ..release.plan import Plan
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input
 
     _free(output, replace=replace)
     table, _ = read_input(Plan.read(plan), plan.parent)
@@ -111,8 +111,8 @@ def impute(
     replace: Replace = False,
 ) -> None:
     """Fill suppressed and generalized cells from a Bayesian network learnt from the release."""
-    from ..data.earlier import read_published
     from ..data.io import write
+    from ..data.linkage.earlier import read_published
     from ..errors import ParameterError
     from ..models.impute import impute as fill
 
@@ -156,12 +156,12 @@ def prepare(
     replace: Replace = False,
 ) -> None:
     """Prepare a release for a model: ranges to midpoints, categories to weighted duplicates."""
-    from ..data.earlier import read_published, read_release
+    from ..data.generalized.model_ready import model_ready
     from ..data.io import write
-    from ..data.model_ready import model_ready
+    from ..data.linkage.earlier import read_published, read_release
     from ..errors import InputError, MethodError, ParameterError
-    from ..release.plan import Plan
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input
 
     _free(output, replace=replace)
     if plan is not None and not original:

@@ -73,8 +73,8 @@ def on_demand(
     """Tell items of one person, chosen anew at each call so that k people may be meant."""
     from ..anonymity.sets.on_demand import OnDemand
     from ..errors import ParameterError
-    from ..release.plan import Plan
-    from ..release.run import read_input
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input
 
     table, _ = read_input(Plan() if plan is None else Plan.read(plan), Path(), file)
     if row > table.height:

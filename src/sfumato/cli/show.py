@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
     from ..methods.camouflage import Interval
-    from ..release.evidence import Evidence
-    from ..release.recover import Recovered
-    from ..release.release import Release
+    from ..release.records.evidence import Evidence
+    from ..release.records.recover import Recovered
+    from ..release.records.release import Release
 
 _KIND_TITLES = {
     "method": "Methods (one step of a plan)",

@@ -11,8 +11,8 @@ from . import show
 from .base import Input, Json, Output, Plugin, ReplacePlan, ReplaceRelease, Seed, app, names
 
 if TYPE_CHECKING:
-    from ..release.table_release import TableRelease
-    from ..release.table_view import View
+    from ..release.tables.release import TableRelease
+    from ..release.tables.view import View
 
 tables = typer.Typer(
     name="table",
@@ -43,7 +43,7 @@ def init(
 ) -> None:
     """Draft the plan of a table: dimensions, usual rules, a method."""
     from ..errors import OutputError
-    from ..release.table_draft import draft_table
+    from ..release.plan.table_draft import draft_table
     from .app import _relative
 
     if output.exists() and not replace:
@@ -72,9 +72,9 @@ def protect(
     """Run a plan: find sensitive cells, protect them, audit, write the release or nothing."""
     from ..errors import OutputError
     from ..progress import listening
-    from ..release.plan import Plan, lines_of
+    from ..release.plan.plan import Plan, lines_of
     from ..release.publish import check_free
-    from ..release.table_run import run_table
+    from ..release.tables.run import run_table
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
@@ -124,7 +124,7 @@ def audit(
     json: Json = False,
 ) -> None:
     """What an attacker can work out of a table, whoever protected it; refused if too much."""
-    from ..release.table_audit import audit_file
+    from ..release.tables.audit import audit_file
 
     with show.progress(quiet=json) as tell:
         found = audit_file(
@@ -152,10 +152,10 @@ def show_table(
     at: At = "",
 ) -> None:
     """Print a page of a released table, suppressed cells marked."""
-    from ..release.table_audit import read_released
+    from ..release.tables.audit import read_released
 
     labels, told = read_released(Path(file))
-    from ..release.table_view import view
+    from ..release.tables.view import view
 
     show_page(view(labels, told, at=_pairs(at)))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data.flat_lists import canonical, is_list
+from ..data.sets.flat_lists import canonical, is_list
 from ..data.table import Table
 
 

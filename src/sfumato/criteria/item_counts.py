@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.sets import SetTable
+from ..data.sets.table import SetTable
 from ..data.table import Table
-from ..kernels.equal_sets import first_equal_sets
+from ..kernels.sets.equal_sets import first_equal_sets
 from .coding import kept_with
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from ..data.schema import Kind
-from ..data.sets import SetTable
+from ..data.sets.table import SetTable
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.rare_itemsets import rare_itemsets
+from ..kernels.sets.rare_itemsets import rare_itemsets
 from ..protocols import Criterion, Finding
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.population_uniqueness import dankar, estimate
+from ..kernels.statistics.population_uniqueness import dankar, estimate
 from ..protocols import Criterion, Finding
 from .classes import Grouping
 from .people import sampling_share

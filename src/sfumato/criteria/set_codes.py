@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import encode
-from ..data.flat_lists import flat_lists
+from ..data.sets.flat_lists import flat_lists
 from ..data.table import Table
-from ..kernels.equal_sets import first_equal_sets
+from ..kernels.sets.equal_sets import first_equal_sets
 
 _LARGEST = 1 << 22
 """Numbers up to this are not numbered anew."""

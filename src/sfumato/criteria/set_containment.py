@@ -13,9 +13,9 @@ import polars as pl
 
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.containment import Cover
-from ..kernels.containment_sets import Column, Combinations, People
-from ..kernels.equal_sets import as_sets
+from ..kernels.coverage.containment import Cover
+from ..kernels.coverage.sets import Column, Combinations, People
+from ..kernels.sets.equal_sets import as_sets
 from .set_codes import CodedSets, coded_sets, is_list_of_items
 
 

@@ -14,8 +14,8 @@ import polars as pl
 
 from ..errors import ParameterError
 from .codec import encode
-from .flat_lists import canonical
 from .schema import Kind
+from .sets.flat_lists import canonical
 from .table import Table
 
 MISSING = "missing"

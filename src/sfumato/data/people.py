@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from ..progress import report
-from .flat_lists import canonical
 from .schema import Role
+from .sets.flat_lists import canonical
 from .table import Table
 
 _SIZE = 16

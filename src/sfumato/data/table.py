@@ -15,9 +15,9 @@ import polars as pl
 from ..errors import Complaint, InputError, SchemaError, SfumatoError
 from ..protocols import PosetSource
 from ..registry import find
-from .flat_lists import canonical
 from .kinds import Misfit, complaint, fit, kind_of, lists_of, order_of
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
+from .sets.flat_lists import canonical
 
 _ROLE_WORDS = tuple(role.value for role in Role)
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OutputError
-from ..kernels.contours import bandwidth, contours, density_on, enclosed, heights_around
-from ..release.figures import legible
+from ..kernels.statistics.contours import bandwidth, contours, density_on, enclosed, heights_around
+from ..release.report.figures import legible
 
 if TYPE_CHECKING:
     from .components import Components

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ..data.information import (
+from ..data.generalized.information import (
     QUANTILES,
     RARE,
     Estimable,

@@ -21,11 +21,11 @@ from ..errors import MeasureError, ParameterError, SfumatoError
 from ..progress import Listener
 from ..protocols import Measure
 from ..registry import find
-from ..release.evidence import PERTURBED, take_one
-from ..release.masking import run_steps
-from ..release.plan import Map, Plan
-from ..release.run import as_plan, hold_out, with_columns_of
-from ..release.step import Step, as_steps, build
+from ..release.plan.plan import Map, Plan
+from ..release.plan.step import Step, as_steps, build
+from ..release.records.evidence import PERTURBED, take_one
+from ..release.records.masking import run_steps
+from ..release.records.run import as_plan, hold_out, with_columns_of
 from ..rng import checked_seed, draw_seed, stream
 
 

@@ -18,12 +18,12 @@ from ..engines.local import Local
 from ..errors import MeasureError, MethodError, ParameterError
 from ..progress import Listener
 from ..protocols import Measure
-from ..release.evidence import take_one
-from ..release.masking import run_steps
-from ..release.plan import Plan, Tune
-from ..release.requirement import Requirement
-from ..release.run import as_plan, hold_out, with_columns_of
-from ..release.step import Step
+from ..release.plan.plan import Plan, Tune
+from ..release.plan.requirement import Requirement
+from ..release.plan.step import Step
+from ..release.records.evidence import take_one
+from ..release.records.masking import run_steps
+from ..release.records.run import as_plan, hold_out, with_columns_of
 from ..rng import draw_seed, stream
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.blocks import Floats, Ints, select
+from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.neighbours.blocks import select
 
 Array = NDArray[Any]
 

@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import Codes, decode, encode, from_floats
-from ..data.design import Design, is_number, predictor
+from ..data.points.design import Design, is_number, predictor
 from ..data.schema import Column, Kind
 from ..errors import MethodError
-from ..kernels.dichotomies import Leaf, Question, along_predictors, draw_tree, fit_tree
-from ..kernels.donors import Donors
-from ..kernels.regression import Linear, fit_linear
+from ..kernels.synthesis.dichotomies import Leaf, Question, along_predictors, draw_tree, fit_tree
+from ..kernels.synthesis.donors import Donors
+from ..kernels.synthesis.regression import Linear, fit_linear
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
 Values = dict[str, np.ndarray]
-"""Columns as predictors take them (data/design.py)."""
+"""Columns as predictors take them (data/points/design.py)."""
 
 LEAST = 20
 """Records below which a category's odds are not modelled."""

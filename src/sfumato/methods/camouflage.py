@@ -22,7 +22,7 @@ from ..data.schema import NUMERIC, Kind, Role
 from ..data.table import Table, as_frame
 from ..data.table import table as make_table
 from ..errors import MethodError, ParameterError
-from ..kernels.camouflage import (
+from ..kernels.masking.camouflage import (
     hide_absolute,
     hide_share,
     highest_minimum,

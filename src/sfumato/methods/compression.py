@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import standardize
-from ..kernels.covariance import moments
-from ..kernels.scores import order_of
-from ..kernels.transform_coding import LEVELS, first_component, jpeg, keep_largest
+from ..kernels.masking.transform_coding import LEVELS, first_component, jpeg, keep_largest
+from ..kernels.statistics.covariance import moments
+from ..kernels.statistics.scores import order_of
 from .numbers import Masked, NumericMethod
 
 

@@ -11,9 +11,9 @@ from pydantic import Field
 from ..data.codec import decode, encode, floats
 from ..data.schema import NUMERIC, Kind
 from ..errors import MethodError
-from ..kernels.densities import FAMILIES, draw, fit, published
-from ..kernels.rounding import multiples
-from ..kernels.scores import in_order_of
+from ..kernels.masking.rounding import multiples
+from ..kernels.statistics.densities import FAMILIES, draw, fit, published
+from ..kernels.statistics.scores import in_order_of
 from ..protocols import Method, Outcome
 from .numbers import with_numbers
 

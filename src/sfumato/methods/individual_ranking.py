@@ -11,7 +11,7 @@ from pydantic import Field
 from ..data.codec import Matrix, from_floats
 from ..data.schema import ORDERED, Kind
 from ..kernels.groups import group_means, group_medians
-from ..kernels.ordering import optimal_univariate
+from ..kernels.micro.ordering import optimal_univariate
 from ..protocols import Method, Outcome
 from .suppression import suppress
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..data.item_utilities import item_utilities
 from ..data.partition import Cover, Partition
-from ..data.sets import SetTable
+from ..data.sets.item_utilities import item_utilities
+from ..data.sets.table import SetTable
 from ..errors import MethodError
-from ..kernels.set_rows import common_items, take_rows, weights_of
+from ..kernels.sets.rows import common_items, take_rows, weights_of
 from ..protocols import Outcome, Verb
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.item_utilities import item_utilities
-from ..data.sets import SetTable
-from ..kernels.rare_itemsets import rare_itemsets
-from ..kernels.set_rows import weights_of
+from ..data.sets.item_utilities import item_utilities
+from ..data.sets.table import SetTable
+from ..kernels.sets.rare_itemsets import rare_itemsets
+from ..kernels.sets.rows import weights_of
 from ..progress import report
 from ..protocols import Method, Outcome
 

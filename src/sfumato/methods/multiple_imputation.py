@@ -9,10 +9,10 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from ..data.codec import encode
-from ..data.design import PREDICTS, Design, is_number, predictor, values_of
+from ..data.points.design import PREDICTS, Design, is_number, predictor, values_of
 from ..data.schema import Kind, Role
 from ..errors import MethodError
-from ..kernels.dichotomies import shared_leaves
+from ..kernels.synthesis.dichotomies import shared_leaves
 from ..progress import report
 from ..protocols import Method, Outcome
 from ._imputation_models import CategoryModel, NumberModel, Task, Values

@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 
 from ..data.codec import standardize
 from ..errors import MethodError
-from ..kernels.covariance import moments
-from ..kernels.rounding import group_means, lloyd, nearest_vector
-from ..kernels.transform_coding import first_component
+from ..kernels.masking.rounding import group_means, lloyd, nearest_vector
+from ..kernels.masking.transform_coding import first_component
+from ..kernels.statistics.covariance import moments
 from ..protocols import Outcome
 from .numbers import Masked, NumericMethod
 

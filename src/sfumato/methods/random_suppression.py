@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..kernels.matches import pack
-from ..kernels.random_suppression import stop_by_class, stop_by_match
+from ..kernels.suppression.at_random import stop_by_class, stop_by_match
+from ..kernels.suppression.matches import pack
 from ..protocols import Method, Outcome
 from .suppression import Cells, checked_columns, suppressed_outcome
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from ..data.codec import Codes, bind, decode, domain_values, encode
 from ..data.schema import CATEGORICAL, ORDERED, SUPPRESSED, Kind
 from ..errors import MethodError, suggest
-from ..kernels.cuts import equal_frequency, equal_width, round_between
+from ..kernels.masking.cuts import equal_frequency, equal_width, round_between
 from ..poset.bound import spread
 from ..poset.scale import scale_of
 from ..poset.sources import Bins, Hierarchy

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..kernels.resampling import mean_order_statistics
-from ..kernels.scores import order_of
+from ..kernels.masking.resampling import mean_order_statistics
+from ..kernels.statistics.scores import order_of
 from .numbers import NumericMethod
 
 

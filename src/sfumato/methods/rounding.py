@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from ..data.codec import floats
 from ..data.schema import Kind
 from ..errors import MethodError
-from ..kernels.rounding import multiples, nice_base, to_points
+from ..kernels.masking.rounding import multiples, nice_base, to_points
 from ..protocols import Outcome
 from .numbers import Masked, NumericMethod
 

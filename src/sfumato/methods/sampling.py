@@ -12,7 +12,7 @@ from ..data.classes import class_codes
 from ..data.codec import floats
 from ..data.schema import NUMERIC, Column, Kind, Role
 from ..errors import MethodError
-from ..kernels.inclusion import chances, pareto, poisson, simple, systematic
+from ..kernels.masking.inclusion import chances, pareto, poisson, simple, systematic
 from ..protocols import Method, Outcome
 
 if TYPE_CHECKING:

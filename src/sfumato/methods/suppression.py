@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 from ..data.codec import code, encode
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
-from ..kernels.ladders import MOST_CHOICES, Ladder, choices, climb, two_steps
-from ..kernels.suppression import MOST_COLUMNS, local_suppression
-from ..kernels.suppression_searches import cell_by_cell, cheapest_sets
+from ..kernels.suppression.ladders import MOST_CHOICES, Ladder, choices, climb, two_steps
+from ..kernels.suppression.local import MOST_COLUMNS, local_suppression
+from ..kernels.suppression.searches import cell_by_cell, cheapest_sets
 from ..poset.tree import Tree
 from ..protocols import Method, Outcome
 from .weights import weights_of

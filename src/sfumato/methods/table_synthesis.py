@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..data.codec import decode, encode
 from ..data.schema import Kind
-from ..kernels.conditional import draw_codes, information, place_of, tabulate
+from ..kernels.synthesis.conditional import draw_codes, information, place_of, tabulate
 from ..progress import report
 from ..protocols import Outcome
 from .synthetic.drawn import Synthesizer, whole_table

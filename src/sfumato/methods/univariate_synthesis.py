@@ -11,8 +11,8 @@ from pydantic import Field
 from ..data.codec import decode, encode, floats, from_floats
 from ..data.schema import ORDERED, Kind
 from ..errors import MethodError
-from ..kernels.densities import FAMILIES, draw, fit, published, short
-from ..kernels.pieces import draw_pieces, fit_pieces
+from ..kernels.statistics.densities import FAMILIES, draw, fit, published, short
+from ..kernels.synthesis.pieces import draw_pieces, fit_pieces
 from ..protocols import Outcome
 from .distribution_distortion import FEWEST, Family
 from .synthetic.drawn import Synthesizer, whole_table

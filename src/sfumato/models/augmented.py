@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import encode, floats
-from ..data.label_places import LabelPlaces
+from ..data.generalized.label_places import LabelPlaces
 from ..data.schema import NUMERIC, ORDERED, Kind
 from ..data.table import Table
 from ..errors import MeasureError

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from ..errors import MethodError, suggest
-from ..kernels.ancestors import all_pairs, group_common, is_ancestor
+from ..kernels.joins.ancestors import all_pairs, group_common, is_ancestor
 from ..protocols import Poset, PosetSource
 from .bound import check_codes, known_codes, ranks, run_labels, spread, unknown
 from .hierarchy_file import content, read_rows

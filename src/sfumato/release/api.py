@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import Matrix
-from ..data.earlier import read_like
 from ..data.io import read_with_notes
-from ..data.like import like_original
+from ..data.linkage.earlier import read_like
+from ..data.linkage.like import like_original
 from ..data.pair import Pair
 from ..data.partition import Cover, Partition
 from ..data.schema import Kind, Role
@@ -20,14 +20,14 @@ from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..registry import find
 from ..rng import draw_seed, stream
-from .evidence import Evidence, take, take_one, usual_panel
-from .plan import Plan
+from .plan.plan import Plan
+from .plan.step import Step, as_steps, build
 from .publish import private_path
-from .run import hold_out, read_input
-from .step import Step, as_steps, build
+from .records.evidence import Evidence, take, take_one, usual_panel
+from .records.run import hold_out, read_input
 
 if TYPE_CHECKING:
-    from .release import Release
+    from .records.release import Release
 
 
 def method(name: str, **parameters: Any) -> Any:
@@ -104,7 +104,7 @@ def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> 
     """One registered attack on a release, with what its publication tells every intruder.
 
     >>> people = table({"x": [1.0, 2.0, 4.0, 9.0]}, quasi=["x"])
-    >>> from sfumato.release.run import protect
+    >>> from sfumato.release.records.run import protect
     >>> release = protect(people, method("rank-swap", count=1), seed=1)
     >>> attack("rank-swap-attack", release).baseline
     0.25

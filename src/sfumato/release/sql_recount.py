@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data.earlier import data_file
+from ..data.linkage.earlier import data_file
 from ..data.schema import SUPPRESSED
 from ..errors import InputError, suggest
 

@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.linked import TOLERANCE, Categories, Numbers
-from ..data.linking import has_numbers
+from ..data.linkage.linked import TOLERANCE, Categories, Numbers
+from ..data.linkage.linking import has_numbers
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.rank_windows import (
+from ..kernels.neighbours.rank_windows import (
     Places,
     Windows,
     gather,

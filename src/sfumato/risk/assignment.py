@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.blocks import distinct_rows
+from ..kernels.neighbours.blocks import distinct_rows
 
 
 def assigned(

@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linked import Categories
-from ..data.linking import CONFIDENCE, drawn, limits
-from ..kernels.cross_distances import cross_distances, nearest_few
+from ..data.linkage.linked import Categories
+from ..data.linkage.linking import CONFIDENCE, drawn, limits
+from ..kernels.neighbours.cross_distances import cross_distances, nearest_few
 from ..protocols import Context, Measure, Measurement
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .dbrl import link

@@ -17,7 +17,7 @@ from ..criteria.labels import Coverage, Labels, distinct_labels, has_labels
 from ..data.codec import encode
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.cover_blocks import Published, Queries
+from ..kernels.coverage.blocks import Published, Queries
 
 Blocks = list[np.ndarray]
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from ..data.linking import CONFIDENCE, drawn, limits
+from ..data.linkage.linking import CONFIDENCE, drawn, limits
 from ..errors import MeasureError
-from ..kernels.linkage import nearest
-from ..kernels.own_rank import own_rank
+from ..kernels.neighbours.linkage import nearest
+from ..kernels.neighbours.own_rank import own_rank
 from ..protocols import Context, Measure, Measurement
 from .distances import MEANINGS, Distance, Files, Points
 from .scenarios import random_scenarios, scenarios

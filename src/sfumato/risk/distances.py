@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.linked import moments_of, own_rows
-from ..data.linking import columns_to_link_by, has_numbers, numbers_of, stacked
+from ..data.linkage.linked import moments_of, own_rows
+from ..data.linkage.linking import columns_to_link_by, has_numbers, numbers_of, stacked
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..data.table import Table

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.sets import SetTable
+from ..data.sets.table import SetTable
 from ..data.table import Table
 
 

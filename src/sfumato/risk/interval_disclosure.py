@@ -13,12 +13,12 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.labels import has_labels
-from ..data.linked import moments_of, own_rows
-from ..data.linking import has_numbers, numbers_of
+from ..data.linkage.linked import moments_of, own_rows
+from ..data.linkage.linking import has_numbers, numbers_of
 from ..data.pair import Pair
 from ..data.schema import Role
 from ..errors import MeasureError
-from ..kernels.scores import order_of
+from ..kernels.statistics.scores import order_of
 from ..protocols import Context, Measure, Measurement
 
 _SCALE = {"p": 1.0, "p/2": 0.5}

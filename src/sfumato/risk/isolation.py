@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, LogChoice, Moments
-from ..data.linking import drawn, require_records
-from ..data.placement import Placing, distinct, placements
+from ..data.linkage.linking import drawn, require_records
+from ..data.points.encoding import Encoding, LogChoice, Moments
+from ..data.points.placement import Placing, distinct, placements
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
-from ..kernels.nearest_k import TOLERANCE, nearest_k
+from ..kernels.neighbours.nearest_k import TOLERANCE, nearest_k
 from ..protocols import Context, Measure, Measurement
 from .predicted import columns_compared
 

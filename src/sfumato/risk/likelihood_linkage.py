@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linking import CONFIDENCE, drawn, limits
+from ..data.linkage.linking import CONFIDENCE, drawn, limits
 from ..errors import MeasureError
-from ..kernels.own_score import Sides, log_mixture, own_fit
+from ..kernels.neighbours.own_score import Sides, log_mixture, own_fit
 from ..protocols import Context, Measure, Measurement
 from ..registry import find
 from .dbrl import link

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes, first_equal
 from ..criteria.labels import has_labels
-from ..data.linked import moments_of, own_rows
-from ..data.linking import (
+from ..data.linkage.linked import moments_of, own_rows
+from ..data.linkage.linking import (
     CONFIDENCE,
     columns_to_link_by,
     drawn,
@@ -30,9 +30,9 @@ from ..data.linking import (
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.cover_linkage import cover_nearest
-from ..kernels.linkage import nearest
-from ..kernels.set_linkage import nearest_sets
+from ..kernels.coverage.linkage import cover_nearest
+from ..kernels.coverage.set_linkage import nearest_sets
+from ..kernels.neighbours.linkage import nearest
 from ..protocols import Context, Measure, Measurement
 from .covering import build, codes_of_both
 from .set_linkage import links_sets, most_queries, set_side

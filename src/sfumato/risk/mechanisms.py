@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data.linked import Entered, entered
-from ..data.linking import has_numbers, numbers_of
+from ..data.linkage.linked import Entered, entered
+from ..data.linkage.linking import has_numbers, numbers_of
 from ..data.pair import Pair
 from ..errors import MeasureError, SfumatoError
-from ..kernels.blocks import distinct_rows
-from ..kernels.covariance import moments
-from ..kernels.own_score import Sides
+from ..kernels.neighbours.blocks import distinct_rows
+from ..kernels.neighbours.own_score import Sides
+from ..kernels.statistics.covariance import moments
 from ..protocols import Method, Partitioner
 from .covering import codes_of_both
 from .distances import turned

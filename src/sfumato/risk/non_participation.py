@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Moments
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
+from ..data.points.encoding import Moments
 from ..errors import MeasureError
-from ..kernels.non_inferiority import ENOUGH, MARGINS, Shortfall, one_sided_ks, shortfall
-from ..kernels.prediction import Predictions
+from ..kernels.neighbours.prediction import Predictions
+from ..kernels.statistics.non_inferiority import ENOUGH, MARGINS, Shortfall, one_sided_ks, shortfall
 from ..protocols import Context, Measurement
 from ..rng import stream
 from .predicted import Predicted, Predicting

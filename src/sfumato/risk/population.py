@@ -13,7 +13,7 @@ from ..criteria.people import weights_of
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.cover_linkage import cover_counts
+from ..kernels.coverage.linkage import cover_counts
 from .covering import build
 
 

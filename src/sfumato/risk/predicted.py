@@ -14,14 +14,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import Encoding, LogChoice, Moments
-from ..data.linking import drawn, require_records
+from ..data.linkage.linking import drawn, require_records
 from ..data.pair import Pair
-from ..data.placement import Placing, distinct, placements
+from ..data.points.encoding import Encoding, LogChoice, Moments
+from ..data.points.placement import Placing, distinct, placements
 from ..data.schema import Column, Kind, Role
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
-from ..kernels.prediction import Predictions, predictions
+from ..kernels.neighbours.prediction import Predictions, predictions
 from ..protocols import Context, Measure
 from ..rng import stream
 from .strangers import refuse_participants, singles

@@ -14,18 +14,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linked import (
-    TOLERANCE,
-    Credit,
-    about_interval,
-    facts_of,
-    own_rows,
-)
-from ..data.linking import columns_to_link_by, drawn
+from ..data.linkage.linked import TOLERANCE, Credit, about_interval, facts_of, own_rows
+from ..data.linkage.linking import columns_to_link_by, drawn
 from ..errors import MeasureError
-from ..kernels.fellegi_sunter import Estimate, estimate, levels, marginal, weights
-from ..kernels.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
-from ..kernels.rank_windows import Windows
+from ..kernels.neighbours.fellegi_sunter import Estimate, estimate, levels, marginal, weights
+from ..kernels.neighbours.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
+from ..kernels.neighbours.rank_windows import Windows
 from ..protocols import Context, Measure, Measurement
 from .agreement import Agreement, Files, without_labels
 from .assignment import assigned, look_alikes, mixed, shared_credit

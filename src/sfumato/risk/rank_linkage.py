@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..data.linked import TOLERANCE, Credit, Known, about_interval, facts_of, own_rows
-from ..data.linking import drawn
-from ..data.rank_swapped import Reach, reaches, windows_of
+from ..data.linkage.linked import TOLERANCE, Credit, Known, about_interval, facts_of, own_rows
+from ..data.linkage.linking import drawn
+from ..data.linkage.rank_swapped import Reach, reaches, windows_of
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.rank_windows import Survivors, survivors
+from ..kernels.neighbours.rank_windows import Survivors, survivors
 from ..protocols import Context, Measure, Measurement
 from .scenarios import scenarios
 

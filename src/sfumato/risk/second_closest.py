@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.labels import has_labels
-from ..data.linking import (
+from ..data.linkage.linking import (
     columns_to_link_by,
     drawn,
     has_numbers,
@@ -26,7 +26,7 @@ from ..data.linking import (
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..errors import MeasureError
-from ..kernels.own_rank import own_rank
+from ..kernels.neighbours.own_rank import own_rank
 from ..protocols import Context, Measure, Measurement
 from .covering import codes_of_both
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.item_places import places
-from ..data.item_utilities import item_utilities
 from ..data.pair import Pair
 from ..data.schema import Kind
-from ..data.sets import SetTable
+from ..data.sets.item_places import places
+from ..data.sets.item_utilities import item_utilities
+from ..data.sets.table import SetTable
 from ..data.table import Table
-from ..kernels.set_linkage import SetSide
-from ..kernels.set_rows import weights_of
+from ..kernels.coverage.set_linkage import SetSide
+from ..kernels.sets.rows import weights_of
 
 _COMPARISONS = 60_000_000
 """Pairs of a record and a distinct published one that are looked at, a second's work."""

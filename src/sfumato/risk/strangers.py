@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import MeasureError
-from ..kernels.blocks import distinct_rows
+from ..kernels.neighbours.blocks import distinct_rows
 
 _SURE = 5.0
 """Standard errors beyond which two shares differ."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from ..criteria.classes import equivalence_classes
 from ..criteria.people import sampling_share
 from ..criteria.population_uniqueness import PopulationUniqueness
-from ..kernels.population_uniqueness import MODELS, dankar, estimate
+from ..kernels.statistics.population_uniqueness import MODELS, dankar, estimate
 from ..protocols import Context, Measure, Measurement
 
 _ASSUMPTIONS = {

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ..kernels.blocks import Bools, Floats
+    from ..kernels.arrays import Bools, Floats
     from ..measurement import Finding
-    from .audit import Audit
-    from .cells import CellTable
+    from .audit.audit import Audit
+    from .cells.table import CellTable
     from .outcome import TableOutcome
-    from .problem import Problem
+    from .threats.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..kernels.blocks import Floats
-    from .relations import Relations
+    from ..kernels.arrays import Floats
+    from .cells.relations import Relations
 
 
 def solver(**options: Any) -> Any:

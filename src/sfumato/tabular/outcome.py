@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..kernels.blocks import Bools, Floats
-    from .problem import Problem
-    from .witness import Witnesses
+    from ..kernels.arrays import Bools, Floats
+    from .audit.witness import Witnesses
+    from .threats.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from .highs import solver
 
 if TYPE_CHECKING:
-    from ..kernels.blocks import Bools, Floats
+    from ..kernels.arrays import Bools, Floats
 
 WHOLE = 1e-6
 """How far from a whole number still counts as one."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..models.augmented import read

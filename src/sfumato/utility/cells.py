@@ -20,7 +20,7 @@ from ..criteria.labels import Labels, distinct_labels, has_labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
-from ..kernels.set_compared import Open
+from ..kernels.sets.compared import Open
 from ..measurement import Measurement
 from .columns import require_records, suppressed
 from .set_cells import SetPair, holds_sets

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes
-from ..data.information import QUANTILES, target_codes, target_column
+from ..data.generalized.information import QUANTILES, target_codes, target_column
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement

@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import standardize
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
 from ..errors import MeasureError
-from ..kernels.clusterings import agreement
-from ..kernels.fuzzy import fuzzy_c_means
+from ..kernels.micro.fuzzy import fuzzy_c_means
+from ..kernels.statistics.clusterings import agreement
 from ..protocols import Context, Measure, Measurement
 from .numeric import Columns, Numbers, numbers_of_both
 

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from ..criteria.labels import Labels
 from ..data.codec import floats
-from ..data.information import QUANTILES, target_codes, target_column
-from ..data.linking import drawn
+from ..data.generalized.information import QUANTILES, target_codes, target_column
+from ..data.linkage.linking import drawn
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError, SfumatoError

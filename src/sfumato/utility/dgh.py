@@ -12,8 +12,8 @@ from ..data.codec import domain_values
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
-from ..kernels.set_compared import Rows, kept
-from ..kernels.set_rows import take_rows
+from ..kernels.sets.compared import Rows, kept
+from ..kernels.sets.rows import take_rows
 from ..poset.text import text
 from ..poset.tree import Tree
 from ..protocols import Context, Measure, Measurement

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..criteria.classes import equivalence_classes
-from ..data.cell_costs import cell_costs
 from ..data.codec import Matrix
-from ..data.item_utilities import item_utilities
+from ..data.generalized.cell_costs import cell_costs
 from ..data.pair import Pair
-from ..data.sets import SetTable
+from ..data.sets.item_utilities import item_utilities
+from ..data.sets.table import SetTable
 from ..errors import MeasureError
-from ..kernels.diameter import diameters
-from ..kernels.set_diameter import Others, SetColumns, set_diameters
+from ..kernels.joins.diameter import diameters
+from ..kernels.sets.diameter import Others, SetColumns, set_diameters
 from ..poset.valueset import ValueSetPoset
 from ..protocols import Context, Measure, Measurement, Poset
 from .columns import require_records

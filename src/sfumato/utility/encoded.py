@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from ..data.coordinates import Block
-from ..data.encoding import Encoding, Logs
+from ..data.points.coordinates import Block
+from ..data.points.encoding import Encoding, Logs
 from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError, MethodError

@@ -10,7 +10,7 @@ import numpy as np
 from ..criteria.labels import Coverage
 from ..data.codec import encode
 from ..data.pair import Pair
-from ..kernels.information import entropy
+from ..kernels.statistics.information import entropy
 from ..protocols import Context, Measure, Measurement
 from .cells import EXACT, HIDDEN, Cells, facts, quasi_cells
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..kernels.factors import structure
+from ..kernels.statistics.factors import structure
 from ..protocols import Context, Measure, Measurement
 from .matrices import Zeros, variation
 from .numeric import Columns, Numbers, numbers_of_both

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.coordinates import Block
-from ..data.encoding import LogChoice
+from ..data.points.coordinates import Block
+from ..data.points.encoding import LogChoice
 from ..errors import MeasureError
-from ..kernels.kernel_pca import (
+from ..kernels.spectral.kernel_pca import (
     Kernel,
     KernelComponents,
     drawn_landmarks,

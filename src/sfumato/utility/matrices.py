@@ -1,7 +1,7 @@
 """Comparing two numeric tables by the matrices that describe them (Torra's table of divergences).
 
 X are the values, V covariances, R correlations, RF correlations with the principal components, C
-commonalities with the first, F factor score coefficients (kernels/factors.py).
+commonalities with the first, F factor score coefficients (kernels/statistics/factors.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..kernels.factors import Structure, aligned, structure
+from ..kernels.statistics.factors import Structure, aligned, structure
 from ..protocols import Context, Measure, Measurement
 from .numeric import Columns, Numbers, numbers_of_both
 

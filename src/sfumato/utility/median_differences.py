@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.encoding import LogChoice
+from ..data.points.encoding import LogChoice
 from ..errors import MeasureError
-from ..kernels.rank_correlation import rank_scores
+from ..kernels.statistics.rank_correlation import rank_scores
 from ..protocols import Context, Measure, Measurement
 from .encoded import Columns, points_of
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..criteria.labels import Labels
 from ..data.codec import Matrix, encode, floats
-from ..data.information import (
+from ..data.generalized.information import (
     QUANTILES,
     RARE,
     Estimable,
@@ -24,7 +24,7 @@ from ..data.information import (
 from ..data.pair import Pair
 from ..data.schema import ORDERED
 from ..errors import MeasureError
-from ..kernels.information import pointwise_information
+from ..kernels.statistics.information import pointwise_information
 from ..protocols import Context, Measure, Measurement
 from .cells import EXACT, Cells, dropped_records, facts, quasi_cells
 from .precision import heights, weighted

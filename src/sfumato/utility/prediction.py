@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import encode, floats
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
 from ..data.schema import NUMERIC, Kind, Role
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement

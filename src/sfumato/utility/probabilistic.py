@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..kernels.kernel_density import density_at
+from ..kernels.statistics.kernel_density import density_at
 from ..protocols import Context, Measure, Measurement
 from .numeric import Columns, numbers_of_both
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linking import drawn
+from ..data.linkage.linking import drawn
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement

@@ -16,15 +16,15 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from ..data.item_places import places
-from ..data.item_utilities import item_utilities
 from ..data.pair import Pair
 from ..data.schema import Kind
-from ..data.sets import SetTable
+from ..data.sets.item_places import places
+from ..data.sets.item_utilities import item_utilities
+from ..data.sets.table import SetTable
 from ..data.table import Table
 from ..errors import MeasureError
-from ..kernels.set_compared import Kept, Open, Rows, Weights, kept, opened
-from ..kernels.set_rows import weights_of
+from ..kernels.sets.compared import Kept, Open, Rows, Weights, kept, opened
+from ..kernels.sets.rows import weights_of
 
 
 def holds_sets(pair: Pair, name: str) -> bool:

@@ -7,9 +7,9 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from ..data.item_places import places
 from ..data.pair import Pair
-from ..data.sets import SetTable
+from ..data.sets.item_places import places
+from ..data.sets.table import SetTable
 
 
 class SetConditions:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.pair import Pair
-from ..kernels.set_rows import weights_of
+from ..kernels.sets.rows import weights_of
 from ..protocols import Context, Measure, Measurement
 from .columns import require_records
 from .set_cells import SetPair, set_columns

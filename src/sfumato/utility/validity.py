@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..data.schema import Kind
 from ..errors import MeasureError
-from ..kernels.covariance import moments
+from ..kernels.statistics.covariance import moments
 from ..protocols import Context, Measure, Measurement
 from .columns import SET_ASIDE
 from .numeric import Columns, Numbers, numbers_of_both

@@ -16,10 +16,10 @@ import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
 from sfumato.anonymity.sets.cluster import SetCluster
 from sfumato.anonymity.sets.iter_cluster import IterCluster
-from sfumato.data.sets import SetTable
+from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 from sfumato.errors import MethodError, SfumatoError
-from sfumato.kernels.set_rows import common_items, weights_of
+from sfumato.kernels.sets.rows import common_items, weights_of
 from tests.oracle import set_clusters as oracle
 
 SEARCHES: list[tuple[str, dict[str, Any]]] = [

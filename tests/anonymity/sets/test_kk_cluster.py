@@ -21,8 +21,8 @@ from sfumato.data.pair import Pair
 from sfumato.data.partition import Cover, Partition
 from sfumato.data.table import table
 from sfumato.errors import ParameterError
-from sfumato.kernels.kk_sets import widened
-from sfumato.kernels.set_rows import common_items
+from sfumato.kernels.sets.kk import widened
+from sfumato.kernels.sets.rows import common_items
 from sfumato.methods.intersect import Intersect
 from tests.oracle import set_fitting as oracle
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
 from sfumato.anonymity.sets.mondrian import SetMondrian
-from sfumato.data.sets import SetTable
-from sfumato.kernels.set_mondrian_choice import logarithms
+from sfumato.data.sets.table import SetTable
+from sfumato.kernels.sets.mondrian._choice import logarithms
 from sfumato.methods.intersect import Intersect
 from tests.oracle.set_mondrian import set_mondrian as oracle
 

@@ -15,8 +15,8 @@ import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
 from sfumato.anonymity.sets.two_phase import TwoPhase
 from sfumato.data.codec import Matrix
-from sfumato.data.sets import SetTable
-from sfumato.kernels.set_rows import common_items, weights_of
+from sfumato.data.sets.table import SetTable
+from sfumato.kernels.sets.rows import common_items, weights_of
 from sfumato.methods.intersect import Intersect
 from sfumato.progress import listening
 from tests.oracle import two_phase as oracle

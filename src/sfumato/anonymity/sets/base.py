@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.item_utilities import check_utilities, item_utilities
 from ...data.partition import Cover, Partition
-from ...data.sets import SetTable, item_type
+from ...data.sets.item_utilities import check_utilities, item_utilities
+from ...data.sets.table import SetTable, item_type
 from ...errors import MethodError
-from ...kernels.set_rows import take_rows
+from ...kernels.sets.rows import take_rows
 from ...nested import Rule
 from ...protocols import Partitioner
 from .joining import joined_until_kept

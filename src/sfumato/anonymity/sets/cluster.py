@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Partition
-from ...kernels.set_cluster import cluster_sets
+from ...kernels.sets.cluster import cluster_sets
 from .base import Sets
 from .hashed import HashedSearch
 

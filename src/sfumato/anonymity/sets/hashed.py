@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ...kernels.set_lsh import MOST_BITS
+from ...kernels.sets.lsh import MOST_BITS
 from .base import SetSearch
 
 

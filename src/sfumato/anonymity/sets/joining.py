@@ -10,8 +10,8 @@ import numpy as np
 from ...criteria.classes import Grouping
 from ...data.partition import Partition
 from ...errors import MethodError
-from ...kernels.set_joining import best_partners
-from ...kernels.set_rows import common_items
+from ...kernels.sets.joining import best_partners
+from ...kernels.sets.rows import common_items
 from ...progress import report
 from ...protocols import Criterion
 

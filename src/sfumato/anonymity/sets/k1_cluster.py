@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Cover
-from ...kernels.k1_cluster import k1_all, k1_near
-from ...kernels.set_lsh import lsh_bits, lsh_tables
+from ...kernels.sets.k1 import k1_all, k1_near
+from ...kernels.sets.lsh import lsh_bits, lsh_tables
 from ...progress import report
 from .base import Sets
 from .hashed import HashedSearch

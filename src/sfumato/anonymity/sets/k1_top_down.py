@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Cover
-from ...kernels.k1_top_down import k1_top_down
+from ...kernels.sets.k1 import k1_top_down
 from ...progress import report
 from .base import Sets, SetSearch
 from .k1_cluster import cover_of

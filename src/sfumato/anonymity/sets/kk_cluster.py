@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from ...data.partition import Cover, Partition
-from ...data.sets import item_type
-from ...kernels.kk_sets import widened
-from ...kernels.set_rows import common_items
+from ...data.sets.table import item_type
+from ...kernels.sets.kk import widened
+from ...kernels.sets.rows import common_items
 from ...nested import Search, named
 from ...protocols import Partitioner
 from .base import Sets, SetSearch, checked_start, sets_of

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Partition
-from ...kernels.set_mondrian import set_mondrian
+from ...kernels.sets.mondrian import set_mondrian
 from .base import Sets, SetSearch
 
 

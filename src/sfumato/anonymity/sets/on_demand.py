@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ...data.item_utilities import item_utilities
-from ...data.sets import SetTable
+from ...data.sets.item_utilities import item_utilities
+from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...data.table import table as make_table
 from ...errors import ParameterError
-from ...kernels.on_demand import holders, occurrences, size_within
+from ...kernels.sets.on_demand import holders, occurrences, size_within
 
 _MOST_BYTES = 6 << 30
 _FEW = 1024

@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 
 from ...data.partition import Partition
 from ...errors import MethodError
-from ...kernels import set_refine as kernel
-from ...kernels.set_rows import weights_of
+from ...kernels.sets import refine as kernel
+from ...kernels.sets.rows import weights_of
 from ...nested import Search, named
 from ...progress import report
 from ...protocols import Partitioner

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Partition
-from ...kernels.set_two_phase import two_phase
+from ...kernels.sets.two_phase import two_phase
 from ...progress import report
 from .base import Sets, SetSearch
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from ...errors import InputError, OutputError, SchemaError
 from ...progress import report
 from ..schema import missing_column
-from ..set_packing import Block, Packing
-from ..sets import SetTable
+from ..sets.packing import Block, Packing
+from ..sets.table import SetTable
 from .files import settle, unreadable
 from .source import locate, present
 from .writing import replacing

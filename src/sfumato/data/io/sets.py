@@ -119,7 +119,7 @@ def _makes(spec: SetSpec) -> bool:
 
 def make_sets(table: Table, listed: Sequence[SetSpec]) -> tuple[Table, list[str]]:
     """The table with the set-valued columns that are made of others."""
-    from ..enumeration import enumerate_sets, split_items  # which need tables of every kind
+    from ..sets.enumeration import enumerate_sets, split_items  # which need tables of every kind
 
     notes = []
     for spec in listed:

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from ...data.classes import class_codes
 from ...errors import MethodError
-from ...kernels.spread import exchange
+from ...kernels.crest import exchange
 from ..microaggregation.base import Microaggregator, strata
 
 if TYPE_CHECKING:

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from ...data.space import Scale, Space
-from ...kernels.crest import central, crest_tree
-from ...kernels.divergence import weighted_jsd
-from ...kernels.mst import minimum_spanning_tree
-from ...kernels.tree_cut import cut_by_ratio
+from ...data.points.space import Scale, Space
+from ...kernels.crest import central, crest_tree, weighted_jsd
+from ...kernels.micro.trees import cut_by_ratio, minimum_spanning_tree
 from ..microaggregation.base import Grouping
 from .classes import Alpha, Around, ClassRestricted, Partial, told
 

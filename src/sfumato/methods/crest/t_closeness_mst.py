@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Scale, Space
-from ...kernels.mst import minimum_spanning_tree
-from ...kernels.tree_cut import cut_t_close
+from ...data.points.space import Scale, Space
+from ...kernels.micro.trees import cut_t_close, minimum_spanning_tree
 from ..microaggregation.base import Grouping
 from .classes import ClassRestricted, told
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Partition
-from ...data.space import Scale, Space, space_of
+from ...data.points.space import Scale, Space, space_of
 from ...errors import MethodError, suggest
 from ...protocols import Partitioner
 

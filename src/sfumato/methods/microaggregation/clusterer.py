@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import Field, field_validator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...errors import MethodError, suggest
-from ...kernels.size_repair import as_points, repair
+from ...kernels.micro.size_repair import as_points, repair
 from .base import Grouping, Microaggregator
 
 MODULES = ("sklearn.cluster", "sklearn.mixture")

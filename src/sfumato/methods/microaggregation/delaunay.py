@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay as Triangulation
 from scipy.spatial import QhullError
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...errors import MethodError
-from ...kernels.size_repair import as_points, repair
-from ...kernels.tree_cut import cut_longest
+from ...kernels.micro.size_repair import as_points, repair
+from ...kernels.micro.trees import cut_longest
 from .base import Grouping, Microaggregator
 
 MOST_DIMENSIONS = 4

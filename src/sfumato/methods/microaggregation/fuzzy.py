@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
-from ...kernels.fuzzy import assign, fuzzy_c_means
-from ...kernels.size_repair import repair
+from ...data.points.space import Space
+from ...kernels.micro.fuzzy import assign, fuzzy_c_means
+from ...kernels.micro.size_repair import repair
 from .base import Grouping, Microaggregator
 
 

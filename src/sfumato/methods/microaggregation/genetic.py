@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
-from ...kernels.genetic import genetic
+from ...data.points.space import Space
+from ...kernels.micro.genetic import genetic
 from .base import Grouping, Microaggregator
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
-from ...kernels.matching import recursive_matching
+from ...data.points.space import Space
+from ...kernels.micro.matching import recursive_matching
 from .base import Microaggregator
 
 

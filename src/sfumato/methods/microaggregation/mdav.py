@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...data.space import Space
-from ...kernels.mdav import mdav
+from ...data.points.space import Space
+from ...kernels.micro.mdav import mdav
 from .base import Microaggregator
 
 

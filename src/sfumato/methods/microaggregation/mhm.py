@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...kernels.groups import group_means
-from ...kernels.mdav import mdav
-from ...kernels.ordering import cut_ordering
-from ...kernels.tours import group_tour, nearest_point_tour
+from ...kernels.micro.mdav import mdav
+from ...kernels.micro.ordering import cut_ordering
+from ...kernels.micro.tours import group_tour, nearest_point_tour
 from ...progress import report
 from .base import Grouping, Microaggregator
 

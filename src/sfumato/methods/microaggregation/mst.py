@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
-from ...kernels.mdav import mdav
-from ...kernels.mst import minimum_spanning_tree
-from ...kernels.tree_cut import cut_longest
+from ...data.points.space import Space
+from ...kernels.micro.mdav import mdav
+from ...kernels.micro.trees import cut_longest, minimum_spanning_tree
 from .base import Grouping, Microaggregator
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...errors import MethodError
-from ...kernels.ordering import optimal_univariate
+from ...kernels.micro.ordering import optimal_univariate
 from .base import Microaggregator
 
 

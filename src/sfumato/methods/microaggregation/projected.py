@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...errors import MethodError, suggest
-from ...kernels.ordering import cut_ordering
-from ...kernels.tours import principal_direction, projection_order
+from ...kernels.micro.ordering import cut_ordering
+from ...kernels.micro.tours import principal_direction, projection_order
 from .base import Grouping, Microaggregator
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from ...data.space import Space
-from ...kernels import refine as kernel
+from ...data.points.space import Space
 from ...kernels.groups import group_means
-from ...kernels.refine_state import Search as State
+from ...kernels.micro import refine as kernel
+from ...kernels.micro.refine import Search as State
 from ...nested import Search, named
 from ...progress import report
 from ...protocols import Partitioner

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.space import Space
-from ...kernels.v_mdav import v_mdav
+from ...data.points.space import Space
+from ...kernels.micro.v_mdav import v_mdav
 from .base import Microaggregator
 
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...data.space import Space
+from ...data.points.space import Space
 from ...errors import MethodError
-from ...kernels.ward import k_ward
+from ...kernels.micro.ward import k_ward
 from .base import Microaggregator
 
 MOST_RECORDS = 50_000

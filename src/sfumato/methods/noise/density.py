@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...kernels.kth_neighbour import BLOCK, kth_neighbour
+from ...kernels.neighbours.kth_neighbour import BLOCK, kth_neighbour
 from .base import AdditiveNoise, Noise
 from .shape import Shape
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...kernels.deconvolution import Distribution
+from ...kernels.statistics.deconvolution import Distribution
 from .marginal import normal
 
 Family = Literal["lognormal", "gamma", "uniform", "truncated"]

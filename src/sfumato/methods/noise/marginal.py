@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels.deconvolution import Distribution
+from ...kernels.statistics.deconvolution import Distribution
 
 
 def normal(variance: float, mean: float = 0.0) -> Distribution:

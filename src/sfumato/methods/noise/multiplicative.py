@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from ...data.codec import Matrix
 from ...errors import MethodError
-from ...kernels.covariance import moments
-from ...kernels.deconvolution import (
+from ...kernels.statistics.covariance import moments
+from ...kernels.statistics.deconvolution import (
     BINS_PER_DEVIATION,
     Distribution,
     bins,

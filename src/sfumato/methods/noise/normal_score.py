@@ -11,8 +11,8 @@ from pydantic import Field
 from ...data.codec import decode, encode, floats, from_floats
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.covariance import moments
-from ...kernels.scores import from_uniform, normal_distribution, order_of
+from ...kernels.statistics.covariance import moments
+from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
 from .base import unchanged
 from .shape import correlation_root, units

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...data.codec import Matrix
 from ...errors import MethodError
-from ...kernels.covariance import moments
-from ...kernels.deconvolution import Distribution, density
+from ...kernels.statistics.covariance import moments
+from ...kernels.statistics.deconvolution import Distribution, density
 from .shape import units
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...kernels.own_rank import own_rank
+from ...kernels.neighbours.own_rank import own_rank
 from ...progress import report
 from .base import Noise, RestoredNoise
 from .shape import Shape

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels.covariance import moments, root
+from ...kernels.statistics.covariance import moments, root
 
 _NO_NOISE = 1e-13
 """Share of the variance below which a direction of the data is an exact linear relation."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from ...data.codec import encode
 from ...errors import MethodError
-from ...kernels.pram import Floats, Ints, cumulative, draw, share_changed, staying
+from ...kernels.masking.pram import Floats, Ints, cumulative, draw, share_changed, staying
 from .units import Text, Unit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.pram import Floats, destinations, diluted, share_changed, two_stage
+from ...kernels.masking.pram import Floats, destinations, diluted, share_changed, two_stage
 from ...protocols import Method, Outcome
 from .matrices import (
     Made,

@@ -12,7 +12,7 @@ import polars as pl
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
 from ...errors import MethodError
-from ...kernels.pram import invertible, recovered
+from ...kernels.masking.pram import invertible, recovered
 
 Key = tuple[str | None, ...]
 

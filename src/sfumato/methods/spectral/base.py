@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.encoding import Encoding, LogChoice
+from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind, Schema
 from ...data.table import Table, as_frame
 from ...errors import MethodError

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Field, model_validator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...data.encoding import Encoding
+from ...data.points.encoding import Encoding
 from ...errors import MethodError
-from ...kernels.fast_ica import components
-from ...kernels.linkage import _cores
-from ...kernels.smoothed_scores import smoothed
-from ...kernels.spectral_clusters import LANDMARKS, Affinity, Graph, merged, spectral_clusters
+from ...kernels.neighbours.linkage import _cores
+from ...kernels.spectral.clusters import LANDMARKS, Affinity, Graph, merged, spectral_clusters
+from ...kernels.spectral.fast_ica import components
+from ...kernels.spectral.smoothed_scores import smoothed
 from ...progress import report
 from ...rng import children
 from ..published_counts import FEWEST_TOLD

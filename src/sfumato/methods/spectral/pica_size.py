@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from ...data.placement import placements
+from ...data.points.placement import placements
 from ...data.schema import Schema
 from ...data.table import Table
 from ...errors import MethodError
-from ...kernels.non_inferiority import ENOUGH, MARGINS, shortfall
-from ...kernels.prediction import Predictions, predictions
+from ...kernels.neighbours.prediction import Predictions, predictions
+from ...kernels.statistics.non_inferiority import ENOUGH, MARGINS, shortfall
 from ...progress import report
 from ...rng import children
 
 if TYPE_CHECKING:
-    from ...data.encoding import Encoding
+    from ...data.points.encoding import Encoding
     from .pica import Pica, Release
 
 LADDER = (50, 75, 100, 150, 200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.encoding import Encoding, LogChoice
 from ...data.partition import Partition
+from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.rhs import histogram_splits, principal_scores, widest_splits
+from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
 from ..published_counts import told_shares
 

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
-from ...kernels.column_swap import (
+from ...kernels.spectral.basis import SpectralBasis, spectral_basis
+from ...kernels.spectral.column_swap import (
     WIDE,
     Repaired,
     enough_steps,
@@ -21,8 +22,7 @@ from ...kernels.column_swap import (
     repaired,
     shuffled_columns,
 )
-from ...kernels.smoothed_scores import smoothed
-from ...kernels.spectral_basis import SpectralBasis, spectral_basis
+from ...kernels.spectral.smoothed_scores import smoothed
 from ...progress import report
 from .base import SpectralMethod, Swapped
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...data.codec import encode
-from ...kernels.matches import class_labels
+from ...kernels.suppression.matches import class_labels
 
 if TYPE_CHECKING:
     from ...data.table import Table

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ...data.schema import Role
 from ...errors import MethodError
-from ...kernels.within_groups import pair_within
+from ...kernels.swapping.within_groups import pair_within
 from ...protocols import Method, Outcome
 from ..published_counts import at_least, exact_shares, told_shares
 from .base import gathered, is_moved

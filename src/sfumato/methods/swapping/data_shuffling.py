@@ -9,7 +9,12 @@ from pydantic import Field
 
 from ...data.schema import Role
 from ...errors import MethodError
-from ...kernels.shuffling import draw_given, normal_correlations, possible, rank_correlations
+from ...kernels.swapping.shuffling import (
+    draw_given,
+    normal_correlations,
+    possible,
+    rank_correlations,
+)
 from ...protocols import Method, Outcome
 from .base import (
     ORDERED_KINDS,

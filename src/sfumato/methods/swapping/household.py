@@ -11,7 +11,7 @@ from pydantic import Field
 from ...data.schema import Role
 from ...errors import MethodError
 from ...kernels.groups import group_order
-from ...kernels.household_swap import multiset_labels, swap_outside
+from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, told_shares
 from .base import gathered

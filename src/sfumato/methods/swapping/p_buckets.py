@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from ...kernels.rank_swap_unbounded import bucket_swap
+from ...kernels.swapping.unbounded import bucket_swap
 from .base import RankedMethod
 
 if TYPE_CHECKING:

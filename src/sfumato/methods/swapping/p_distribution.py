@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...kernels.rank_swap_unbounded import distance_swap
+from ...kernels.swapping.unbounded import distance_swap
 from .base import RankedMethod
 
 

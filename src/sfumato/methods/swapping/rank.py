@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from ...kernels.rank_swap import rank_swap
+from ...kernels.swapping.rank import rank_swap
 from .base import RankedMethod
 
 if TYPE_CHECKING:

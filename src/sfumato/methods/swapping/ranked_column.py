@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...errors import MethodError
-from ...kernels.ranked_columns import ranked_columns
+from ...kernels.swapping.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, told_shares
 from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ...data.codec import Matrix, standardize
 from ...errors import MethodError, SfumatoError
-from ...kernels.rank_swap import rank_swap
+from ...kernels.swapping.rank import rank_swap
 from ...progress import report
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, told_shares

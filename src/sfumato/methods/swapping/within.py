@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ...data.partition import Partition
 from ...errors import MethodError
-from ...kernels.within_groups import permute_within
+from ...kernels.swapping.within_groups import permute_within
 from ...protocols import Outcome, Verb
 from ..published_counts import at_least, exact_shares, told_shares
 from ..suppression import suppress

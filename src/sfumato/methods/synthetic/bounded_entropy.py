@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import MethodError
-from ...kernels.covariance import root
-from ...kernels.max_entropy import Family, Tilt, rejuvenate, systematic, tilt
+from ...kernels.statistics.covariance import root
+from ...kernels.synthesis.max_entropy import Family, Tilt, rejuvenate, systematic, tilt
 
 _GRID = 4000
 _FLAT = 1e-8

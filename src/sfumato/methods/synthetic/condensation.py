@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
-from ...kernels.condensation import condense
-from ...kernels.covariance import moments
-from ...kernels.frames import strata_of
+from ...kernels.statistics.covariance import moments
+from ...kernels.synthesis.condensation import condense
+from ...kernels.synthesis.frames import strata_of
 from ...protocols import Outcome, Verb
 from ..original_domain import Domain, Drawn, disjoint, numbers_of, outcome
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...kernels.covariance import normal_rows
-from ...kernels.scores import normal_distribution
+from ...kernels.statistics.covariance import normal_rows
+from ...kernels.statistics.scores import normal_distribution
 from .ranks import Points, RankModel, RankSynthesizer
 
 

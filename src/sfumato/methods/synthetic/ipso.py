@@ -12,7 +12,7 @@ from pydantic import Field
 from ...data.codec import Matrix, encode, floats
 from ...data.schema import NUMERIC, ORDERED, Column, Kind, Role
 from ...errors import MethodError
-from ...kernels.frames import factors, frame, off, span, spread_of, strata_of
+from ...kernels.synthesis.frames import factors, frame, off, span, spread_of, strata_of
 from ...protocols import Method, Outcome
 from ..numbers import with_numbers
 from .drawn import refuse

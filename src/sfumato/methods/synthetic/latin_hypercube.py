@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...kernels.rank_refinement import refined_ranks
-from ...kernels.tails import inverse
+from ...kernels.statistics.rank_refinement import refined_ranks
+from ...kernels.statistics.tails import inverse
 from .ranks import Points, RankModel, RankSynthesizer
 
 

@@ -18,8 +18,8 @@ import polars as pl
 from ...data.codec import decode, encode, floats, from_floats
 from ...data.schema import ORDERED, Column, Kind
 from ...errors import MethodError
-from ...kernels.rank_correlation import rank_scores
-from ...kernels.tails import inverse
+from ...kernels.statistics.rank_correlation import rank_scores
+from ...kernels.statistics.tails import inverse
 
 if TYPE_CHECKING:
     from ...data.table import Table

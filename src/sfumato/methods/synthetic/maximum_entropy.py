@@ -10,8 +10,8 @@ from pydantic import Field
 from ...data.codec import Matrix, from_floats
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.covariance import moments, normal_rows
-from ...kernels.rank_correlation import nearest_correlation
+from ...kernels.statistics.covariance import moments, normal_rows
+from ...kernels.statistics.rank_correlation import nearest_correlation
 from ...protocols import Outcome
 from .bounded_entropy import Wanted, draw, solve
 from .drawn import Synthesizer, refuse, whole_table

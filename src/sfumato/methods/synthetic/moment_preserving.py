@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
-from ...data.decoding import apportioned
+from ...data.points.decoding import apportioned
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.frames import Stratum, factors, frame, spread_of, strata_of, whitened
-from ...kernels.scores import from_uniform, in_order_of
+from ...kernels.statistics.scores import from_uniform, in_order_of
+from ...kernels.synthesis.frames import Stratum, factors, frame, spread_of, strata_of, whitened
 from ...protocols import Outcome
 from .drawn import Synthesizer, refuse, whole_table
 

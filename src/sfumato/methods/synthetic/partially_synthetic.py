@@ -10,11 +10,11 @@ import polars as pl
 from pydantic import Field
 
 from ...data.codec import Matrix, encode, floats, from_floats
+from ...data.points.space import space_of
 from ...data.schema import Column, Kind, Role
-from ...data.space import space_of
 from ...errors import MethodError
-from ...kernels.local_regression import carried_over
-from ...kernels.scores import uniform_scores
+from ...kernels.statistics.scores import uniform_scores
+from ...kernels.synthesis.local_regression import carried_over
 from ...protocols import Method, Outcome
 from ..published_counts import told_shares
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ...data.schema import Kind
 from ...errors import MethodError
-from ...kernels.rank_correlation import (
+from ...kernels.statistics.rank_correlation import (
     completed,
     known_pairs,
     latent_correlation,

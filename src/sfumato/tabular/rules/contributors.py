@@ -10,8 +10,8 @@ from ...errors import MethodError
 from ..base import Judged
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats
-    from ..cells import CellTable, Contributions
+    from ...kernels.arrays import Floats
+    from ..cells.table import CellTable, Contributions
 
 ROUNDING = 1e-9
 """A need below this share of the cell's total comes from rounding: such a cell is not sensitive."""

@@ -12,8 +12,8 @@ from ..base import Judged, Rule
 from .contributors import judged, share_of_value
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats
-    from ..cells import CellTable
+    from ...kernels.arrays import Floats
+    from ..cells.table import CellTable
 
 
 class MinimumFrequency(Rule):

@@ -10,7 +10,7 @@ from ..base import Judged, Rule
 from .contributors import contributions, largest, verdict
 
 if TYPE_CHECKING:
-    from ..cells import CellTable
+    from ..cells.table import CellTable
 
 
 class PriorPosterior(Rule):

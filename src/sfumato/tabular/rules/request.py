@@ -12,7 +12,7 @@ from ..base import Judged, Rule
 from .contributors import ROUNDING, contributions, verdict
 
 if TYPE_CHECKING:
-    from ..cells import CellTable
+    from ..cells.table import CellTable
 
 
 class Request(Rule):

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from ...errors import MethodError
 from ..base import Judged, Rule
-from ..cells import SENSITIVE
+from ..cells.table import SENSITIVE
 from .contributors import share_of_value
 
 if TYPE_CHECKING:
-    from ..cells import CellTable
+    from ..cells.table import CellTable
 
 
 class Stated(Rule):

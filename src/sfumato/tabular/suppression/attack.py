@@ -20,8 +20,8 @@ from .reach_lp import BaseProgram, CellProgram
 from .spanning import independent, totals_last
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..threats.problem import Problem
 
 ENOUGH = 1 - 1e-7
 """A need counts as met from this share of it on."""

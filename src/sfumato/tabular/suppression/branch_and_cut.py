@@ -16,9 +16,9 @@ from .master import Master
 from .protector import Proofs, Protector
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats
-    from ..problem import Problem
-    from ..witness import Witnesses
+    from ...kernels.arrays import Bools, Floats
+    from ..audit.witness import Witnesses
+    from ..threats.problem import Problem
 
 _LARGE = 300
 """Cells that can move, from which on a quick protection is worth having first."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
+    from ...kernels.arrays import Bools, Floats, Ints
     from .attack import Attacker, Reach
 
 _LEAST = 1e-6

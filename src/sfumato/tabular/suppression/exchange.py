@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import MethodError
-from ...kernels.table_columns import HIDDEN, OPEN
+from ...kernels.tables.columns import HIDDEN, OPEN
 from .sequential import BLUR, Search
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools
-    from ..problem import Problem
-    from ..witness import Witnesses
+    from ...kernels.arrays import Bools
+    from ..audit.witness import Witnesses
+    from ..threats.problem import Problem
     from .local_lp import Move
 
 _ROUNDS = 20

@@ -10,8 +10,8 @@ import numpy as np
 from .needs import DOWN, SLIDE, UP
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Floats, Ints
+    from ..threats.problem import Problem
     from .merged import Merged
 
 

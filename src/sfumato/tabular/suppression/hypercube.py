@@ -10,22 +10,22 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from ...errors import MethodError
-from ...kernels import table_hypercube as boxes
-from ...kernels import table_hypercube_cover as covering
-from ...kernels import table_hypercube_share as sharing
-from ...kernels.table_hypercube_improve import improve
+from ...kernels.tables import hypercube as boxes
+from ...kernels.tables import hypercube as covering
+from ...kernels.tables import hypercube as sharing
+from ...kernels.tables.hypercube import improve
 from ...progress import report
+from ..audit.witness import Witnesses, proven
 from ..base import TableMethod
 from ..outcome import suppressed
-from ..witness import Witnesses, proven
 from .ledger import needs
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..cells import CellTable
-    from ..cube import CubeShape, Dimension
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..cells.cube import CubeShape, Dimension
+    from ..cells.table import CellTable
     from ..outcome import TableOutcome
-    from ..problem import Problem, Threats
+    from ..threats.problem import Problem, Threats
 
 TRIES = 20_000
 """How many partial boxes a first search looks at; one that finds nothing goes on tenfold twice."""

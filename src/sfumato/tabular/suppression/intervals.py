@@ -8,16 +8,16 @@ import numpy as np
 from pydantic import Field
 
 from ...nested import named
-from ..audit import audit
+from ..audit.audit import audit
 from ..base import SUPPRESS, Protection, TableMethod
 from ..outcome import TableOutcome
-from ..problem import Threats
+from ..threats.problem import Threats
 from .partial import narrowest
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats
-    from ..cells import CellTable
-    from ..problem import Problem
+    from ...kernels.arrays import Bools, Floats
+    from ..cells.table import CellTable
+    from ..threats.problem import Problem
 
 STEPS = 10
 """An interval is at least so many steps of its grid wide: rounding adds a fifth at most."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..unprotectable import Unprotectable
-from ..witness import Witnesses
+from ..audit.witness import Witnesses
+from ..threats.unprotectable import Unprotectable
 from .local_lp import LEAST, Move, fitted
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..threats.problem import Problem
     from .merged import Merged
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...kernels.table_columns import BARRED, HIDDEN, OPEN, program, surroundings
+from ...kernels.tables.columns import BARRED, HIDDEN, OPEN, program, surroundings
 from ..highs import solver
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
+    from ...kernels.arrays import Bools, Floats, Ints
     from .merged import Merged
 
 DEAR, CHEAP = 1e4, 1e-4

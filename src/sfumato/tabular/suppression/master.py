@@ -12,7 +12,7 @@ from .cuts import Cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...kernels.blocks import Bools, Floats
+    from ...kernels.arrays import Bools, Floats
 
 
 def _empty(costs: Floats, lower: Floats, upper: Floats) -> Any:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..relations import Relations
+from ..cells.relations import Relations
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..threats.problem import Problem
 
 COMMON = 1.0
 """Only cells that move by the same amount, up or down, are merged: no rounding."""

@@ -12,23 +12,23 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
-from ...kernels.linkage import _cores
-from ...kernels.table_columns import BARRED, OPEN
+from ...kernels.neighbours.linkage import _cores
+from ...kernels.tables.columns import BARRED, OPEN
 from ...progress import report
+from ..audit.witness import Witnesses
 from ..base import TableMethod
 from ..outcome import suppressed
-from ..problem import Threats
-from ..unprotectable import Unprotectable
-from ..witness import Witnesses
+from ..threats.problem import Threats
+from ..threats.unprotectable import Unprotectable
 from .merged import merge
 from .sequential import Search, clean, complete, extended
 from .subtables import LARGEST, Parts, Subtable, parts
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..cells import CellTable
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..cells.table import CellTable
     from ..outcome import TableOutcome
-    from ..problem import Problem
+    from ..threats.problem import Problem
 
 SMALL = 60
 """Cells of a subtable that may be hidden, up to which the cheapest pattern is looked for."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Floats, Ints
+    from ..threats.problem import Problem
 
 UP, DOWN, SLIDE = 1, -1, 0
 

@@ -11,18 +11,18 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
-from ..audit import audit
+from ..audit.audit import audit
 from ..base import TableMethod
 from ..outcome import suppressed
 from .branch_and_cut import BranchAndCut
 from .sequential import extended, searched
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools
-    from ..cells import CellTable
+    from ...kernels.arrays import Bools
+    from ..audit.witness import Witnesses
+    from ..cells.table import CellTable
     from ..outcome import TableOutcome
-    from ..problem import Problem
-    from ..witness import Witnesses
+    from ..threats.problem import Problem
 
 _HASTY = (
     "the time was up before a first protection was complete: the rest was hidden by the first "

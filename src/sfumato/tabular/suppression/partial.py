@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...progress import report
+from ..audit.witness import Witnesses
+from ..cells.relations import Relations
 from ..highs import load, load_rows, solver
-from ..relations import Relations
-from ..unprotectable import Unprotectable
-from ..witness import Witnesses
+from ..threats.unprotectable import Unprotectable
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
-    from ..problem import Problem
+    from ...kernels.arrays import Bools, Floats, Ints
+    from ..threats.problem import Problem
 
 ENOUGH = 1 - 1e-7
 """A need counts as met from this share of it on, until the last check, which is exact."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..audit.witness import Witnesses
+from ..cells.relations import Relations
 from ..highs import load, solver
-from ..relations import Relations
-from ..unprotectable import Unprotectable
-from ..witness import Witnesses
+from ..threats.unprotectable import Unprotectable
 from .attack import ENOUGH, Attacker, Reach
 from .cuts import Cut, capacity
 from .needs import DOWN, SLIDE, UP
@@ -18,7 +18,7 @@ from .needs import DOWN, SLIDE, UP
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...kernels.blocks import Bools, Floats, Ints
+    from ...kernels.arrays import Bools, Floats, Ints
 
 _MOVED = 1e-8
 """In units of the need: what moves less stands still."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cells.relations import Relations
 from ..highs import load, solver
-from ..relations import Relations
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Floats, Ints
+    from ...kernels.arrays import Floats, Ints
     from .spanning import Span
 
 

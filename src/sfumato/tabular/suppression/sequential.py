@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...kernels.table_columns import BARRED, HIDDEN, OPEN
+from ...kernels.tables.columns import BARRED, HIDDEN, OPEN
 from ...progress import report
 from ..base import TableMethod
 from ..outcome import TableOutcome, suppressed
@@ -20,10 +20,10 @@ from .merged import Merged, merge
 from .together import prove_together
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Ints
-    from ..cells import CellTable
-    from ..problem import Problem
-    from ..witness import Witnesses
+    from ...kernels.arrays import Bools, Ints
+    from ..audit.witness import Witnesses
+    from ..cells.table import CellTable
+    from ..threats.problem import Problem
 
 
 SPARE = 1e-6

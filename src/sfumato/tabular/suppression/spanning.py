@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..relations import Relations
+from ..cells.relations import Relations
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from ...kernels.blocks import Bools, Ints
+    from ...kernels.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)

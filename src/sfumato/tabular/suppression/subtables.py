@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..cube import CubeShape, Dimension
-from ..problem import Problem, Threats
-from ..relations import Relations
+from ..cells.cube import CubeShape, Dimension
+from ..cells.relations import Relations
+from ..threats.problem import Problem, Threats
 
 if TYPE_CHECKING:
-    from ...kernels.blocks import Bools, Floats, Ints
+    from ...kernels.arrays import Bools, Floats, Ints
 
 LARGEST = 400
 """Cells of a bunch of relations, about."""

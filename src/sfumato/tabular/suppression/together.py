@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from ...kernels.table_columns import BARRED, HIDDEN
+from ...kernels.tables.columns import BARRED, HIDDEN
 from ..highs import load_rows, solver
 from .local_lp import DEAR, INTERIOR, NOTHING, WORTH, Move, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...kernels.blocks import Floats, Ints
+    from ...kernels.arrays import Floats, Ints
     from .sequential import Search
 
 TURNS = 8

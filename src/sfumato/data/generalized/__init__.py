@@ -1,0 +1,1 @@
+"""What generalized values tell: places, costs, information."""

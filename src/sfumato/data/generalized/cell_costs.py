@@ -1,0 +1,283 @@
+"""Columns as the searches that join records want them: states, and what each state costs.
+
+The kernel is kernels/joins/lub.py. Costs are per cell, from 0 (exact) to the column's weight
+(suppressed), by one of two rules:
+
+- "ncp": the share of the domain that a published value leaves open;
+- "height": steps up from the value, divided by the steps to the top (PREC, Vinterbo's measure);
+  for intervals, which have no steps, the share of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ...errors import MethodError
+from ...kernels.joins.lub import (
+    ANCESTORS,
+    INTERVAL,
+    LEVELS,
+    MOST_BITS,
+    NO_SET,
+    ORDER,
+    POWER,
+    TREE,
+    VALUES,
+    WHOLE,
+    Joins,
+)
+from ...poset.tree import Tree
+from ...protocols import Poset
+from ..codec import Coded, Matrix
+
+CostRule = Literal["ncp", "height"]
+
+SMALL_TREE = 400
+"""Nodes of a tree whose least upper bounds are looked up in a table of all pairs."""
+SMALL_ORDER = 1_000
+"""Nodes of a partial order whose least upper bounds are."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellCosts:
+    """The records of a table as states, and the columns' joins and costs."""
+
+    names: tuple[str, ...]
+    joins: Joins
+    states: np.ndarray
+    """int64 (n, d)."""
+
+    def __len__(self) -> int:
+        return int(self.states.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One column: its kind of state, the flat arrays of the kernel, and each record's state."""
+
+    kind: int
+    states: np.ndarray
+    width: int
+    cost: np.ndarray
+    star: float = 1.0
+    parent: np.ndarray | None = None
+    depth: np.ndarray | None = None
+    table: np.ndarray | None = None
+    levels: int = 0
+
+
+NodeCosts = Callable[[Poset, int], np.ndarray | None]
+"""Another rule: the cost of every node of a column's poset, or None to leave it as it is."""
+
+
+def cell_costs(
+    x: Matrix,
+    *,
+    by: CostRule = "ncp",
+    importance: Mapping[str, float] | None = None,
+    node_costs: NodeCosts | None = None,
+) -> CellCosts:
+    """States and costs of a table's chosen columns; `importance` multiplies a column's costs.
+
+    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes.
+    """
+    importance = importance or {}
+    stray = [name for name in importance if name not in x.names]
+    if stray:
+        raise MethodError(
+            f"importance names {stray[0]!r}, which is not among the columns",
+            remedy=f"the columns are {', '.join(x.names)}",
+        )
+    axes = []
+    for j, name in enumerate(x.names):
+        coded = x.coded(j)
+        given = node_costs(coded.poset, j) if node_costs else None
+        axis = _axis(coded, x.table.suppressed(name), by, given)
+        axes.append((axis, float(importance.get(name, 1.0))))
+    states = np.column_stack([axis.states for axis, _ in axes]).astype(np.int64)
+    return CellCosts(tuple(x.names), _flat(axes), np.ascontiguousarray(states))
+
+
+def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
+    sizes = [axis.cost.size for axis, _ in axes]
+    tables = [0 if axis.table is None else axis.table.size for axis, _ in axes]
+
+    def starts(lengths: Sequence[int]) -> np.ndarray:
+        return np.concatenate(([0], np.cumsum(lengths)))[:-1].astype(np.int64)
+
+    def nodes(name: str) -> np.ndarray:
+        parts = [getattr(axis, name) for axis, _ in axes]
+        # Entries of columns without a tree are never looked at, but keep the offsets alike.
+        full = [np.zeros(n) if p is None else p for p, n in zip(parts, sizes, strict=True)]
+        return np.concatenate(full).astype(np.int32)
+
+    def each(values: list[Any], dtype: Any) -> np.ndarray:
+        return np.array(values, dtype=dtype)
+
+    found = [axis.table.ravel() for axis, _ in axes if axis.table is not None]
+    return Joins(
+        kind=each([axis.kind for axis, _ in axes], np.int64),
+        at=starts(sizes),
+        table_at=starts(tables),
+        width=each([axis.width for axis, _ in axes], np.int64),
+        levels=each([axis.levels for axis, _ in axes], np.int64),
+        star=each([axis.star * weight for axis, weight in axes], np.float64),
+        parent=nodes("parent"),
+        depth=nodes("depth"),
+        cost=np.concatenate([axis.cost * weight for axis, weight in axes]).astype(np.float64),
+        table=np.concatenate(found).astype(np.int32) if found else np.zeros(1, dtype=np.int32),
+    )
+
+
+def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None) -> Axis:
+    poset = coded.poset
+    if getattr(poset, "unchanged", False):
+        # Every record keeps its own value: all states are alike, and cost nothing.
+        return Axis(INTERVAL, np.zeros(coded.codes.size, dtype=np.int64), 1, np.zeros(1))
+    if isinstance(poset, Tree):
+        return _tree(poset, coded.codes, hidden, by, given)
+    if hasattr(poset, "ancestor_ptr") and poset.ancestor_ptr.size > SMALL_ORDER:
+        return _ancestors(poset, coded.codes, hidden, by, given)
+    if hasattr(poset, "join_table"):
+        return _order(poset, coded.codes, hidden, by, given)
+    if hasattr(poset, "level_ids"):
+        return _levels(poset, coded.codes, hidden, by)
+    if hasattr(poset, "element_bits"):
+        return _power(poset, coded.codes, hidden)
+    if poset.spans:
+        return _interval(poset, coded.codes, hidden)
+    return _values(poset, coded.codes, hidden)
+
+
+def _with_star(cost: np.ndarray) -> np.ndarray:
+    """The costs of the nodes, of "*", and of a missing value."""
+    return np.concatenate([cost, [1.0, 0.0]])
+
+
+def _tree(
+    tree: Tree, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
+) -> Axis:
+    # Two more nodes: "*" above the root, and missing beside it.
+    star = tree.parent.size
+    if given is None:
+        given = _tree_costs(tree, by)
+    cost = _with_star(given)
+    parent = np.concatenate([tree.parent, [-1, star]]).astype(np.int32)
+    parent[tree.root] = star
+    depth = np.concatenate([tree.depth + 1, [0, 1]]).astype(np.int32)
+    states = np.where(codes > 0, tree.leaf_nodes[codes], star + 1).astype(np.int64)
+    states[hidden] = star
+    if cost.size > SMALL_TREE:
+        return Axis(TREE, states, cost.size, cost, parent=parent, depth=depth)
+    return Axis(ORDER, states, cost.size, cost, table=_pairs(parent, depth))
+
+
+def _tree_costs(tree: Tree, by: CostRule) -> np.ndarray:
+    if by == "height":
+        cost = tree.heights / max(int(tree.heights[tree.root]), 1)
+    else:
+        cost = (tree.last_leaf - tree.first_leaf) / max(len(tree) - 1, 1)
+    cost = np.asarray(cost, dtype=np.float64)
+    cost[tree.root] = 1.0 if cost.size > 1 else 0.0
+    return cost
+
+
+def _pairs(parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    """The least upper bound of every pair of nodes of a tree."""
+    n = parent.size
+    a, b = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    apart = np.flatnonzero(a != b)
+    while apart.size:
+        lift = depth[a[apart]] >= depth[b[apart]]
+        a[apart[lift]] = parent[a[apart[lift]]]
+        b[apart[~lift]] = parent[b[apart[~lift]]]
+        apart = apart[a[apart] != b[apart]]
+    return a.astype(np.int32)
+
+
+def _order(
+    poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
+) -> Axis:
+    """A partial order: `join_table` (n, n), `node_costs(by)` (n,) and `leaf_nodes[code]`."""
+    n = poset.join_table.shape[0]
+    star = n
+    table = np.full((n + 2, n + 2), star, dtype=np.int32)
+    table[:n, :n] = poset.join_table
+    table[n + 1, n + 1] = n + 1
+    cost = _with_star(poset.node_costs(by) if given is None else given)
+    states = np.where(codes > 0, poset.leaf_nodes[codes], star + 1).astype(np.int64)
+    states[hidden] = star
+    return Axis(ORDER, states, n + 2, cost, table=table)
+
+
+def _ancestors(
+    poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
+) -> Axis:
+    """A large partial order: `ancestor_ptr` and `ancestor_idx`, ascending, instead of a table."""
+    ptr = poset.ancestor_ptr
+    star = ptr.size - 1
+    # Every list ends in "*", and those of "*" and of a missing value hold nothing else.
+    lists = np.concatenate([np.insert(poset.ancestor_idx, ptr[1:], star), [star, star]])
+    starts = np.concatenate([ptr + np.arange(ptr.size), [lists.size - 1, lists.size]])
+    cost = _with_star(poset.node_costs(by) if given is None else given)
+    states = np.where(codes > 0, poset.leaf_nodes[codes], star + 1).astype(np.int64)
+    states[hidden] = star
+    return Axis(ANCESTORS, states, cost.size, cost, table=np.concatenate([starts, lists]))
+
+
+def _levels(poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule) -> Axis:
+    """Nested ranges: `level_ids` (l, m + 1) and `level_costs(by)` (l, m + 1)."""
+    ids = poset.level_ids
+    states = _packed(codes, hidden, ids.shape[1] - 1)
+    cost = poset.level_costs(by).ravel()
+    return Axis(LEVELS, states, ids.shape[1], cost, table=ids, levels=ids.shape[0])
+
+
+def _power(poset: Any, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+    """Sets of which the common part is published: `element_bits[code]` and `elements`."""
+    cost = 1.0 - np.arange(poset.elements + 1) / max(poset.elements, 1)
+    states = poset.element_bits[codes].astype(np.int64) | WHOLE
+    states[codes == 0] = NO_SET
+    states[hidden] = 0
+    return Axis(POWER, states, poset.elements, cost)
+
+
+def _interval(poset: Poset, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+    positions = np.nan_to_num(poset.positions)
+    top = positions.size - 1
+    cost = np.zeros(positions.size)
+    # The domain may be declared wider than the values that occur.
+    full = float(getattr(poset, "full_width", positions[top] - positions[min(top, 1)]))
+    if top > 1 and full > 0:
+        cost[1:] = (positions[1:] - positions[1]) / full
+    return Axis(INTERVAL, _packed(codes, hidden, top), positions.size, cost)
+
+
+def _packed(codes: np.ndarray, hidden: np.ndarray, top: int) -> np.ndarray:
+    low = np.where(hidden, 0, codes).astype(np.int64)
+    # A suppressed value could be anything, even where the column holds no value to be seen.
+    high = np.where(hidden, max(top, 1), codes).astype(np.int64)
+    return (low << 32) | high
+
+
+def _values(poset: Poset, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+    top = poset.positions.size - 1
+    if top > MOST_BITS:
+        return _frequent_first(codes, hidden, top)
+    cost = np.concatenate(([0.0], np.arange(max(top, 1)) / max(top - 1, 1), [1.0]))
+    states = np.left_shift(np.int64(1), codes.astype(np.int64))
+    states[hidden] = (1 << (max(top, 1) + 1)) - 1
+    return Axis(VALUES, states, top + 1, cost)
+
+
+def _frequent_first(codes: np.ndarray, hidden: np.ndarray, top: int) -> Axis:
+    """More values than bits: intervals in the order of frequency, which hold the sets published."""
+    counts = np.bincount(codes, minlength=top + 1)
+    rank = np.zeros(top + 1, dtype=np.int64)
+    rank[1 + np.argsort(-counts[1:], kind="stable")] = np.arange(1, top + 1)
+    cost = np.concatenate(([0.0], np.arange(top) / max(top - 1, 1)))
+    return Axis(INTERVAL, _packed(rank[codes], hidden, top), top + 1, cost)

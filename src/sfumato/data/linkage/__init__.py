@@ -1,0 +1,1 @@
+"""Original and masked tables side by side."""

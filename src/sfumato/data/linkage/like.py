@@ -1,0 +1,136 @@
+"""A release read with the schema of its original, whoever made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ...errors import InputError
+from ..io.sets import split
+from ..kinds import kind_of
+from ..schema import SUPPRESSED, Kind, Schema
+from ..table import Table, as_frame, conform, table
+
+_SET_LABEL = r"^\{.*\}\+?$"
+
+
+def like_original(given: Any, original: Table) -> Table:
+    """A frame read with the original's schema; a column whose type changed to text holds labels,
+    but for sets, which text files hold as text."""
+    frame, origin = as_frame(given)
+    columns, hidden = [], {}
+    for name in frame.columns:
+        series = frame.get_column(name)
+        if name not in original.schema:
+            columns.append(table(frame.select(name)).schema[name])
+            continue
+        column = original.schema[name]
+        if _holds_sets(series, original, name):
+            series, hidden[name] = sets_of_text(series, original[name])
+            frame = frame.with_columns(series)
+        labelled = column.kind in (Kind.DATE, Kind.NOMINAL, Kind.ORDINAL, Kind.TEXT)
+        if labelled and series.dtype.is_numeric() and not original[name].dtype.is_numeric():
+            # A reader takes labels such as 1973 or 343 for numbers.
+            series = series.cast(pl.String)
+            frame = frame.with_columns(series)
+        if _is_text(series) and (
+            not _is_text(original[name]) or _has_new_labels(series, original[name])
+        ):
+            columns.append(column.with_(generalized=True))
+        elif kind_of(series) == Kind.CONTINUOUS and column.kind == Kind.INTEGER:
+            columns.append(column.with_(kind=Kind.CONTINUOUS))
+        else:
+            columns.append(column)
+    return conform(Table(frame, Schema(columns), hidden, origin=origin))
+
+
+def sets_of_text(
+    series: pl.Series, original: pl.Series | None = None
+) -> tuple[pl.Series, np.ndarray]:
+    """Sets from the cells of a text file, and which cells hold the mark of suppression.
+
+    Items get the type that they have in the original. Cells of one item each may have been read
+    as numbers, and the empty set with them as missing.
+
+    >>> sets, hidden = sets_of_text(pl.Series(["2 10", "", "*"]), pl.Series([[2, 10], [2], [10]]))
+    >>> sets.to_list(), hidden.tolist()
+    ([[2, 10], [], None], [False, False, True])
+    """
+    cells = series.cast(pl.String)
+    if not _is_text(series) and original is not None:
+        _refuse_doubt(series, original)
+        cells = cells.fill_null("")
+    hidden = (cells == SUPPRESSED).fill_null(False)
+    if hidden.any():
+        # Not an item: where one is named like the mark, the whole column is written as JSON.
+        cells = cells.zip_with(~hidden, pl.Series([None], dtype=pl.String))
+    sets = split(cells)
+    if original is not None:
+        sets = _with_items_of(sets, original)
+    return sets.alias(series.name), hidden.to_numpy()
+
+
+def _refuse_doubt(series: pl.Series, original: pl.Series) -> None:
+    """Raise where a reader that took cells for numbers has lost what they were."""
+    unlike = series.dtype.is_float() and getattr(original.dtype, "inner", None) == pl.String
+    if unlike or (series.null_count() and original.null_count()):
+        what = "1.50 from 1.5" if unlike else "empty sets from missing ones"
+        raise InputError(
+            f"column {series.name!r} of the release was read as {series.dtype}, which does not "
+            f"tell {what}",
+            remedy=f'read it as text: sf.read(..., kinds={{"{series.name}": "nominal"}})',
+        )
+
+
+def _with_items_of(sets: pl.Series, original: pl.Series) -> pl.Series:
+    """The sets with the original's type of items."""
+    inner = getattr(original.dtype, "inner", pl.String())
+    if inner == pl.String or isinstance(inner, pl.Enum | pl.Categorical):
+        return sets  # categories are published as text, so that no unused one is
+    item = pl.element()
+    typed = sets.list.eval(_typed(item, inner))
+    lost = sets.list.eval(item.is_null()).list.sum() != typed.list.eval(item.is_null()).list.sum()
+    if lost.any():
+        row = int(lost.fill_null(False).arg_max() or 0)
+        raise InputError(
+            f"column {original.name!r}, record {row + 1:,} of the release holds items that are not "
+            f"{inner}, as those of the original are: {sets[row].to_list()!r}",
+            remedy="give the original's items as text, or mend the release",
+        )
+    return typed
+
+
+def _typed(item: pl.Expr, inner: Any) -> pl.Expr:
+    if inner == pl.Boolean:
+        return item.replace_strict({"true": True, "false": False}, default=None)
+    if inner == pl.Date:
+        return item.str.to_date("%Y-%m-%d", strict=False)
+    if isinstance(inner, pl.Datetime):
+        return item.str.to_datetime(time_unit=inner.time_unit, strict=False)
+    return item.cast(inner, strict=False)
+
+
+def _holds_sets(series: pl.Series, original: Table, name: str) -> bool:
+    """Whether the cells of a text file stand for sets, not for labels such as "{tea}+"."""
+    column = original.schema[name]
+    if column.kind != Kind.SET or column.generalized or not _is_list(original[name]):
+        return False
+    if _is_list(series):
+        return False
+    cells = series.cast(pl.String).drop_nulls()
+    return not cells.str.contains(_SET_LABEL).any()
+
+
+def _is_list(series: pl.Series) -> bool:
+    return isinstance(series.dtype, pl.List | pl.Array)
+
+
+def _is_text(series: pl.Series) -> bool:
+    return series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum)
+
+
+def _has_new_labels(series: Any, original: Any) -> bool:
+    known = set(original.drop_nulls().cast(pl.String).unique().to_list())
+    return bool(set(series.drop_nulls().cast(pl.String).unique().to_list()) - known)

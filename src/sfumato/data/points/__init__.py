@@ -1,0 +1,1 @@
+"""Records as points: coordinates to measure, turn and bring back."""

@@ -1,0 +1,1 @@
+"""Set-valued columns: rows of items, packed and enumerated."""

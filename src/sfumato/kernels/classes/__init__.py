@@ -1,0 +1,1 @@
+"""Searches that move records between classes: annealing, tabu, genetic, greedy."""

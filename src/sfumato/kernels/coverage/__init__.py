@@ -1,0 +1,1 @@
+"""Which records a generalized record covers."""

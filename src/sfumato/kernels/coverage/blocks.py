@@ -1,0 +1,243 @@
+"""Published labels arranged for linkage: what each covers, and what blocks of them cover together.
+
+A published record is a row of labels, and each label covers some of its column's values: a run of
+codes low..high where values have an order in which that is so, else a set, one bit for each value.
+A column whose label does not cover the value adds 1 to the distance; columns that were left as
+numbers add their squared difference.
+
+Records are arranged in small blocks, and blocks in groups. What any label of a block covers is
+known for the block as a whole, which bounds the distance of everything in it from below. A bound is
+added up in the order of the distance itself, hence never exceeds it in floating point either.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..arrays import Codes, Floats, Ints
+from ..neighbours.blocks import order_in_blocks
+
+Words = NDArray[np.uint64]
+Records = tuple[Codes, Codes, Codes, Floats]
+"""Low, high, labels of sets, numbers: published records in the order of their blocks."""
+Tables = tuple[Words, Ints, Ints]
+"""The bits of all columns of sets; where each column starts; the words of one of its labels."""
+Summary = tuple[Codes, Codes, Words, Floats, Floats, Codes]
+"""For each block: runs from and to, bits, numbers from and to, gaps."""
+
+BLOCK = 8  # published records to a block
+GROUP = 32  # blocks to a group, which is looked at before its blocks are
+
+
+class Queries(NamedTuple):
+    """Records as they were: codes for the columns of runs and of sets, numbers for the others."""
+
+    runs: Codes
+    """(n, r): the value's code in each column of runs"""
+    sets: Codes
+    """(n, s): the value's code in each column of sets"""
+    numbers: Floats
+    """(n, p): standardized numbers, NaN where missing"""
+
+
+class Published(NamedTuple):
+    """Distinct published records."""
+
+    low: Codes
+    """(m, r): the first code that the label covers"""
+    high: Codes
+    """(m, r): the last code that it covers"""
+    sets: Codes
+    """(m, s): the number of the label in its column's table of bits"""
+    numbers: Floats
+    """(m, p): standardized numbers, NaN where missing, infinite where suppressed"""
+    copies: Ints
+    """(m,): how many published records are like this one"""
+    bits: tuple[Words, ...]
+    """for each column of sets, (labels, words): bit v of a row: whether the label covers code v"""
+
+
+@njit(cache=True, nogil=True)
+def has(words: Words, start: int, code: int) -> bool:
+    """Whether the bit of a code is set, in the words from `start`."""
+    return bool((words[start + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def distance_to(
+    records: Records, tables: Tables, c: int, runs: Codes, sets: Codes, x: Floats, limit: float
+) -> float:
+    """The distance of one record to published record c; no further than `limit` is looked at."""
+    low, high, labels, numbers = records
+    words, start, width = tables
+    total = 0.0
+    for j in range(runs.size):
+        if runs[j] < low[c, j] or runs[j] > high[c, j]:
+            total += 1.0
+            if total > limit:
+                return total
+    for j in range(sets.size):
+        if not has(words, start[j] + labels[c, j] * width[j], sets[j]):
+            total += 1.0
+            if total > limit:
+                return total
+    for j in range(x.size):
+        step = x[j] - numbers[c, j]
+        if np.isinf(numbers[c, j]):
+            continue
+        if not np.isnan(step):
+            total += step * step
+        elif np.isnan(x[j]) != np.isnan(numbers[c, j]):
+            total += 1.0
+    return total
+
+
+@njit(cache=True, nogil=True)
+def summarize(
+    low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints,
+    size: int,
+) -> Summary:  # fmt: skip
+    """What each run of `size` records covers as a whole: runs, sets, and boxes of numbers.
+
+    `gaps` adds up 1 where a number of a column is missing and 2 where one is suppressed.
+    """
+    m = low.shape[0]
+    blocks = (m + size - 1) // size
+    least = np.full((low.shape[1], blocks), np.iinfo(np.int32).max, np.int32)
+    most = np.full((low.shape[1], blocks), -1, np.int32)
+    union = np.zeros((width.sum(), blocks), np.uint64)
+    below = np.full((numbers.shape[1], blocks), np.inf)
+    above = np.full((numbers.shape[1], blocks), -np.inf)
+    gaps = np.zeros((numbers.shape[1], blocks), np.int32)
+    for c in range(m):
+        b = c // size
+        for j in range(low.shape[1]):
+            if low[c, j] <= high[c, j]:
+                least[j, b] = min(least[j, b], low[c, j])
+                most[j, b] = max(most[j, b], high[c, j])
+        at = 0
+        for j in range(labels.shape[1]):
+            for w in range(width[j]):
+                union[at + w, b] |= words[start[j] + labels[c, j] * width[j] + w]
+            at += width[j]
+        for j in range(numbers.shape[1]):
+            if np.isnan(numbers[c, j]):
+                gaps[j, b] |= 1
+            elif np.isinf(numbers[c, j]):
+                gaps[j, b] |= 2
+            else:
+                below[j, b] = min(below[j, b], numbers[c, j])
+                above[j, b] = max(above[j, b], numbers[c, j])
+    return least, most, union, below, above, gaps
+
+
+@njit(cache=True, nogil=True)
+def bounds(
+    of: Summary, width: Ints,
+    runs: Codes, sets: Codes, x: Floats, first: int, last: int, out: Floats,
+) -> None:  # fmt: skip
+    """The least distance that each of the blocks first..last can have to one record."""
+    least, most, union, below, above, gaps = of
+    n = last - first
+    out[:n] = 0.0
+    for j in range(runs.size):
+        code, low, high = runs[j], least[j], most[j]
+        for b in range(n):
+            out[b] += 1.0 if code < low[first + b] or code > high[first + b] else 0.0
+    at = 0
+    for j in range(sets.size):
+        word, bit = union[at + (sets[j] >> 6)], np.uint64(sets[j] & 63)
+        for b in range(n):
+            out[b] += 1.0 if (word[first + b] >> bit) & np.uint64(1) == 0 else 0.0
+        at += width[j]
+    for j in range(x.size):
+        value, missing = x[j], np.isnan(x[j])
+        for b in range(n):
+            gap = gaps[j, first + b]
+            if gap & 2:
+                continue
+            if missing:
+                out[b] += 0.0 if gap else 1.0
+            else:
+                step = max(below[j, first + b] - value, value - above[j, first + b], 0.0)
+                out[b] += min(step * step, 1.0) if gap else step * step
+
+
+@njit(cache=True, nogil=True)
+def _middles(table: Words) -> Floats:
+    """The mean code that each row of bits covers: labels near one another cover near values."""
+    out = np.zeros(table.shape[0])
+    for i in range(table.shape[0]):
+        count = 0
+        for code in range(64 * table.shape[1]):
+            if (table[i, code >> 6] >> np.uint64(code & 63)) & np.uint64(1):
+                count += 1
+                out[i] += code
+        out[i] /= max(count, 1)
+    return out
+
+
+class Arranged(NamedTuple):
+    """Published records in blocks, as the compiled functions take them."""
+
+    order: Ints
+    records: Records
+    tables: Tables
+    fine: Summary
+    coarse: Summary
+
+
+def arrange(published: Published) -> Arranged:
+    """The published records in blocks of neighbours."""
+    m = len(published.low)
+    # Labels near one another should share a block: the middle of what one covers says where it is.
+    parts = [(published.low.astype(np.float64) + published.high) / 2.0]
+    for j, table in enumerate(published.bits):
+        parts.append(_middles(table)[published.sets[:, j], None])
+    middle = np.column_stack(parts)
+    spread = middle.std(axis=0)
+    numbers = np.where(np.isinf(published.numbers), np.nan, published.numbers)
+    where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
+    no_codes, no_weights = np.empty((m, 0), np.int32), np.empty(0)
+    rows = np.arange(m, dtype=np.int64)
+    order: Ints = order_in_blocks(np.ascontiguousarray(where), no_codes, no_weights, rows, BLOCK)
+    low = np.ascontiguousarray(published.low[order])
+    high = np.ascontiguousarray(published.high[order])
+    sets = np.ascontiguousarray(published.sets[order])
+    x = np.ascontiguousarray(published.numbers[order])
+    width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
+    sizes = np.array([table.size for table in published.bits], dtype=np.int64)
+    start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
+    words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
+    fine: Summary = summarize(low, high, sets, x, words, start, width, BLOCK)
+    coarse: Summary = summarize(low, high, sets, x, words, start, width, BLOCK * GROUP)
+    return Arranged(order, (low, high, sets, x), (words, start, width), fine, coarse)
+
+
+def check(queries: Queries, published: Published) -> None:
+    """`ValueError` where queries and published records do not fit together."""
+    n = len(queries.runs)
+    if not len(published.low):
+        raise ValueError("there are no published records to link to")
+    for part in (queries.sets, queries.numbers):
+        if len(part) != n:
+            raise ValueError("every part of the queries needs the same number of rows")
+    for mine, theirs in (
+        (queries.runs, published.low),
+        (queries.runs, published.high),
+        (queries.sets, published.sets),
+        (queries.numbers, published.numbers),
+    ):
+        if mine.shape[1] != theirs.shape[1] or len(theirs) != len(published.low):
+            raise ValueError("queries and published records must have the same columns")
+    if len(published.bits) != published.sets.shape[1]:
+        raise ValueError("one table of bits is needed for each column of sets")
+    for j, table in enumerate(published.bits):
+        if queries.sets.size and int(queries.sets[:, j].max()) >= 64 * table.shape[1]:
+            raise ValueError(f"the table of bits of column {j} is too narrow for its codes")
+        if int(published.sets[:, j].max()) >= len(table):
+            raise ValueError(f"the table of bits of column {j} lacks a label")

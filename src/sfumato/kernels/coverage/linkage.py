@@ -1,0 +1,233 @@
+"""Linkage to a generalized file: which published records cover a record, and which are nearest.
+
+Equal published records are given once, with the number of their copies. Most of them are passed
+over unseen, block by block (`cover_blocks`), which changes no bit of the answer. Rows of the result
+do not depend on one another, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..arrays import Codes, Floats, Ints
+from ..neighbours.blocks import distinct_rows
+from .blocks import (
+    BLOCK,
+    GROUP,
+    Published,
+    Queries,
+    Records,
+    Summary,
+    Tables,
+    arrange,
+    bounds,
+    check,
+    distance_to,
+)
+
+
+class Found(NamedTuple):
+    """What `cover_nearest` finds for each query."""
+
+    distance: Floats
+    """the least distance to any published record"""
+    ties: Ints
+    """published records at that distance, copies counted"""
+    own_tied: NDArray[np.bool_]
+    """whether the query's own published record is among them (False where it has none)"""
+    own: Floats
+    """the distance to its own published record; infinite where it has none"""
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    records: Records, copies: Ints, tables: Tables, fine: Summary, coarse: Summary,
+    runs: Codes, sets: Codes, x: Floats, start: Floats, tolerance: float, first: int, last: int,
+    distance: Floats, ties: Ints,
+) -> None:  # fmt: skip
+    """Fill distance and ties for the queries first..last.
+
+    start[i] is a distance that some published record has to query i, or infinity.
+    """
+    m, width = records[0].shape[0], tables[2]
+    blocks = (m + BLOCK - 1) // BLOCK
+    groups = (blocks + GROUP - 1) // GROUP
+    far, near = np.empty(groups), np.empty(GROUP)
+    for i in range(first, last):
+        code, item, value = runs[i], sets[i], x[i]
+        best = start[i]
+        bounds(coarse, width, code, item, value, 0, groups, far)
+        if best > 0.0:
+            seed = int(np.argmin(far))
+            # The most promising group first: it makes the others easy to pass over.
+            for turn in range(groups + 1):
+                g = seed if turn == 0 else turn - 1
+                if far[g] >= best:
+                    continue
+                b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+                bounds(fine, width, code, item, value, b0, b1, near)
+                for b in range(b0, b1):
+                    if near[b - b0] >= best:
+                        continue
+                    for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
+                        here = distance_to(records, tables, c, code, item, value, best)
+                        best = min(best, here)
+        limit = best + tolerance * best
+        count = 0
+        for g in range(groups):
+            if far[g] > limit:
+                continue
+            b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+            bounds(fine, width, code, item, value, b0, b1, near)
+            for b in range(b0, b1):
+                if near[b - b0] > limit:
+                    continue
+                for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
+                    here = distance_to(records, tables, c, code, item, value, limit)
+                    if here <= limit:
+                        count += copies[c]
+        distance[i], ties[i] = best, count
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    records: Records, tables: Tables, fine: Summary, coarse: Summary,
+    runs: Codes, sets: Codes, x: Floats, many: Ints, first: int, last: int, out: Ints,
+) -> None:  # fmt: skip
+    """Add to out[c] the queries first..last that published record c covers in every column."""
+    m, width = records[0].shape[0], tables[2]
+    blocks = (m + BLOCK - 1) // BLOCK
+    groups = (blocks + GROUP - 1) // GROUP
+    far, near = np.empty(groups), np.empty(GROUP)
+    for i in range(first, last):
+        code, item, value = runs[i], sets[i], x[i]
+        bounds(coarse, width, code, item, value, 0, groups, far)
+        for g in range(groups):
+            if far[g] > 0.0:
+                continue
+            b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
+            bounds(fine, width, code, item, value, b0, b1, near)
+            for b in range(b0, b1):
+                if near[b - b0] > 0.0:
+                    continue
+                for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
+                    here = distance_to(records, tables, c, code, item, value, 0.0)
+                    if here == 0.0:
+                        out[c] += many[i]
+
+
+@njit(cache=True, nogil=True)
+def _to_own(
+    records: Records, tables: Tables, runs: Codes, sets: Codes, x: Floats, own: Ints
+) -> Floats:
+    """The distance of each query to its own published record; infinite where it has none."""
+    out = np.full(own.size, np.inf)
+    for i in range(own.size):
+        c = own[i]
+        if c >= 0:
+            code, item, value = runs[i], sets[i], x[i]
+            out[i] = distance_to(records, tables, c, code, item, value, np.inf)
+    return out
+
+
+def _in_threads(work: Callable[[int, int, int], None], n: int, threads: int | None) -> None:
+    workers = len(os.sched_getaffinity(0)) if threads is None else max(1, threads)
+    cuts = np.linspace(0, n, min(max(n, 1), 8 * workers) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(workers) as pool:
+        tasks = [pool.submit(work, t, a, b) for t, (a, b) in enumerate(pairwise(cuts))]
+        for task in tasks:
+            task.result()
+
+
+def cover_nearest(
+    queries: Queries,
+    published: Published,
+    own: Ints,
+    *,
+    tolerance: float = 1e-9,
+    threads: int | None = None,
+) -> Found:
+    """For each query the least distance to a published record, and how many attain it.
+
+    `own[i]` is the distinct published record that masks query i, -1 where there is none. A record
+    ties when its distance is at most (1 + `tolerance`) times the least.
+
+    >>> runs = np.array([[2], [9]], np.int32)
+    >>> none = np.empty((2, 0), np.int32)
+    >>> labels = Published(np.array([[1], [3]], np.int32), np.array([[2], [4]], np.int32), none,
+    ...                    np.empty((2, 0)), np.array([3, 5]), ())
+    >>> found = cover_nearest(Queries(runs, none, np.empty((2, 0))), labels, np.array([0, 1]))
+    >>> found.distance.tolist(), found.ties.tolist(), found.own_tied.tolist()
+    ([0.0, 1.0], [3, 8], [True, True])
+    """
+    check(queries, published)
+    n = len(queries.runs)
+    own = np.asarray(own, dtype=np.int64)
+    if own.shape != (n,) or (n and (own.min() < -1 or own.max() >= len(published.low))):
+        raise ValueError("own must name a published record for each query, or -1")
+    found = arrange(published)
+    place = np.full(len(published.low) + 1, -1, dtype=np.int64)
+    place[found.order] = np.arange(found.order.size)
+    moved = place[own]
+    copies = np.asarray(published.copies, dtype=np.int64)[found.order]
+    runs, sets = np.ascontiguousarray(queries.runs), np.ascontiguousarray(queries.sets)
+    x = np.ascontiguousarray(queries.numbers)
+    to_own: Floats = _to_own(found.records, found.tables, runs, sets, x, moved)
+    # Queries that are alike are searched once; only their own records differ.
+    codes = np.ascontiguousarray(np.column_stack((runs, sets)), dtype=np.int32)
+    bits = np.where(np.isnan(x), np.nan, x + 0.0).view(np.int64)
+    first, member = distinct_rows(bits, codes)
+    runs, sets, x, start = runs[first], sets[first], x[first], to_own[first]
+    least, count = np.empty(first.size), np.empty(first.size, dtype=np.int64)
+
+    def work(_: int, low: int, high: int) -> None:
+        _search(
+            found.records, copies, found.tables, found.fine, found.coarse,
+            runs, sets, x, start, tolerance, low, high, least, count,
+        )  # fmt: skip
+
+    _in_threads(work, first.size, threads)
+    distance, ties = least[member], count[member]
+    own_tied = (moved >= 0) & (to_own <= distance + tolerance * distance)
+    return Found(distance, ties, own_tied, to_own)
+
+
+def cover_counts(
+    queries: Queries, published: Published, many: Ints, *, threads: int | None = None
+) -> Ints:
+    """How many queries each published record covers in every column; query i counts many[i] times.
+
+    >>> none = np.empty((3, 0), np.int32)
+    >>> runs = np.array([[1], [2], [9]], np.int32)
+    >>> labels = Published(np.array([[1]], np.int32), np.array([[2]], np.int32), none[:1],
+    ...                    np.empty((1, 0)), np.array([1]), ())
+    >>> cover_counts(Queries(runs, none, np.empty((3, 0))), labels, np.array([1, 5, 7])).tolist()
+    [6]
+    """
+    check(queries, published)
+    n = len(queries.runs)
+    found = arrange(published)
+    weights = np.asarray(many, dtype=np.int64)
+    runs, sets = np.ascontiguousarray(queries.runs), np.ascontiguousarray(queries.sets)
+    x = np.ascontiguousarray(queries.numbers)
+    parts: dict[int, Ints] = {}
+
+    def work(task: int, first: int, last: int) -> None:
+        parts[task] = np.zeros(found.order.size, dtype=np.int64)
+        _count(
+            found.records, found.tables, found.fine, found.coarse,
+            runs, sets, x, weights, first, last, parts[task],
+        )  # fmt: skip
+
+    _in_threads(work, n, threads)
+    out = np.zeros(found.order.size, dtype=np.int64)
+    out[found.order] = sum(parts.values(), np.zeros(found.order.size, dtype=np.int64))
+    return out

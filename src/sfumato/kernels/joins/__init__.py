@@ -1,0 +1,1 @@
+"""Least upper bounds of records, and what they cost."""

@@ -1,0 +1,1 @@
+"""Nodes of a lattice of levels, and counts rolled up along it."""

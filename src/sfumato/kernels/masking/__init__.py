@@ -1,0 +1,1 @@
+"""Rounding, coding, randomized response and sampling of columns."""

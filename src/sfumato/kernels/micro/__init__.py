@@ -1,0 +1,1 @@
+"""Microaggregation: groups of k similar points."""

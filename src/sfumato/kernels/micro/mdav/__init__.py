@@ -1,0 +1,6 @@
+"""MDAV: maximum distance to average vector."""
+
+from __future__ import annotations
+
+from ._lanes import lowest_lane as lowest_lane
+from ._search import mdav as mdav

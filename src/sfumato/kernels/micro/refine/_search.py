@@ -1,0 +1,269 @@
+"""Refine: iterated local search that lowers the loss of any microaggregation partition.
+
+The loss is the sum of squared distances of the records to the centroids of their groups. From a
+given partition the search first descends by moves of one record and swaps of two
+(`refine_moves`), then repeats a step: pool a few neighbouring groups, form them anew around random
+members (which may merge, split or dissolve groups), descend again from there only, and undo it all
+unless it paid. (Lourenço, Martin & Stützle 2003, "Iterated local search"; for the exchange of
+single records Hartigan 1975, "Clustering algorithms"; the optimum is NP-hard, Oganian &
+Domingo-Ferrer 2001.) A step costs what it touches, whatever the size of the file.
+
+The first cycle of steps keeps only what lowers the loss. Each later cycle starts from the best
+partition so far and is twice as long as the one before; it also keeps steps that raise the loss
+somewhat, ever less of them towards its end (simulated annealing, Kirkpatrick, Gelatt & Vecchi
+1983). The rise is measured in turns, cycle by cycle, by the loss of the groups that the step
+touched and by that of the median group, because losses of outlying groups can be a thousand times
+greater, and neither measure serves all files. For the same reason a step starts at the worst of up
+to 32 records, the number being drawn. What a step does depends on the seed and on the number of
+steps before it, never on a clock or on how the steps are sliced into calls.
+
+Every group has k to 2k - 1 records before and after every step: a larger one is never better than
+its parts, so groups of 2k or more are split (by MDAV) at the start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.kernels.arrays import Ints
+from sfumato.kernels.micro.mdav import mdav
+from sfumato.kernels.micro.refine._kicks import POOL, gather, regroup
+from sfumato.kernels.micro.refine._moves import descend
+from sfumato.kernels.micro.refine._near import nearest_records
+from sfumato.kernels.micro.refine._state import (
+    BEST,
+    CYCLE,
+    FREE,
+    IMPROVED,
+    LENGTH,
+    MEDIAN,
+    NOW,
+    ODD,
+    QUEUED,
+    STEPS,
+    TOUCHED,
+    Search,
+    change,
+    draw,
+    enqueue,
+    go_back_to_best,
+    keep,
+    pick,
+    refresh,
+    undo,
+)
+from sfumato.kernels.neighbours.blocks import LARGEST
+
+NEAR = 16
+"""Neighbours of each record whose groups are candidates to exchange with."""
+RIVALS = 6
+"""A step starts where the group loses most, of 1, 2, 4 ... records, in so many sizes."""
+FIRST_CYCLE = 100
+"""Steps of the first cycle, for each k records."""
+HEAT = 0.05
+"""Mean rise of the loss that the first step of a cycle may keep, as a share of a group's loss."""
+EXACT = 4096
+"""Steps after which the loss is summed afresh."""
+GREEDY = 0.5
+"""Chance that the descent of a step is greedy: neither way was best on all the CASC files."""
+EVERYTHING = np.iinfo(np.int64).max
+
+
+def start(points: ArrayLike, labels: ArrayLike, k: int, seed: int) -> Search:
+    """A search that starts from the partition `labels` of `points`, with all groups waiting.
+
+    Labels are any integers; each must occur at least k times. Points count by their squared
+    Euclidean distances. Neither is changed.
+
+    >>> x = np.array([[0.0], [9.0], [0.1], [9.2], [0.3], [9.1]])
+    >>> search = start(x, [0, 0, 0, 1, 1, 1], 3, seed=0)
+    >>> waiting = settle(search)
+    >>> best_labels(search).tolist(), waiting
+    ([0, 1, 0, 1, 0, 1], 0)
+    """
+    given = np.asarray(points, dtype=np.float64)
+    names, group = np.unique(np.asarray(labels), return_inverse=True)
+    group = group.astype(np.int64).reshape(-1)
+    if given.ndim != 2 or len(given) != group.size:
+        raise ValueError(f"points {given.shape} and labels ({group.size},) must have the same rows")
+    if k < 2:
+        raise ValueError(f"k = {k}: groups of one record cannot be improved; choose k >= 2")
+    sizes = np.bincount(group, minlength=1)
+    if sizes.min() < k:
+        small = int(np.argmin(sizes))
+        name = names[small] if names.size else "none"
+        raise ValueError(f"group {name} has {sizes[small]} records, fewer than k = {k}")
+    if not np.all(np.abs(given) <= LARGEST):
+        row, column = np.argwhere(~(np.abs(given) <= LARGEST))[0]
+        raise ValueError(f"points[{row}, {column}] is missing, infinite or above {LARGEST:g}")
+    n, d = given.shape
+    x = np.zeros((n, max(4, -(-d // 4) * 4)))
+    x[:, :d] = given - given.mean(axis=0)  # near the origin, differences lose fewest digits
+    group = _split_large(x, group, k)
+    near = nearest_records(x[:, : max(d, 1)], min(NEAR, n - 1))
+    search = _search(x, near, group, k, seed)
+    _begin(search)
+    return search
+
+
+def _split_large(x: NDArray[np.float64], group: Ints, k: int) -> Ints:
+    """Groups of 2k or more in parts, by MDAV; labels 0, 1, ... without gaps."""
+    sizes = np.bincount(group)
+    order = np.argsort(group, kind="stable")
+    first = np.cumsum(sizes) - sizes
+    group, count = group.copy(), sizes.size
+    for g in np.flatnonzero(sizes >= 2 * k):
+        rows = order[first[g] : first[g] + sizes[g]]
+        part = mdav(x[rows], np.empty((rows.size, 0), np.int32), [], k)
+        group[rows] = np.where(part == 0, g, count + part - 1)
+        count += int(part.max())
+    return group
+
+
+def _search(
+    x: NDArray[np.float64], near: NDArray[np.int32], group: Ints, k: int, seed: int
+) -> Search:
+    n, d = x.shape
+    most = n // k  # groups there can be
+    size = np.bincount(group, minlength=most)
+    member = np.zeros((most, 2 * k), np.int64)
+    order = np.argsort(group, kind="stable")
+    first = np.cumsum(size) - size
+    member[group[order], np.arange(n) - first[group[order]]] = order
+    room = 2 * k * (POOL + 1)
+    counts = np.zeros(11, np.int64)
+    used = int(group.max()) + 1
+    free, place = np.zeros(most, np.int64), np.zeros(most, np.int64)
+    counts[FREE] = most - used
+    free[: most - used] = np.arange(most - 1, used - 1, -1)
+    place[free[: most - used]] = np.arange(most - used)
+    counts[LENGTH] = -(-FIRST_CYCLE * n // k)
+    return Search(
+        x=x,
+        near=near,
+        k=k,
+        label=group,
+        own=np.zeros(n),
+        size=size,
+        member=member,
+        centre=np.zeros((most, d)),
+        sse=np.zeros(most),
+        free=free,
+        place=place,
+        queue=np.zeros(most, np.int64),
+        queued=np.zeros(most, np.bool_),
+        touched=np.zeros(most, np.int64),
+        is_touched=np.zeros(most, np.bool_),
+        old_size=np.zeros(most, np.int64),
+        old_member=np.zeros((most, 2 * k), np.int64),
+        old_sse=np.zeros(most),
+        seen=np.zeros(most, np.int64),
+        around=np.zeros(2 * k * near.shape[1] + room, np.int64),
+        pool=np.zeros(room, np.int64),
+        gap=np.zeros(room),
+        best_size=size.copy(),
+        best_member=member.copy(),
+        stale=np.zeros(most, np.int64),
+        is_stale=np.zeros(most, np.bool_),
+        random=np.array([seed], np.uint64),
+        counts=counts,
+        loss=np.array([0.0, 0.0, float(np.sum(x * x)) / n, 0.0]),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _begin(s: Search) -> None:
+    for g in range(s.size.size):
+        if s.size[g] > 0:
+            refresh(s, g)
+            enqueue(s, g)
+    s.loss[NOW] = s.loss[BEST] = np.sum(s.sse)
+
+
+@njit(cache=True, nogil=True)
+def _settle(s: Search, groups: int) -> int:
+    descend(s, groups, True)
+    keep(s)
+    waiting: int = s.counts[QUEUED]
+    return waiting
+
+
+def settle(search: Search, groups: int | None = None) -> int:
+    """Descend to a local optimum, or until `groups` were examined; how many groups still wait."""
+    return int(_settle(search, EVERYTHING if groups is None else groups))
+
+
+@njit(cache=True, nogil=True)
+def _run(s: Search, steps: int) -> None:
+    n = s.x.shape[0]
+    for _ in range(steps):
+        done = s.counts[STEPS] - s.counts[CYCLE]
+        if done >= s.counts[LENGTH]:
+            go_back_to_best(s)
+            if s.counts[CYCLE] > 0:
+                s.counts[LENGTH] *= 2
+            s.counts[CYCLE] = s.counts[STEPS]
+            s.counts[ODD] = 1 - s.counts[ODD]
+            s.loss[MEDIAN] = np.median(s.sse[s.size > 0])
+            done = 0
+        if s.counts[STEPS] % EXACT == 0:
+            s.loss[NOW] = np.sum(s.sse)
+        r = pick(s.random, n)
+        for _ in range((1 << pick(s.random, RIVALS)) - 1):
+            rival = pick(s.random, n)
+            if s.sse[s.label[rival]] > s.sse[s.label[r]]:
+                r = rival
+        groups = gather(s, r)
+        regroup(s, groups)
+        descend(s, EVERYTHING, draw(s.random) < GREEDY)
+        bar = 0.0
+        if s.counts[CYCLE] > 0:
+            heat = HEAT * (1.0 - done / s.counts[LENGTH])
+            usual = s.loss[MEDIAN]
+            if s.counts[ODD] == 1:
+                usual = np.sum(s.old_sse[s.touched[: s.counts[TOUCHED]]]) / s.counts[TOUCHED]
+            bar = -heat * usual * np.log(1.0 - draw(s.random))
+        if change(s) < bar:
+            keep(s)
+        else:
+            undo(s)
+        s.counts[STEPS] += 1
+
+
+def run(search: Search, steps: int) -> None:
+    """Descend to a local optimum if that is still to be done, then take `steps` steps."""
+    settle(search)
+    if search.x.shape[0] >= 2 * search.k:  # fewer records have but one partition
+        _run(search, steps)
+    else:
+        search.counts[STEPS] += steps
+
+
+def best_labels(search: Search) -> Ints:
+    """Labels of the lowest loss found so far, numbered by first appearance."""
+    n = search.x.shape[0]
+    kept = np.arange(search.best_member.shape[1]) < search.best_size[:, None]
+    owner = np.empty(n, np.int64)
+    owner[search.best_member[kept]] = np.nonzero(kept)[0]
+    _, first, group = np.unique(owner, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    named: Ints = rank[group]
+    return named
+
+
+def best_loss(search: Search) -> float:
+    """Sum of squared distances to the centroids in the best partition so far."""
+    return float(search.loss[BEST])
+
+
+def steps_done(search: Search) -> int:
+    """Steps taken so far."""
+    return int(search.counts[STEPS])
+
+
+def improvements(search: Search) -> int:
+    """How often the best loss so far was lowered."""
+    return int(search.counts[IMPROVED])

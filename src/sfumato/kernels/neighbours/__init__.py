@@ -1,0 +1,1 @@
+"""Comparing records: nearest, k-th nearest, own rank, agreement."""

@@ -1,0 +1,1 @@
+"""Set-valued records: rows of items, and the searches on them."""

@@ -1,0 +1,1 @@
+"""Bases, independent components and clusters of points."""

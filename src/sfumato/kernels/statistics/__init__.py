@@ -1,0 +1,1 @@
+"""Scores, correlations, densities and tests."""

@@ -1,0 +1,1 @@
+"""Suppressing few cells, and counting who matches whom."""

@@ -1,0 +1,1 @@
+"""Swapping values by rank, within groups and between households."""

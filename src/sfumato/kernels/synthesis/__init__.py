@@ -1,0 +1,1 @@
+"""Drawing and imputing values from models."""

@@ -1,0 +1,1 @@
+"""Plans: files, steps, requirements and drafts."""

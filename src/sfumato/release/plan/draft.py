@@ -1,0 +1,237 @@
+"""`sfumato init`: a commented plan for a file, for a person to read and correct."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ...data.io import read_with_notes
+from ...data.io.sets import specs
+from ...data.schema import Kind, Role
+from ...data.table import Table
+from . import toml
+from .guess import Guess, guess, long_form, over_89
+
+_K = 5
+_AGES = 5.0
+_TOGETHER = """\
+# k-anonymity holds for all quasi-identifiers together, and a search for sets groups by sets alone.
+# So the others are made a set as well, of items such as sex=f: one search keeps them all. Numbers
+# and dates become bins, which you may change below. To publish them as columns instead, drop the
+# column of sets or show that nobody knows its items.
+"""
+_IN_MEMORY = """\
+# A plan makes sets of columns when it reads a file: call sf.enumerate_sets on a table in memory.
+"""
+_LONG = """\
+# {id} repeats, and {item} looks like a list of its items. If so, a person has
+# many records, and k records may be one person's: read them as sets, one for each person, with
+# these lines instead:
+#   [input] sets = {{ id = {id}, item = {item} }}
+#   [columns] ITEM = {{ role = "quasi", kind = "set" }} and KEY = {{ role = "identifier" }}
+#   [[steps]] use = "set-mondrian", k = {k}, in place of "mondrian"
+"""
+_ORDER = (
+    (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
+    (Role.QUASI, "Others may know these: together they can single a person out."),
+    (Role.CONFIDENTIAL, "What must not be learnt about a person."),
+    (Role.TARGET, "What models will predict."),
+    (Role.WEIGHT, "Sampling weights."),
+    (Role.HOUSEHOLD, "Ties people of one household together."),
+    (Role.INSENSITIVE, "Harmless."),
+)
+
+
+def draft_plan(
+    source: Any, *, path: str | None = None, output: str = "release", **options: Any
+) -> str:
+    """A commented plan for a file or a table; each guess with its reason.
+
+    >>> from sfumato.data.table import table
+    >>> text = draft_plan(table({"name": ["A. Moss", "B. Reed"], "sex": ["f", "m"]}))
+    >>> 'name = { role = "identifier", kind = "nominal" }' in text
+    True
+    """
+    notes: list[str] = []
+    if isinstance(source, Table):
+        table = source
+    else:
+        table, notes = read_with_notes(source, **options)
+        path = path or str(source)
+    guesses, listed = _beside_sets(table, guess(table))
+    head = _head(table, path, notes, options, listed)
+    parts = [head, _columns(table, guesses), _steps(table, guesses, listed)]
+    parts.append(_rest(guesses, output))
+    return "\n".join(parts)
+
+
+def _head(
+    table: Table, path: str | None, notes: list[str], options: dict[str, Any], listed: list[str]
+) -> str:
+    lines = [
+        f"# A draft for {Path(path).name if path else 'the table'}: {table.height:,} records, "
+        f"{len(table.names)} columns.",
+        "# Every role is a guess with its reason. Correct what is wrong, then protect.",
+        "",
+    ]
+    lines += [f"# The reader noted: {note}" for note in notes]
+    given: dict[str, Any] = {"path": path} if path else {}
+    given |= {key: value for key, value in options.items() if key in ("table", "query")}
+    sets = specs(options.get("sets"))
+    comment = ""
+    if listed:
+        into = next(n for n in _names("attributes") if n not in table.names)
+        sets = [*sets, {"columns": listed, "into": into}]
+        comment = _TOGETHER + ("" if path else _IN_MEMORY)
+    elif not sets and (found := long_form(table)):
+        comment = _LONG.format(id=toml.value(found.id), item=toml.value(found.item), k=_K)
+        comment = comment.replace("ITEM", toml.key(found.item)).replace("KEY", toml.key(found.id))
+    if sets:
+        given["sets"] = sets[0] if len(sets) == 1 else sets
+    begun = toml.table("input", given) if given else ""
+    return "\n".join(lines) + "\n" + comment + begun
+
+
+def _names(first: str) -> Iterator[str]:
+    yield first
+    yield from (f"{first}_{i}" for i in count(2))
+
+
+def _beside_sets(table: Table, guesses: list[Guess]) -> tuple[list[Guess], list[str]]:
+    """The guesses, and the quasi-identifiers that must join the sets: those of single values.
+
+    A search for sets cannot group by numbers and dates, so that these get bins.
+    """
+    quasi = [made for made in guesses if made.role == Role.QUASI]
+    if not any(made.kind == Kind.SET for made in quasi):
+        return guesses, []
+    single = [made.name for made in quasi if made.kind != Kind.SET]
+    old = over_89(table, guesses)
+    binned = [
+        replace(made, poset=_bins(table[made.name], made, made.name in old))
+        if made.name in single and made.kind in (Kind.INTEGER, Kind.CONTINUOUS, Kind.DATE)
+        else made
+        for made in guesses
+    ]
+    return binned, single
+
+
+def _bins(series: pl.Series, made: Guess, old: bool) -> dict[str, Any]:
+    """About ten bins; ages in fives, and beyond 89 in one."""
+    dated = made.kind == Kind.DATE
+    values = (series.dt.year() if dated else series).cast(pl.Float64)
+    values = values.filter(values.is_finite())
+    low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
+    tenth = high / 10 - low / 10
+    step = _AGES if made.why.startswith("age") and tenth < 4 * _AGES else _width(tenth)
+    if made.kind != Kind.CONTINUOUS:
+        step = max(1.0, step)
+    first, last = math.floor(low / step), math.ceil((90 if old else high) / step)
+    found = [i * step for i in range(min(first, last), last + 1)]
+    if dated:
+        edges: set[Any] = {dt.date(min(max(1, round(year)), 9999), 1, 1) for year in found}
+    else:
+        # Nobody wants to read 0.30000000000000004.
+        short = [float(f"{edge:.12g}") for edge in found]
+        edges = {int(edge) if edge.is_integer() else edge for edge in short}
+    return {"kind": "bins", "edges": sorted(edges)}
+
+
+def _width(tenth: float) -> float:
+    """A round width of at least this."""
+    if tenth <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(tenth))
+    return next(power * f for f in (1.0, 2.0, 5.0, 10.0) if power * f >= tenth * (1 - 1e-9))
+
+
+def _columns(table: Table, guesses: list[Guess]) -> str:
+    lines = ["[columns]"]
+    for role, meaning in _ORDER:
+        chosen = [made for made in guesses if made.role == role]
+        if not chosen:
+            continue
+        lines.append(f"# {role}. {meaning}")
+        for made in chosen:
+            words: dict[str, Any] = {"role": str(made.role), "kind": str(made.kind)}
+            if made.kind == Kind.ORDINAL:
+                words["categories"] = list(table.schema[made.name].categories)
+            if made.poset:
+                words["poset"] = made.poset
+            lines.append(f"{toml.key(made.name)} = {toml.value(words)}  # {made.why}")
+    return "\n".join(lines) + "\n"
+
+
+def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
+    lines = ["# What is done, in this order. `sfumato methods` lists what there is."]
+    names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
+    households = [made.name for made in guesses if made.role == Role.HOUSEHOLD]
+    if names:
+        lines += ["[[steps]]", 'use = "drop"                # the identifiers', ""]
+    if households:
+        lines += [
+            "[[steps]]",
+            'use = "pseudonymize"',
+            f"columns = {toml.value(households)}",
+            "",
+        ]
+    old = [name for name in over_89(table, guesses) if name not in listed]
+    if old:
+        lines += [
+            "[[steps]]",
+            'use = "top-bottom-coding"   # ages over 89 go into one category (HIPAA 3)',
+            f"columns = {toml.value(old)}",
+            "top = 90",
+            "",
+        ]
+    quasi = [made for made in guesses if made.role == Role.QUASI]
+    whole = [made.name for made in guesses if made.kind == Kind.SET and made not in quasi]
+    whole = [name for name in whole if name not in (*names, *households)]
+    if whole:
+        lines += [
+            f"# No step guards {', '.join(whole)}: published whole. Whoever knows some of the",
+            '# items finds the person: unless nobody can, make it role = "quasi" and',
+            '# use = "set-mondrian".',
+        ]
+    if any(made.kind == Kind.SET for made in quasi):
+        lines += [
+            "[[steps]]",
+            'use = "set-mondrian"        # of each set, what at least k people share',
+            f"k = {_K}",
+            "",
+        ]
+    elif quasi:
+        lines += [
+            "[[steps]]",
+            'use = "mondrian"            # groups of at least k that look alike',
+            f"k = {_K}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _rest(guesses: list[Guess], output: str) -> str:
+    lines = [
+        "# What must hold, counted again on the published file; else nothing is written.",
+        "[require]",
+    ]
+    if any(made.role == Role.QUASI for made in guesses):
+        lines += [f"k-anonymity = {_K}", "record-linkage = { at-most = 0.2 }"]
+    confidential = [
+        made.name
+        for made in guesses
+        if made.role == Role.CONFIDENTIAL and made.kind in (Kind.NOMINAL, Kind.ORDINAL)
+    ]
+    lines += [
+        f"# l-diversity = {{ column = {toml.value(name)}, at-least = 2 }}"
+        for name in confidential[:1]
+    ]
+    lines += ["", "[output]", f"path = {toml.value(output)}", 'format = "csv"', ""]
+    return "\n".join(lines)

@@ -1,0 +1,304 @@
+"""A plan: what to read, what the columns are, what to do, what must hold, where to write. TOML
+<-> frozen objects."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from ...data.io.sets import specs
+from ...data.schema import Kind, Role
+from ...errors import Complaint, InputError, PlanError, SchemaError
+from ...nested import Gauge, named
+from ...protocols import Declaration, Measure, Method, Partitioner, PosetSource
+from . import toml
+from .requirement import Requirement
+from .step import Step
+from .table import TablePlan
+
+SECTIONS = ("input", "columns", "table", "steps", "tune", "map", "require", "measures", "output")
+
+
+class Input(Declaration):
+    """Where the data come from."""
+
+    name: ClassVar[str] = "input"
+
+    path: Annotated[str, Field(description="file or database URL to read")] = ""
+    table: Annotated[str, Field(description="table of a database")] = ""
+    query: Annotated[str, Field(description="SQL query to read instead of a table")] = ""
+    delimiter: Annotated[str, Field(description="column separator; detected unless given")] = ""
+    encoding: Annotated[str, Field(description="text encoding; detected unless given")] = ""
+    decimal: Annotated[
+        Literal["", ".", ","], Field(description="decimal mark; detected unless given")
+    ] = ""
+    missing: Annotated[
+        tuple[str, ...], Field(description="texts that mean a missing value, besides the empty one")
+    ] = ()
+    header: Annotated[bool, Field(description="whether a text file begins with names")] = True
+    dates: dict[str, str] = Field(
+        default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
+    )
+    sets: dict[str, Any] | tuple[dict[str, Any], ...] = Field(
+        default_factory=dict,
+        description='a long table of items: { id = "person", item = "code" }; '
+        '{ column = "codes", separator = ";" }; { columns = ["sex", "job"], into = "attributes" }; '
+        '{ column = "codes", sensitive = ["b20"], into = "hidden" }; or a list of such',
+    )
+    reference: Annotated[
+        str | float,
+        Field(
+            description="non-participants: a file of the same columns, or the share of records to "
+            "hold out before masking"
+        ),
+    ] = ""
+    given: Annotated[
+        tuple[str, ...],
+        Field(
+            description="releases of the same people that are public already (folders or files): "
+            "k people must share every combination of classes"
+        ),
+    ] = ()
+    given_join: Annotated[
+        Literal["refuse", "coarsen"],
+        Field(
+            description="whether a release that singles people out beside those given is refused, "
+            "or its classes are joined until it does not"
+        ),
+    ] = "refuse"
+
+    @field_validator("sets")
+    @classmethod
+    def _understood(cls, given: Any) -> Any:
+        if given:
+            try:
+                specs(given)
+            except InputError as error:
+                raise ValueError(f"{error.message} -> {error.remedy}") from None
+        return given
+
+
+class Output(Declaration):
+    """Where the release goes, and how it is written."""
+
+    name: ClassVar[str] = "output"
+
+    path: Annotated[str, Field(description="folder to make; its private twin gets .private")] = ""
+    format: Annotated[
+        Literal["csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"],
+        Field(description="format of the published data"),
+    ] = "csv"
+    shuffle: Annotated[
+        bool, Field(description="put the records in random order, so that position tells nothing")
+    ] = True
+    suppressed: Annotated[str, Field(description="what stands for a suppressed value")] = "*"
+    escape_formulas: Annotated[
+        bool, Field(description="disarm cells that a spreadsheet would run as a formula")
+    ] = False
+
+
+class Tune(Declaration):
+    """Which parameter to raise until a measure is low enough."""
+
+    name: ClassVar[str] = "tune"
+
+    measure: Gauge = named("second-closest-linkage", "the measure to bring down")
+    at_most: Annotated[float, Field(allow_inf_nan=False, description="the measure's limit")]
+    parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
+    step: Annotated[
+        int | None, Field(ge=1, description="its step, counted from 1; the first that has it")
+    ] = None
+    start: Annotated[
+        int | None, Field(ge=1, description="the first value to try; the step's own unless given")
+    ] = None
+    stop: Annotated[
+        int | None, Field(ge=1, description="the last value to try; half the records unless given")
+    ] = None
+    draws: Annotated[
+        int, Field(ge=1, description="releases to average over, where the steps are random")
+    ] = 5
+    judge_by: Annotated[
+        Literal["worst", "mean"],
+        Field(description="what must keep the limit: every draw, or their mean"),
+    ] = "worst"
+    also: Annotated[
+        tuple[Gauge, ...], Field(description="other measures to show beside each value tried")
+    ] = ()
+
+
+class Map(Declaration):
+    """Which releases to compare by risk and loss."""
+
+    name: ClassVar[str] = "map"
+
+    risk: Gauge = named("record-linkage", "what a release risks, the lower the better")
+    loss: Gauge = named("information-loss", "what a release loses, the lower the better")
+    draws: Annotated[
+        int, Field(ge=1, description="releases to average over, where a method is random")
+    ] = 1
+    methods: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(description="methods with their parameters; a list of values is one release each"),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a plan says about one column."""
+
+    role: Role | None = None
+    kind: Kind | None = None
+    categories: tuple[str, ...] = ()
+    poset: PosetSource | None = None
+
+    def to_plan(self) -> dict[str, Any]:
+        """As a plan file writes it."""
+        found: dict[str, Any] = {}
+        if self.role is not None:
+            found["role"] = self.role.value
+        if self.kind is not None:
+            found["kind"] = self.kind.value
+        if self.categories:
+            found["categories"] = list(self.categories)
+        if self.poset is not None:
+            found["poset"] = {"kind": self.poset.name, **self.poset.parameters()}
+        return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that makes a release, but the data and the seed.
+
+    >>> plan = Plan.parse('''
+    ... [columns]
+    ... zip = { role = "quasi", poset = { kind = "prefix", lengths = [5, 3] } }
+    ... [[steps]]
+    ... use = "mondrian"
+    ... k = 5
+    ... [require]
+    ... k-anonymity = 5
+    ... ''')
+    >>> plan.steps[0].use.k, plan.requirements[0].name
+    (5, 'k-anonymity')
+    >>> Plan.parse(plan.to_toml()) == plan
+    True
+    """
+
+    steps: tuple[Step, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    measures: tuple[Measure, ...] | None = None
+    """None stands for the usual panel."""
+    columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
+    input: Input = field(default_factory=Input)
+    output: Output = field(default_factory=Output)
+    tune: Tune | None = None
+    map: Map | None = None
+    table: TablePlan | None = None
+
+    @property
+    def mechanism(self) -> tuple[Method | Partitioner, ...]:
+        """How the release is made, as everybody may know."""
+        return tuple(step.use for step in self.steps)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """A plan from a file; its relative paths are relative to that file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise InputError(
+                f"there is no file {path}", remedy="sfumato init DATA drafts a plan"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from None
+        return cls.parse(text, name=path.name, base=path.parent)
+
+    @classmethod
+    def parse(cls, text: str, *, name: str = "the plan", base: Path | None = None) -> Plan:
+        """A plan from TOML; every complaint at once, each with its line."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(
+                name, [Complaint("", f"is not TOML: {error}", "mend that line")]
+            ) from None
+        from .reader import Reader  # which makes plans, and so imports this file
+
+        return Reader(text, document, base).plan(name)
+
+    def to_toml(self, *, show_secrets: bool = True) -> str:
+        """The plan as a file; without its secrets where others may read it."""
+        parts = []
+        for header, section in (("input", self.input), ("output", self.output)):
+            content = {k.replace("_", "-"): v for k, v in section.parameters().items()}
+            if not show_secrets and "path" in content:
+                content["path"] = without_password(content["path"])
+            if content:
+                parts.append((header, toml.table(header, content)))
+        found = dict(parts)
+        body = [found["input"]] if "input" in found else []
+        if self.columns:
+            body.append(toml.table("columns", {n: c.to_plan() for n, c in self.columns.items()}))
+        if self.table is not None:
+            content = {k.replace("_", "-"): v for k, v in self.table.parameters().items()}
+            body.append(toml.table("table", content))
+        body += [
+            toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
+            for step in self.steps
+        ]
+        if self.tune is not None:
+            content = {k.replace("_", "-"): v for k, v in self.tune.parameters().items()}
+            body.append(toml.table("tune", content))
+        if self.map is not None:
+            content = {k.replace("_", "-"): v for k, v in self.map.parameters().items()}
+            body.append(toml.table("map", content))
+        if self.requirements:
+            body.append(toml.table("require", _by_name(self.requirements)))
+        if self.measures is not None:
+            listed = {m.name: m.parameters() for m in self.measures}
+            body.append(toml.table("measures", listed))
+        if "output" in found:
+            body.append(found["output"])
+        return "\n".join(body)
+
+    def with_(self, **changes: Any) -> Plan:
+        """A copy with some parts changed."""
+        return replace(self, **changes)
+
+
+@contextlib.contextmanager
+def lines_of(path: Path) -> Iterator[None]:
+    """Complaints about columns, with the line of the plan that speaks of the column."""
+    try:
+        yield
+    except SchemaError as error:
+        text = path.read_text(encoding="utf-8-sig")
+        placed = [
+            replace(c, line=toml.locate(text, ("columns", c.where)) or c.line)
+            for c in error.complaints
+        ]
+        raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error
+
+
+def without_password(url: str) -> str:
+    """A database URL with its password taken out."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
+
+
+def _by_name(requirements: tuple[Requirement, ...]) -> dict[str, Any]:
+    """Requirements as `[require]` writes them: several on one criterion become a list."""
+    grouped: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        grouped.setdefault(requirement.name, []).append(requirement)
+    return {
+        name: same[0].to_plan() if len(same) == 1 else [one.to_plan() for one in same]
+        for name, same in grouped.items()
+    }

@@ -1,0 +1,285 @@
+"""From a TOML document to a plan, with every complaint on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...data.schema import Kind, Role
+from ...errors import Complaint, ParameterError, PlanError, UnknownName, suggest
+from ...protocols import Declaration, Measure, PosetSource
+from ...registry import find
+from . import toml
+from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
+from .requirement import Requirement, parse_requirement
+from .step import Step, build
+from .table import TablePlan
+
+FILES = ("reference", "given", "population", "original")
+"""Keys whose texts are files, relative to the plan."""
+INSIDE = ("criteria", "over")
+"""Keys of tables that name files in their turn."""
+
+
+class Reader:
+    """Collects what is wrong while it reads."""
+
+    def __init__(self, text: str, document: dict[str, Any], base: Path | None) -> None:
+        self.text, self.document, self.base = text, document, base
+        self.complaints: list[Complaint] = []
+
+    def plan(self, name: str) -> Plan:
+        for section in self.document:
+            if section not in SECTIONS:
+                close = suggest(section, SECTIONS)
+                remedy = (
+                    f"did you mean [{close[0]}]?"
+                    if close
+                    else f"the sections are {', '.join(SECTIONS)}"
+                )
+                self.complain([section], Complaint(section, "there is no such section", remedy))
+        made = Plan(
+            input=self.section("input", Input) or Input(),
+            columns=self.columns(),
+            steps=self.steps(),
+            requirements=self.requirements(),
+            measures=self.measures(),
+            output=self.section("output", Output) or Output(),
+            tune=self.section("tune", Tune) if "tune" in self.document else None,
+            map=self.section("map", Map) if "map" in self.document else None,
+            table=self.table(),
+        )
+        if self.complaints:
+            ordered = sorted(self.complaints, key=lambda c: c.line or 0)
+            raise PlanError(name, ordered)
+        return made
+
+    def complain(self, path: list[str | int], complaint: Complaint) -> None:
+        """Note a complaint about something inside `path`."""
+        inside: list[str | int] = [*path, *complaint.where.split(".")]
+        line = toml.locate(self.text, inside) or toml.locate(
+            self.text, [*path, *(str(p).replace("_", "-") for p in complaint.where.split("."))]
+        )
+        hyphenated = toml.locate(self.text, [*path, complaint.where.replace("_", "-")])
+        # People count from one.
+        spot = ".".join(str(p + 1) if isinstance(p, int) else p for p in path)
+        where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
+        self.complaints.append(
+            # Both find the longest part that is there: the lower line is the nearer one.
+            Complaint(
+                where.strip("."),
+                complaint.what,
+                complaint.remedy,
+                max(hyphenated or 0, line or 0) or None,
+            )
+        )
+
+    def mapping(self, path: list[str | int], given: Any) -> Mapping[str, Any] | None:
+        """The table at `path`, or a complaint."""
+        if isinstance(given, Mapping):
+            return given
+        what = f"should be a table, not {given!r}"
+        self.complain(path, Complaint("", what, f"[{path[0]}] and its keys below it"))
+        return None
+
+    def rooted(self, given: Any, files: tuple[str, ...] = FILES) -> Any:
+        """The same with the files that it names beside the plan, wherever the plan is run."""
+        if isinstance(given, list):
+            return [self.rooted(one, files) for one in given]
+        if self.base is None or not isinstance(given, Mapping):
+            return given
+        found = dict(given)
+        for key, value in given.items():
+            if key in files:
+                found[key] = self._beside(value)
+            elif key in INSIDE:
+                found[key] = self.rooted(value, files)
+        return found
+
+    def _beside(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._beside(one) for one in value]
+        if isinstance(value, str) and value and "://" not in value and self.base is not None:
+            return str(self.base / value)
+        return value
+
+    def section(self, name: str, cls: type[Declaration]) -> Any:
+        given = self.mapping([name], self.document.get(name, {}))
+        if given is None:
+            return None
+        given = self.rooted(given)
+        complaints = cls.complaints(given)
+        for complaint in complaints:
+            self.complain([name], complaint)
+        return None if complaints else cls.build(given)
+
+    def table(self) -> TablePlan | None:
+        if "table" not in self.document:
+            return None
+        given = self.mapping(["table"], self.document["table"])
+        if given is None:
+            return None
+        words = dict(given)
+        rules, complaints = words.pop("rules", []), len(self.complaints)
+        made = []
+        if not isinstance(rules, list):
+            what = Complaint("rules", "should be [[table.rules]]", "write [[table.rules]]")
+            self.complain(["table"], what)
+            rules = []
+        for i, rule in enumerate(rules):
+            path: list[str | int] = ["table", "rules", i]
+            told = {"use": rule} if isinstance(rule, str) else self.mapping(path, rule)
+            if told is not None:
+                rest = {k: v for k, v in told.items() if k != "use"}
+                made.append(self.declared("rule", path, "use", told.get("use"), rest))
+        if "protect" in words:
+            path = ["table", "protect"]
+            how = words["protect"]
+            told = {"use": how} if isinstance(how, str) else self.mapping(path, how)
+            if told is not None:
+                rest = {k: v for k, v in told.items() if k != "use"}
+                words["protect"] = self.declared(
+                    "table-method", path, "use", told.get("use"), self.rooted(rest, ("ptable",))
+                )
+        if len(self.complaints) > complaints:
+            return None
+        words["rules"] = tuple(made)
+        for complaint in TablePlan.complaints(words):
+            self.complain(["table"], complaint)
+        if len(self.complaints) > complaints:
+            return None
+        built: TablePlan = TablePlan.build(words)
+        return built
+
+    def columns(self) -> dict[str, ColumnPlan]:
+        given = self.mapping(["columns"], self.document.get("columns", {})) or {}
+        found = {}
+        for name, words in given.items():
+            if isinstance(words, str):
+                words = {"role": words}
+            table = self.mapping(["columns", name], words)
+            if table is not None:
+                found[name] = self.column(name, dict(table))
+        return found
+
+    def column(self, name: str, words: dict[str, Any]) -> ColumnPlan:
+        path: list[str | int] = ["columns", name]
+        role = self.word(path, "role", words.pop("role", None), Role)
+        kind = self.word(path, "kind", words.pop("kind", None), Kind)
+        categories = words.pop("categories", [])
+        if not isinstance(categories, list):
+            self.complain(path, Complaint("categories", "should be a list", 'e.g. ["low", "high"]'))
+            categories = []
+        poset = self.poset([*path, "poset"], words.pop("poset", None))
+        for word in words:
+            close = suggest(word, ("role", "kind", "categories", "poset"))
+            remedy = f"did you mean {close[0]}?" if close else "role, kind, categories or poset"
+            self.complain(path, Complaint(word, "a column has no such property", remedy))
+        return ColumnPlan(role, kind, tuple(map(str, categories)), poset)
+
+    def word(self, path: list[str | int], key: str, given: Any, words: type[Any]) -> Any:
+        """One word out of an enumeration."""
+        if given is None:
+            return None
+        try:
+            return words(given)
+        except ValueError:
+            listed = [str(w.value) for w in words]
+            close = suggest(str(given), listed)
+            remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(listed)}"
+            self.complain(path, Complaint(key, f"there is no {key} {given!r}", remedy))
+            return None
+
+    def poset(self, path: list[str | int], given: Any) -> PosetSource | None:
+        if given is None:
+            return None
+        words = self.mapping(path, given if not isinstance(given, str) else {"kind": given})
+        if words is None:
+            return None
+        parameters = self.rooted({k: v for k, v in words.items() if k != "kind"}, ("path",))
+        made: PosetSource | None = self.declared(
+            "poset", path, "kind", words.get("kind"), parameters
+        )
+        return made
+
+    def declared(
+        self, kind: str, path: list[str | int], key: str, name: Any, parameters: Mapping[str, Any]
+    ) -> Any:
+        """A registered thing, or complaints about its name and parameters."""
+        try:
+            cls = find(str(name), *kind.split("|")).load()
+        except UnknownName as error:
+            what = f"= {name!r}: {error.message}" if name is not None else "is needed"
+            self.complain(path, Complaint(key, what, error.remedy))
+            return None
+        complaints = cls.complaints(parameters)
+        for complaint in complaints:
+            self.complain(path, complaint)
+        return None if complaints else cls.build(parameters)
+
+    def steps(self) -> tuple[Step, ...]:
+        given = self.document.get("steps", [])
+        if not isinstance(given, list):
+            self.complain(["steps"], Complaint("", "should be [[steps]]", "write [[steps]]"))
+            return ()
+        made = [self.step(i, words) for i, words in enumerate(given)]
+        return tuple(step for step in made if step is not None)
+
+    def step(self, index: int, given: Any) -> Step | None:
+        path: list[str | int] = ["steps", index]
+        words = self.mapping(path, given)
+        if words is None:
+            return None
+        parameters = self.rooted({k: v for k, v in words.items() if k not in ("use", "then")})
+        use = self.declared("method|partitioner", path, "use", words.get("use"), parameters)
+        then = words.get("then")
+        verb = None
+        if then is not None:
+            inner = {"use": then} if isinstance(then, str) else self.mapping([*path, "then"], then)
+            if inner is None:
+                return None
+            rest = {k: v for k, v in inner.items() if k != "use"}
+            verb = self.declared("verb", [*path, "then"], "use", inner.get("use"), rest)
+        if use is None or (then is not None and verb is None):
+            return None
+        try:
+            return Step(use, verb)
+        except ParameterError as error:
+            self.complain(path, Complaint("then", error.message, error.remedy))
+            return None
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        given = self.mapping(["require"], self.document.get("require", {})) or {}
+        found: list[Requirement] = []
+        for name, words in given.items():
+            try:
+                good, bad = parse_requirement(name, self.rooted(words))
+            except UnknownName as error:
+                bad, good = [Complaint("", error.message, error.remedy)], []
+            found += good
+            for complaint in bad:
+                self.complain(["require", name], complaint)
+        return tuple(found)
+
+    def measures(self) -> tuple[Measure, ...] | None:
+        if "measures" not in self.document:
+            return None
+        given = self.mapping(["measures"], self.document["measures"]) or {}
+        found = []
+        for name, words in given.items():
+            parameters = {} if words is True else self.mapping(["measures", name], words)
+            if parameters is None:
+                continue
+            parameters = self.rooted(parameters)
+            try:
+                cls = find(name, "measure", "attack").load()
+            except UnknownName as error:
+                self.complain(["measures"], Complaint(name, error.message, error.remedy))
+                continue
+            bad = cls.complaints(parameters)
+            for complaint in bad:
+                self.complain(["measures", name], complaint)
+            if not bad:
+                found.append(build("measure|attack", name, parameters))
+        return tuple(found)

@@ -1,0 +1,102 @@
+"""A requirement of a plan: a criterion, or a limit on a measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import Complaint
+from ...protocols import Criterion, Finding, Measure, Measurement
+from ...registry import find
+
+_LIMITS = ("at-most", "at-least")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A criterion with its own limit, or a measure that must stay below or above one."""
+
+    thing: Criterion | Measure
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return self.thing.name
+
+    def judge(self, measurement: Measurement) -> Finding:
+        """Whether a measure keeps the limit."""
+        at_least = self.at_least is not None
+        limit = float(self.at_least if self.at_least is not None else self.at_most or 0.0)
+        value = float(measurement)
+        # Not "value > limit": a value that is not a number must not pass.
+        met = value >= limit if at_least else value <= limit
+        return Finding(
+            requirement=self.name,
+            subject=self.name,
+            value=value,
+            limit=limit,
+            met=met,
+            at_least=at_least,
+            detail={"because": why} if (why := measurement.detail.get("because")) else {},
+            decimals=self.thing.decimals if isinstance(self.thing, Measure) else None,
+        )
+
+    def to_plan(self) -> Any:
+        """The requirement as a plan file writes it."""
+        parameters = {k.replace("_", "-"): v for k, v in self.thing.parameters().items()}
+        if isinstance(self.thing, Measure):
+            limits = {"at-most": self.at_most, "at-least": self.at_least}
+            return {**parameters, **{k: v for k, v in limits.items() if v is not None}}
+        shorthand = type(self.thing).shorthand
+        if shorthand and set(parameters) <= {shorthand.replace("_", "-")}:
+            return getattr(self.thing, shorthand)
+        return parameters
+
+
+def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Complaint]]:
+    """Requirements from one line of `[require]`: a bare value, a table, or a list of tables."""
+    if isinstance(given, list):
+        if not given:
+            return [], [Complaint("", "requires nothing", f"remove it, or {name} = {{ ... }}")]
+        parsed = [parse_requirement(name, one) for one in given]
+        return [r for good, _ in parsed for r in good], [c for _, bad in parsed for c in bad]
+    cls = find(name, "criterion", "measure", "attack").load()
+    if issubclass(cls, Measure):
+        return _limit_on_measure(name, cls, given)
+    if not isinstance(given, Mapping):
+        if not cls.shorthand:
+            return [], [Complaint(name, "needs a table of parameters", f"{name} = {{ ... }}")]
+        given = {cls.shorthand: given}
+    complaints = cls.complaints(given)
+    return ([] if complaints else [Requirement(cls.build(given))]), complaints
+
+
+def _limit_on_measure(
+    name: str, cls: type[Measure], given: Any
+) -> tuple[list[Requirement], list[Complaint]]:
+    way = "at-most" if cls.direction == "lower" else "at-least"
+    if given is True and cls.limit is not None:
+        given = cls.limit
+    if not isinstance(given, Mapping):
+        given = {way: given}
+    plain = {key.replace("_", "-"): value for key, value in given.items()}
+    limits = {key: plain.pop(key) for key in _LIMITS if key in plain}
+    complaints = cls.complaints(plain)
+    if not limits and cls.limit is not None:
+        limits[way] = cls.limit
+    if len(limits) != 1:
+        complaints.append(
+            Complaint(name, "a measure needs one limit", f"{name} = {{ {way} = ... }}")
+        )
+    for key, value in limits.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            complaints.append(Complaint(key, f"{value!r} is not a finite number", "e.g. 0.05"))
+    if complaints:
+        return [], complaints
+    thing = cls.build(plain)
+    return [Requirement(thing, limits.get("at-most"), limits.get("at-least"))], []

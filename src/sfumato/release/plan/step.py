@@ -1,0 +1,164 @@
+"""A step of a plan: a method, or a search with what is done to its groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...data.codec import Matrix
+from ...errors import ParameterError
+from ...protocols import Declaration, Method, Outcome, Partitioner, Verb, hide_secrets
+from ...registry import find
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...data.table import Table
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method, or one partitioner and a verb (its default verb if none is given)."""
+
+    use: Method | Partitioner
+    then: Verb | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.use, Partitioner) and self.then is None:
+            object.__setattr__(self, "then", build("verb", self.use.default_verb, {}))
+        if isinstance(self.use, Method) and self.then is not None:
+            raise ParameterError(
+                f"{self.use.name} is a method, not a search: nothing comes after it",
+                remedy="remove `then`, or use a search such as mondrian",
+            )
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether it draws values at random, so that records look alike by chance."""
+        deeds = (self.then, getattr(self.use, "replace", None))
+        drawn = any(isinstance(deed, Verb) and deed.perturbs for deed in deeds)
+        return drawn or (isinstance(self.use, Method) and self.use.perturbs)
+
+    @property
+    def random(self) -> bool:
+        """Whether another seed gives another result."""
+        inside = (getattr(self.use, name, None) for name in ("by", "start"))
+        drawn = any(isinstance(search, Partitioner) and search.random for search in inside)
+        return self.perturbs or self.use.random or drawn or getattr(self.use, "starts", 1) > 1
+
+    def touches(self, table: Table) -> set[str]:
+        """The columns it acts on, without asking whether it can."""
+        named = set(self.use.columns)
+        for recoded in ("levels", "breaks", "bins", "merge"):
+            by_column = getattr(self.use, recoded, None)
+            named |= set(by_column) if isinstance(by_column, Mapping) else set()
+        named |= {name for block in getattr(self.use, "blocks", ()) for name in block}
+        suited = (c.name for c in table.schema if c.role in self.use.roles)
+        return named or {name for name in suited if self.use.suits(table, name)}
+
+    def run(
+        self, table: Table, rng: np.random.Generator, reference: Table | None = None
+    ) -> Outcome:
+        """The masked table, and what the evidence must name."""
+        if isinstance(self.use, Method):
+            return self.use.mask_against(table, rng, reference)
+        columns, left = self.use.targets(table)
+        partition = self.use.partition(Matrix(table, columns), rng)
+        assert self.then is not None
+        outcome = self.then.apply(table, partition, columns, rng)
+        ignored = tuple(
+            f"{name} was left alone: {self.use.name} cannot group by it" for name in left
+        )
+        return Outcome(
+            table=outcome.table,
+            rows=outcome.rows,
+            partition=outcome.partition or partition,
+            facts={"columns": columns, **partition.facts, **outcome.facts},
+            secrets=outcome.secrets,
+            warnings=(*partition.warnings, *outcome.warnings, *ignored),
+        )
+
+    def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:
+        """The step as a plan file writes it."""
+        parameters = self.use.parameters()
+        if not show_secrets:
+            parameters = hide_secrets(type(self.use), parameters)
+        found: dict[str, Any] = {"use": self.use.name, **_hyphens(parameters)}
+        if self.then is not None and isinstance(self.use, Partitioner):
+            parameters = self.then.parameters()
+            if not show_secrets:
+                parameters = hide_secrets(type(self.then), parameters)
+            parameters = _hyphens(parameters)
+            if parameters:
+                found["then"] = {"use": self.then.name, **parameters}
+            elif self.then.name != self.use.default_verb:
+                found["then"] = self.then.name
+        return found
+
+    def public(self) -> dict[str, Any]:
+        """The step for the public face: parameters in full, secrets left out."""
+        found = {
+            "use": self.use.name,
+            "paper": self.use.paper,
+            "parameters": open_parameters(self.use),
+        }
+        if self.then is not None:
+            found["then"] = {"use": self.then.name, "parameters": open_parameters(self.then)}
+        return found
+
+    def __str__(self) -> str:
+        return str(self.use) if self.then is None else f"{self.use} then {self.then}"
+
+
+def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
+    """An instance of a registered thing; `kind` may be several, separated by "|"."""
+    return find(name, *kind.split("|")).load().build(parameters)
+
+
+def open_parameters(thing: Declaration) -> dict[str, Any]:
+    """Every parameter with its value, but for those that must stay private; files by name only."""
+    return _file_names(type(thing), hide_secrets(type(thing), thing.model_dump(mode="json")))
+
+
+def _file_names(cls: type[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in which a file has lost its folders, in nested declarations too: where an owner
+    keeps files is nobody's business."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [shown(one) for one in value]
+        if isinstance(value, Mapping) and isinstance(value.get("use"), str):
+            return _file_names(find(value["use"]).load(), value)
+        return value
+
+    def is_file(name: str) -> bool:
+        field = cls.model_fields.get(name.replace("-", "_"))
+        extra = field.json_schema_extra if field is not None else None
+        return isinstance(extra, dict) and bool(extra.get("file"))
+
+    return {
+        name: re.split(r"[/\\]", value)[-1]
+        if isinstance(value, str) and is_file(name)
+        else shown(value)
+        for name, value in values.items()
+    }
+
+
+def as_steps(given: Any) -> tuple[Step, ...]:
+    """Steps from a step, a method, a search, or a list of them."""
+    if isinstance(given, Step):
+        return (given,)
+    if isinstance(given, Method | Partitioner):
+        return (Step(given),)
+    if isinstance(given, list | tuple):
+        return tuple(step for one in given for step in as_steps(one))
+    raise ParameterError(
+        f"a {type(given).__name__} is not a step",
+        remedy='give sf.method("mdav", k=5), a list of such, a Plan, or the path of a plan file',
+    )
+
+
+def _hyphens(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("_", "-"): value for key, value in parameters.items()}

@@ -1,0 +1,1 @@
+"""Releases of records: masking, judging, evidence."""

@@ -1,0 +1,175 @@
+"""The evidence of a release: every requirement with its count, every measure with its figure,
+every step by name."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import MeasureError, SfumatoError, UnknownName
+from ...progress import report
+from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
+from ...registry import entries
+from ...rng import stream
+from ..plan.step import build
+
+if TYPE_CHECKING:
+    from ...data.pair import Pair
+    from ...data.partition import Partition
+    from ...data.table import Table
+
+
+PERTURBED = "values were perturbed, so that records look alike by chance"
+
+JUDGES = ("measure", "attack")
+"""The kinds of things that are measured; plans name them alike."""
+
+Mechanism = tuple[Method | Partitioner, ...]
+"""The steps of a release, which are published with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known about a release. `evidence["record-linkage"]` is a `Measurement`."""
+
+    measurements: Mapping[str, Measurement]
+    not_taken: Mapping[str, str] = field(default_factory=dict)
+    """Measures that do not apply to this release, with the reason."""
+    findings: tuple[Finding, ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    records: Mapping[str, int] = field(default_factory=dict)
+    columns: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    owner_notes: tuple[str, ...] = ()
+    """What only the owner should read."""
+
+    def __getitem__(self, name: str) -> Measurement:
+        if name in self.measurements:
+            return self.measurements[name]
+        if name in self.not_taken:
+            raise MeasureError(f"{name} was not measured: {self.not_taken[name]}")
+        raise UnknownName("measurement", name, list(self.measurements))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.measurements
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measurements)
+
+    @property
+    def met(self) -> bool:
+        """Whether every requirement is met."""
+        return all(finding.met for finding in self.findings)
+
+    def public(self) -> Evidence:
+        """The evidence as it may be published.
+
+        Figures that compare the release with the original are rounded, and the levels behind them
+        are left out: an exact mean before masking, beside the masked data, gives back the one value
+        that was suppressed. Reasons that may quote the data are left out too.
+        """
+        return replace(
+            self,
+            measurements={name: m.public() for name, m in self.measurements.items()},
+            not_taken=dict.fromkeys(self.not_taken, "it does not apply to this release"),
+            findings=tuple(finding.public() for finding in self.findings),
+            owner_notes=(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values. `evidence.public().to_dict()` is what a release publishes."""
+        return {
+            "records": dict(self.records),
+            "columns": [dict(column) for column in self.columns],
+            "steps": [dict(step) for step in self.steps],
+            "requirements": [finding.to_dict() for finding in self.findings],
+            "measures": {name: m.to_dict() for name, m in self.measurements.items()},
+            "not_measured": dict(self.not_taken),
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """name, what it is about, the figure and its baseline, as text for a table."""
+        about = {entry.name: entry for entry in entries() if entry.kind in JUDGES}
+        for name, measurement in self.measurements.items():
+            summary = about[name].summary if name in about else ""
+            # What is left of a difference when nothing changed is rounding, not news.
+            before = "" if measurement.baseline is None else f"{round(measurement.baseline, 9):.4g}"
+            yield name, summary, f"{round(measurement.value, 9):.4g}", before
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name}={m.value:.4g}" for name, m in self.measurements.items())
+        return f"Evidence({figures})"
+
+    def _repr_html_(self) -> str:
+        required = "".join(
+            f"<tr><td>{html.escape(str(f))}</td><td>{'met' if f.met else 'NOT MET'}</td></tr>"
+            for f in self.findings
+        )
+        measured = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows()
+        )
+        return (
+            f"<table><thead><tr><th>requirement</th><th></th></tr></thead>{required}</table>"
+            "<table><thead><tr><th>measure</th><th>meaning</th><th>value</th><th>baseline</th></tr>"
+            f"</thead>{measured}</table>"
+        )
+
+
+def usual_panel() -> tuple[Measure, ...]:
+    """Every registered measure that is not for special requests, with its defaults."""
+    usual = (entry.name for entry in entries("measure") if entry.load().usual)
+    return tuple(build("measure", name, {}) for name in usual)
+
+
+def take(
+    measures: Iterable[Measure],
+    pair: Pair,
+    *,
+    seed: int,
+    partition: Partition | None = None,
+    reference: Table | None = None,
+    mechanism: Mechanism = (),
+) -> tuple[dict[str, Measurement], dict[str, str]]:
+    """Take each measure; those that do not apply say why.
+
+    `partition` holds the groups of perturbed records. Counting records that look alike means
+    nothing there.
+    """
+    taken: dict[str, Measurement] = {}
+    left: dict[str, str] = {}
+    listed = list(measures)
+    for done, measure in enumerate(listed):
+        report(f"measuring {measure.name}", done, len(listed))
+        if partition is not None and measure.counts_classes:
+            left[measure.name] = PERTURBED
+            continue
+        try:
+            taken[measure.name] = take_one(
+                measure,
+                pair,
+                seed=seed,
+                partition=partition,
+                reference=reference,
+                mechanism=mechanism,
+            )
+        except SfumatoError as error:
+            left[measure.name] = error.message
+    return taken, left
+
+
+def take_one(
+    measure: Measure,
+    pair: Pair,
+    *,
+    seed: int,
+    partition: Partition | None = None,
+    reference: Table | None = None,
+    mechanism: Mechanism = (),
+) -> Measurement:
+    """One measurement, with the stream of its name."""
+    rng = stream(seed, 0, f"measure/{measure.name}")
+    return measure.measure(Context(pair, rng, partition, reference, mechanism))

@@ -1,0 +1,283 @@
+"""`Release`: the data, the evidence, and the private half, in memory and on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ...data.io import write_file
+from ...data.pair import Pair
+from ...data.people import identifying, person_keys
+from ...errors import OutputError, ReleaseRefused
+from ...progress import report
+from ...protocols import Criterion, Finding, Measurement
+from ...rng import checked_seed
+from ..plan.step import build
+from ..publish import check_free, private_path, publish
+from ..recount import recount
+from ..report.report import render
+from .evidence import Evidence, take_one
+from .given import joined_again
+from .judging import worst
+from .mapping import mapping
+
+if TYPE_CHECKING:
+    from ...data.partition import Partition
+    from ...data.table import Table
+    from ..plan.plan import Plan
+
+DATA_NAMES = {
+    "csv": "data.csv",
+    "tsv": "data.tsv",
+    "parquet": "data.parquet",
+    "arrow": "data.arrow",
+    "duckdb": "data.duckdb",
+    "sqlite": "data.sqlite",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What arms an attacker, and therefore stays with the owner. Its repr shows nothing."""
+
+    seed: int = field(repr=False)
+    secrets: Mapping[str, Any] = field(repr=False)
+    lineage: Mapping[str, np.ndarray] = field(repr=False)
+    plan: Plan = field(repr=False)
+    input_rows: np.ndarray | None = field(default=None, repr=False)
+    """Which rows of the input were masked, where others were held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A masked table that kept its promises."""
+
+    pair: Pair = field(repr=False)
+    evidence: Evidence
+    private: Private = field(repr=False)
+    plan: Plan = field(repr=False)
+    partition: Partition | None = field(default=None, repr=False)
+    """The groups of the last step that made any, in the order of the published records."""
+    groups: Partition | None = field(default=None, repr=False)
+    """Of perturbed records; None where what is published tells which records look alike."""
+    reference: Table | None = field(default=None, repr=False)
+    copies: tuple[Table, ...] = field(default=(), repr=False)
+    """Further releases of the same records, by multiple imputation."""
+
+    def with_note(self, note: str) -> Release:
+        """The same with one more sentence in its evidence."""
+        return replace(self, evidence=replace(self.evidence, notes=(*self.evidence.notes, note)))
+
+    @property
+    def table(self) -> Table:
+        """The masked table."""
+        return self.pair.masked
+
+    @property
+    def data(self) -> Any:
+        """The masked data as the kind of object that came in; a tuple of them where there are
+        several releases (multiple imputation)."""
+        if self.copies:
+            return tuple(table.to_frame() for table in self.tables)
+        return self.pair.masked.to_frame()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table that is published."""
+        return (self.pair.masked, *self.copies)
+
+    def measure(self, name: str, *, seed: int = 0, **parameters: Any) -> Measurement:
+        """One registered measure or attack of this release, with what its publication tells
+        everybody: `release.measure("dbrl", scenarios=7)`."""
+        return take_one(
+            build("measure|attack", name, parameters),
+            self.pair,
+            seed=checked_seed(seed),
+            partition=self.groups,
+            reference=self.reference,
+            mechanism=self.plan.mechanism,
+        )
+
+    def mapping(self) -> pl.DataFrame:
+        """Which value of each quasi-identifier was published as what, how often; for the owner."""
+        return mapping(self.pair)
+
+    def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
+        """Write the public folder and its private twin, whole or not at all.
+
+        Every requirement is counted again on the bytes, and a release that breaks one is not
+        written.
+        """
+        target = path or self.plan.output.path
+        if not target:
+            raise OutputError("the release has no path", remedy='release.save("release")')
+        public = Path(target)
+        check_free(public, replace=replace)
+        publish(public, self._write_public, self._write_private, replace=replace)
+        return public
+
+    def _write_public(self, folder: Path) -> None:
+        output = self.plan.output
+        lone = self.table.frame.to_series() if self.table.frame.width == 1 else None
+        if lone is not None and lone.null_count() and output.format in ("csv", "tsv"):
+            raise OutputError(
+                "many readers skip empty lines, and so the missing values of a lone column",
+                remedy='[output] format = "parquet"',
+            )
+        name = Path(DATA_NAMES[output.format])
+        numbers = [f"-{i + 1}" for i in range(len(self.tables))] if self.copies else [""]
+        files = [folder / f"{name.stem}{number}{name.suffix}" for number in numbers]
+        report("writing", 0, 4)
+        for table, data in zip(self.tables, files, strict=True):
+            write_file(
+                table,
+                data,
+                output.format,
+                suppressed=output.suppressed,
+                escape_formulas=output.escape_formulas,
+            )
+        report("counting again", 1, 4)
+        counted = []
+        for data in files:
+            counted.append(self._recount(data))
+            if not all(finding.met for finding in counted[-1]):
+                raise ReleaseRefused(counted[-1])
+        findings = [worst(list(found)) for found in zip(*counted, strict=True)]
+        public = replace(self, evidence=self.evidence.public())
+        _write_json(
+            folder / "evidence.json",
+            {"sfumato": _version(), "suppressed": output.suppressed, **public.evidence.to_dict()},
+        )
+        shown = [finding.public() for finding in findings]
+        _write_text(folder / "report.html", render(public, owner=False, recounted=shown))
+
+    def _recount(self, data: Path) -> list[Finding]:
+        """Every requirement on the file as written: criteria by grouping its rows, measures on
+        what it says."""
+        requirements = self.plan.requirements
+        criteria = [r.thing for r in requirements if isinstance(r.thing, Criterion)]
+        output = self.plan.output
+        counted, published = recount(
+            data,
+            self.table.schema,
+            criteria,
+            suppressed=output.suppressed,
+            escape_formulas=output.escape_formulas,
+            before=self.pair,
+        )
+        if not all(finding.met for finding in counted):
+            return counted
+        pair = Pair(self.pair.original, published, self.pair.rows)
+        findings = []
+        for requirement in requirements:
+            if isinstance(requirement.thing, Criterion):
+                findings.append(counted.pop(0))
+            else:
+                measurement = take_one(
+                    requirement.thing,
+                    pair,
+                    seed=self.private.seed,
+                    partition=self.groups,
+                    reference=self.reference,
+                    mechanism=self.plan.mechanism,
+                )
+                findings.append(requirement.judge(measurement))
+        if self.plan.input.given:
+            findings += joined_again(self.plan, pair)
+        return findings
+
+    def _write_private(self, folder: Path) -> None:
+        notes: dict[str, Any] = {"sfumato": _version(), "seed": self.private.seed}
+        if self.pair.rows is not None:
+            notes["people"] = identifying(self.pair.original)
+            keys = person_keys(self.pair.original, notes["people"], self.private.seed)
+            people = keys.gather(self.pair.rows).to_frame()
+            people.write_parquet(folder / "people.parquet")
+        _write_json(folder / "seed.json", notes)
+        _write_text(folder / "plan.toml", self.private.plan.to_toml())
+        if self.private.secrets:
+            _write_json(folder / "keys.json", dict(self.private.secrets))
+        self._write_alignment(folder / "alignment.parquet")
+        if (kept := self.private.input_rows) is not None:
+            pl.DataFrame({"original_row": kept}).write_parquet(folder / "participants.parquet")
+        if self._generalizes():
+            self.mapping().write_csv(folder / "mapping.csv")
+        if self.private.lineage:
+            pl.DataFrame(dict(self.private.lineage)).write_parquet(folder / "lineage.parquet")
+        for side, name in (("masked", "published"), ("original", "original")):
+            vectors = {
+                measure: m.per_record
+                for measure, m in self.evidence.measurements.items()
+                if m.per_record is not None and m.per_record_of == side
+            }
+            if vectors:
+                pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
+        report("the owner's report", 3, 4)
+        told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
+        owners = replace(self, evidence=told)
+        _write_text(folder / "report.html", render(owners, owner=True))
+
+    def _generalizes(self) -> bool:
+        """Whether values became labels or were suppressed, so that there is a mapping to tell."""
+        table = self.table
+        return self.pair.rows is not None and any(
+            table.schema[name].generalized or table.suppressed(name).any()
+            for name in table.schema.quasi
+            if name in self.pair.original.schema
+        )
+
+    def _write_alignment(self, path: Path) -> None:
+        """Which input row became which record, where records stem from rows at all."""
+        rows, kept = self.pair.rows, self.private.input_rows
+        if rows is None:
+            return
+        original = rows if kept is None else kept[rows]
+        alignment = pl.DataFrame({"published_row": np.arange(rows.size), "original_row": original})
+        alignment.write_parquet(path)
+
+    def __repr__(self) -> str:
+        met = len(self.evidence.findings)
+        promise = f"{met} requirement{'' if met == 1 else 's'} met" if met else "nothing required"
+        return f"Release({self.table.height:,} records, {promise}; {self.evidence!r})"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_() + self.evidence._repr_html_()
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sfumato")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    # JSON has no infinity, and a figure that is one is a fault to be seen, not to be written.
+    plain = json.dumps(content, indent=2, ensure_ascii=False, default=_plain, allow_nan=False)
+    _write_text(path, plain + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Numpy scalars and arrays as JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return str(value)
+
+
+__all__ = ["Private", "Release", "private_path"]

@@ -1,0 +1,320 @@
+"""Running a plan: steps in order, the promises counted, the measures taken; a `Release`, or a
+refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...data.io import read_with_notes
+from ...data.io.sets import replaced_columns
+from ...data.kinds import Misfit, complaint, fit, order_of
+from ...data.schema import Schema, missing_column
+from ...data.splitting import held_out
+from ...data.table import Table
+from ...data.table import table as make_table
+from ...engines.local import Local
+from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
+from ...progress import Listener, listening
+from ...protocols import Criterion, Engine, Finding, Measure, Partitioner
+from ...rng import checked_seed, draw_seed, stream
+from ..plan.plan import Plan
+from ..plan.requirement import Requirement, parse_requirement
+from ..plan.step import as_steps
+from .evidence import Evidence, take, usual_panel
+from .given import joined
+from .groups import OF_CLASSES, REGROUPS
+from .judging import judge
+from .masking import Draft, run_steps
+from .release import Private, Release
+from .remedies import remedies_for
+
+_GUESSABLE = 2**64
+
+
+def protect(
+    table: Any,
+    plan: Any,
+    seed: int | None = None,
+    *,
+    require: Mapping[str, Any] | Iterable[Requirement] = (),
+    measures: Iterable[Measure] | None = None,
+    reference: Any = None,
+    given: str | Path | Iterable[str | Path] = (),
+    progress: Listener | None = None,
+    engine: Engine | None = None,
+) -> Release:
+    """Mask a table by a plan, a plan file, a method or a list of them.
+
+    Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
+    `given` are releases of the same people that are public already.
+    """
+    plan = as_plan(plan, require, measures)
+    named = [given] if isinstance(given, str | Path) else given
+    earlier = (*plan.input.given, *map(str, named))
+    plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
+    warnings: list[str] = []
+    seed = draw_seed() if seed is None else _checked(seed, warnings)
+    if not plan.steps and not plan.requirements:
+        raise ParameterError(
+            "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
+        )
+    if plan.tune is not None:
+        raise ParameterError(
+            f"the plan leaves {plan.tune.parameter} to be tuned",
+            remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
+        )
+    names = [measure.name for measure in plan.measures or ()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(
+            f"the plan measures {twice} twice",
+            remedy=f"take one by release.measure({twice!r}, ...)",
+        )
+    tell = progress or (lambda what, done, of: None)
+    original = with_columns_of(plan, table)
+    _check_promises(plan, original)
+    if reference is not None and not isinstance(reference, Table):
+        reference = with_columns_of(plan, reference)
+    original, reference, kept = hold_out(original, plan, reference, seed)
+    stages = len(plan.steps) + 2
+    draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
+    tell("counting requirements", len(plan.steps), stages)
+    draft, findings = _judged(plan, draft, seed, reference)
+    if not all(finding.met for finding in findings):
+        tell("looking for remedies", len(plan.steps), stages)
+        raise ReleaseRefused(
+            findings, remedies_for(plan, original, seed, findings, reference, attempt)
+        )
+    tell("measuring", len(plan.steps) + 1, stages)
+    chosen = usual_panel() if plan.measures is None else plan.measures
+    with listening(tell):
+        taken, left = take(
+            chosen,
+            draft.pair,
+            seed=seed,
+            partition=draft.groups,
+            reference=reference,
+            mechanism=plan.mechanism,
+        )
+    records = {"original": original.height, "published": draft.pair.masked.height}
+    if kept is not None and reference is not None:
+        records["held out"] = reference.height
+    evidence = Evidence(
+        measurements=taken,
+        not_taken=left,
+        findings=tuple(findings),
+        steps=draft.steps,
+        records=records,
+        columns=_public_columns(original.schema, draft.pair.masked.schema),
+        notes=draft.notes,
+        owner_notes=tuple(warnings),
+    )
+    tell("done", stages, stages)
+    private = Private(seed, draft.secrets, draft.lineage, plan, kept)
+    return Release(
+        draft.pair,
+        evidence,
+        private,
+        plan,
+        draft.partition,
+        draft.groups,
+        reference,
+        draft.copies,
+    )
+
+
+def attempt(
+    plan: Plan, original: Table, seed: int, reference: Table | None
+) -> tuple[list[Finding], Draft]:
+    """A plan's findings on a table, without promises or measures: what a remedy would give."""
+    draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
+    draft, findings = _judged(plan, draft, seed, reference)
+    return findings, draft
+
+
+def _judged(
+    plan: Plan, draft: Draft, seed: int, reference: Table | None
+) -> tuple[Draft, list[Finding]]:
+    """The draft, beside releases that are public already, and what was found."""
+    _check_classes(plan, draft)
+    beside: list[Finding] = []
+    if plan.input.given:
+        found = joined(plan, draft)
+        draft, beside = found.draft, found.findings
+    findings = judge(
+        plan.requirements,
+        draft.pairs,
+        seed=seed,
+        partition=draft.groups,
+        reference=reference,
+        mechanism=plan.mechanism,
+    )
+    return draft, [*findings, *beside]
+
+
+def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:
+    """The table that a plan names, with its roles and kinds, and what the reader decided."""
+    given = plan.input
+    source = path or given.path
+    if not source:
+        raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
+    if "://" not in source and path is None:
+        source = str(base / source)
+    options: dict[str, Any] = {
+        key: value
+        for key in ("table", "query", "delimiter", "encoding", "decimal", "dates", "sets")
+        if (value := getattr(given, key))
+    }
+    if not given.header:
+        options["header"] = False
+    if given.missing:
+        options["missing"] = ("", *given.missing)
+    kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
+    categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
+    posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}
+    roles: dict[str, Any] = {}
+    for name, column in plan.columns.items():
+        if column.role is not None:
+            roles.setdefault(column.role.value, []).append(name)
+    return read_with_notes(
+        source, kinds=kinds, categories=categories, posets=posets, **options, **roles
+    )
+
+
+def with_columns_of(plan: Plan, given: Any) -> Table:
+    """The table with what the plan says about its columns laid over its schema."""
+    table = given if isinstance(given, Table) else make_table(given)
+    gone = replaced_columns(plan.input.sets)
+    unknown = [n for n in plan.columns if n not in table.schema and n not in gone]
+    complaints = [missing_column(name, table.names) for name in unknown]
+    series, columns = [], []
+    for name, planned in plan.columns.items():
+        if name not in table.schema:
+            continue
+        before = table.schema[name]
+        kind = planned.kind or before.kind
+        try:
+            order = order_of(table[name], kind, planned.categories or before.categories)
+            if not before.generalized:
+                series.append(fit(table[name], kind, order))
+        except Misfit as misfit:
+            complaints.append(complaint(name, misfit))
+            continue
+        columns.append(
+            before.with_(
+                kind=kind,
+                role=planned.role or before.role,
+                categories=order,
+                poset=planned.poset or before.poset,
+            )
+        )
+    if complaints:
+        raise SchemaError("the table", complaints)
+    return table.with_columns(series, columns)
+
+
+def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = None) -> Plan:
+    """A plan from a plan, a plan file, a step or a list of them, with more requirements."""
+    if isinstance(given, str | Path):
+        plan = Plan.read(given)
+    elif isinstance(given, Plan):
+        plan = given
+    else:
+        plan = Plan(steps=as_steps(given))
+    wanted: list[Requirement] = []
+    if isinstance(require, Mapping):
+        for name, words in require.items():
+            good, bad = parse_requirement(name, words)
+            if bad:
+                raise ParameterError("; ".join(map(str, bad)), remedy=f"sfumato explain {name}")
+            wanted += good
+    else:
+        wanted = list(require)
+    if wanted:
+        plan = plan.with_(requirements=(*plan.requirements, *wanted))
+    return plan if measures is None else plan.with_(measures=tuple(measures))
+
+
+def _checked(seed: int, notes: list[str]) -> int:
+    number = checked_seed(seed)
+    if number < _GUESSABLE:
+        notes.append(
+            "the seed was given and can be guessed: whoever tries all small seeds undoes the "
+            "shuffle and the noise, and finds keys and pseudonyms; publish one made without a seed"
+        )
+    return number
+
+
+def hold_out(
+    table: Table, plan: Plan, reference: Table | None, seed: int
+) -> tuple[Table, Table | None, np.ndarray | None]:
+    """Non-participants: as given, or a share of the records held out before masking.
+
+    The third is which rows are left, where some were held out.
+    """
+    share = plan.input.reference
+    if reference is not None or not share:
+        return table, reference, None
+    if isinstance(share, str):
+        words = plan.with_(input=plan.input.model_copy(update={"path": share, "reference": ""}))
+        return table, read_input(words, Path())[0], None
+    if not 0 < share < 1:
+        raise ParameterError(
+            f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"
+        )
+    out = held_out(table, share, rng=stream(seed, 0, "reference"))
+    kept = np.flatnonzero(~out)
+    return table.take(kept), table.take(np.flatnonzero(out)), kept
+
+
+def _check_promises(plan: Plan, table: Table) -> None:
+    """Noise after grouping voids what is counted on groups: such a promise is not made at all."""
+    promised = [
+        r.name
+        for r in plan.requirements
+        if isinstance(r.thing, Criterion) or r.thing.counts_classes
+    ]
+    dirty: dict[str, int] = {}
+    for index, step in enumerate(plan.steps):
+        touched = step.touches(table)
+        if step.perturbs:
+            dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
+        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS:
+            dirty = {name: where for name, where in dirty.items() if name not in touched}
+    if promised and dirty:
+        where = max(dirty.values())
+        raise ParameterError(
+            f"{promised[0]} cannot be promised: step {where + 1} "
+            f"({plan.steps[where].use.name}) perturbs {', '.join(sorted(dirty))}, so that records "
+            "look alike by chance",
+            remedy="require record-linkage instead, or group after perturbing",
+        )
+
+
+def _check_classes(plan: Plan, draft: Draft) -> None:
+    """Where sets overlap, what is confidential in records that look alike promises nothing."""
+    promised = [r.name for r in plan.requirements if r.name in OF_CLASSES]
+    if promised and draft.overlapping:
+        raise ParameterError(
+            f"{promised[0]} cannot be promised: the sets of {draft.overlapping} overlap, so that "
+            "an intruder who knows a person chooses among records that do not look alike",
+            remedy="use a search that makes classes, such as set-mondrian or mondrian (or repair = "
+            '"k", where the search has it), or require k1-anonymity alone',
+        )
+
+
+def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "name": column.name,
+            "role": str(column.role),
+            "kind": str(column.kind),
+            "published": column.name in after,
+            "generalized": column.name in after and after[column.name].generalized,
+        }
+        for column in before
+    )

@@ -1,0 +1,1 @@
+"""The report of a release, for the public and for the owner."""

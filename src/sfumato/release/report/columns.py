@@ -1,0 +1,333 @@
+"""What the report draws of each column, original against masked, and what it must not draw.
+
+The public face shows the original only in aggregate: no bin or category with fewer than ten
+original records, no range beyond the 1st and 99th percentile, counts rounded to tens (so that what
+is left out cannot be had by subtraction), and no name of a category that is rare there and
+absent from what is published.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from ...criteria.labels import has_labels
+from ...data.codec import floats
+from ...data.pair import Pair
+from ...data.schema import CATEGORICAL, Column, Kind, Role
+from ...data.sets.table import SetTable
+from ...data.table import Table
+from ...errors import SchemaError
+from .parts import percent
+from .spread import Bars, CannotDraw, bars, intervals, totals
+
+FEWEST = 10
+"""Original records that a bin or category must have to be drawn in public."""
+MOST_PICTURES = 12
+_MOST_BARS = 9
+_BINS = 24
+_ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
+_EPOCH = dt.date(1970, 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One column, ready to be drawn. Shares are of all records; NaN is not drawn."""
+
+    column: Column
+    form: Literal["histogram", "dates", "bars"]
+    original: np.ndarray
+    masked: np.ndarray
+    edges: np.ndarray = field(default_factory=lambda: np.empty(0))
+    names: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """The columns that are drawn, those that are not with the reason, and those beyond the most."""
+
+    drawn: list[Picture]
+    undrawn: dict[str, str]
+    beyond: list[str]
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The cells of a published column that have no value."""
+
+    missing: int
+    suppressed: int
+
+
+def gaps(table: Table) -> dict[str, Gaps]:
+    """The two kinds of gaps of every column, counted once."""
+    return {
+        name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum()))
+        for name in table.names
+    }
+
+
+def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The columns of sets of which steps left items out, or may have."""
+    acted = {name for step in steps for name in step.get("did", {}).get("columns", ())}
+    return [
+        column.name
+        for column in pair.masked.schema
+        if column.kind == Kind.SET and not column.generalized and column.name in acted
+    ]
+
+
+def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictures:
+    """Pictures of the published quasi-identifiers, confidential columns and targets."""
+    schema = pair.original.schema
+    wanted = [
+        c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
+    ]
+    drawn: list[Picture] = []
+    undrawn: dict[str, str] = {}
+    beyond: list[str] = []
+    for column in wanted:
+        if len(drawn) == MOST_PICTURES:
+            beyond.append(column.name)
+            continue
+        try:
+            picture = _picture(pair, column, owner)
+            note = _gap_note(published[column.name], pair.masked.height)
+            drawn.append(replace(picture, notes=(*picture.notes, *note)))
+        except CannotDraw as reason:
+            undrawn[column.name] = str(reason)
+    return Pictures(drawn, undrawn, beyond)
+
+
+def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
+    masked = pair.masked.schema[column.name]
+    if not pair.original.height or not pair.masked.height:
+        raise CannotDraw("there are no records")
+    if column.kind == Kind.TEXT:
+        raise CannotDraw("it is free text")
+    if column.kind == Kind.SET:
+        if masked.generalized:
+            raise CannotDraw("its sets are published as labels")
+        return _sets(pair, column, owner)
+    if column.kind in CATEGORICAL:
+        return _categories(pair, column, masked, owner)
+    return _histogram(pair, column, masked, owner)
+
+
+def shown(counts: np.ndarray, owner: bool) -> np.ndarray:
+    """Counts of original records as they may be drawn: NaN for what is hidden.
+
+    >>> shown(np.array([3.0, 14.0, 126.0]), owner=False).tolist()
+    [nan, 10.0, 130.0]
+    """
+    if owner:
+        return counts.astype(float)
+    return np.where(counts < FEWEST, np.nan, np.round(counts / 10.0) * 10.0)
+
+
+def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+    name = column.name
+    before = _finite(pair.original[name], column)
+    after = np.empty(0)
+    spans = None
+    if has_labels(column, masked, pair.masked[name]):
+        spans = intervals(pair.masked[name], pair.original)
+    elif (masked.kind == Kind.DATE) != (column.kind == Kind.DATE):
+        raise CannotDraw(f"it is {column.kind} in the original and {masked.kind} in the release")
+    else:
+        after = _finite(pair.masked[name], masked)
+    low, high = _limits(before, after, owner)
+    if math.isnan(low):
+        raise CannotDraw("too few values are left to draw")
+    dates = column.kind == Kind.DATE
+    edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
+    counted = np.histogram(before, bins=edges)[0]
+    notes = []
+    if spans is None:
+        mass = np.histogram(after, bins=edges)[0].astype(float)
+    else:
+        mass = spans.over(edges)
+        notes.append("Published as intervals: each is spread evenly over its width.")
+        if spans.unread:
+            notes.append(f"{spans.unread:,} published labels are no intervals and are not drawn.")
+    drawn = Picture(
+        column,
+        "dates" if dates else "histogram",
+        shown(counted, owner) / pair.original.height,
+        mass / pair.masked.height,
+        edges,
+    )
+    return replace(drawn, notes=tuple(notes))
+
+
+def _finite(series: pl.Series, column: Column) -> np.ndarray:
+    try:
+        values = floats(series, column)
+    except SchemaError:
+        # Its message names the value.
+        raise CannotDraw("its numbers are too large to draw") from None
+    finite: np.ndarray = values[np.isfinite(values)]
+    return finite
+
+
+def _limits(before: np.ndarray, after: np.ndarray, owner: bool) -> tuple[float, float]:
+    """The range to draw. In public at least ten original records lie beyond either end of it."""
+    if owner:
+        both = np.concatenate((before, after))
+        return (float(both.min()), float(both.max())) if both.size else (math.nan, math.nan)
+    if before.size >= 2 * FEWEST:
+        parted = np.partition(before, (FEWEST - 1, before.size - FEWEST))
+        low, high = np.percentile(before, (1, 99))
+        low, high = max(low, parted[FEWEST - 1]), min(high, parted[before.size - FEWEST])
+        if low <= high:
+            return float(low), float(high)
+    if after.size:
+        # What is published may be drawn in full.
+        return float(after.min()), float(after.max())
+    return math.nan, math.nan
+
+
+def _edges(low: float, high: float, whole: bool) -> np.ndarray:
+    """Bins that begin at multiples of a round step, so that no end of a bin is anyone's value."""
+    span = high - low
+    rough = span / _BINS if span > 0 else max(abs(low), 1.0) / 10
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(f * power for f in (1.0, 2.0, 2.5, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
+    if whole:
+        step = max(1.0, math.ceil(step))
+    first = math.floor(low / step)
+    # The last value lies inside the last bin: the upper end of a bin is outside it.
+    last = max(math.floor(high / step) + 1, first + 1)
+    if not math.isfinite(step) or last - first > 4 * _BINS:
+        raise CannotDraw("its numbers are too large to draw")
+    # Multiples of 0.1 as they are written: a value of 0.3 must not fall short of the bin that
+    # begins there.
+    return np.round(np.arange(first, last + 1) * step, max(0, 2 - math.floor(math.log10(step))))
+
+
+def _date_edges(low: float, high: float) -> np.ndarray:
+    """Bins of days, weeks, months or years."""
+    for days in (1, 7):
+        if (high - low) / days <= _BINS:
+            first = math.floor((low + 3) / days) * days - 3 if days == 7 else math.floor(low)
+            return np.arange(first, math.floor(high) + days + 1, days, dtype=float)
+    start, end = (_EPOCH + dt.timedelta(days=math.floor(day)) for day in (low, high))
+    months = (end.year - start.year) * 12 + end.month - start.month + 1
+    wide = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000)
+    step = next((m for m in wide if months / m <= _BINS), wide[-1])
+    first = (start.year * 12 + start.month - 1) // step * step
+    last = (end.year * 12 + end.month - 1) // step * step + step
+    return np.array([_days(month) for month in range(first, last + 1, step)], dtype=float)
+
+
+def _days(month: int) -> int:
+    year = min(max(month // 12, 1), 9999)
+    return (dt.date(year, month % 12 + 1, 1) - _EPOCH).days
+
+
+def day_text(day: float) -> str:
+    """A number of days since 1970 as a date."""
+    return (_EPOCH + dt.timedelta(days=int(day))).isoformat()
+
+
+def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+    name = column.name
+    if has_labels(column, masked, pair.masked[name]):
+        found = bars(pair.masked[name], pair.original, _MOST_BARS)
+    else:
+        found = _counted(pair.original[name], pair.masked[name])
+    notes = []
+    if found.spread:
+        notes.append(
+            "Published as sets or groups: each is spread evenly over the values it covers."
+        )
+    if found.unread:
+        notes.append(f"{found.unread:,} published labels could not be read and are not drawn.")
+    drawn = _bars(pair, column, found, owner, others=True)
+    return replace(drawn, notes=(*notes, *drawn.notes))
+
+
+def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
+    """Set-valued columns: the share of records that have each element."""
+    before, after = (_holders(table[column.name]) for table in (pair.original, pair.masked))
+    if not owner:
+        # Nobody shows the others, however many have them: k may be larger than FEWEST.
+        before = {name: count for name, count in before.items() if name in after}
+    found = _bars_of(before, after)
+    drawn = _bars(pair, column, found, owner, others=False)
+    notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
+    return replace(drawn, notes=notes)
+
+
+def _holders(series: pl.Series) -> dict[str, int]:
+    """How many sets hold each element, by its text."""
+    sets = SetTable.from_column(series)
+    return dict(zip(sets.names.cast(pl.String).to_list(), sets.support.tolist(), strict=True))
+
+
+def _counted(original: pl.Series, masked: pl.Series) -> Bars:
+    return _bars_of(totals(original), totals(masked))
+
+
+def _bars_of(before: Mapping[str, int], after: Mapping[str, int]) -> Bars:
+    names = sorted({*before, *after})
+    return Bars(
+        names,
+        np.array([float(before.get(name, 0)) for name in names]),
+        np.array([float(after.get(name, 0)) for name in names]),
+        spread=False,
+        published=np.array([name in after for name in names], dtype=bool),
+    )
+
+
+def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool) -> Picture:
+    """The commonest values by name, the others together."""
+    sizes = (pair.original.height, pair.masked.height)
+    # A name may stand if it is published, or common enough in the original.
+    known = np.array(found.published) | (found.original >= FEWEST)
+    nameable = np.flatnonzero(known if not owner else np.ones_like(known))
+    weight = np.maximum(found.original / sizes[0], found.masked / sizes[1])
+    ranked = sorted(nameable.tolist(), key=lambda i: (-weight[i], found.names[i]))[:_MOST_BARS]
+    if not ranked:
+        raise CannotDraw("every value is rare")
+    if column.kind == Kind.ORDINAL:
+        order = {name: i for i, name in enumerate(column.categories)}
+        ranked.sort(key=lambda i: (order.get(found.names[i], len(order)), found.names[i]))
+    elif column.kind == Kind.BOOLEAN:
+        ranked.sort(key=lambda i: found.names[i])
+    names = [found.names[i] for i in ranked]
+    before, after = found.original[ranked], found.masked[ranked]
+    rest = np.setdiff1d(np.arange(len(found.names)), ranked)
+    notes = []
+    if others and rest.size:
+        # In words: a bar for all the others would dwarf those that have a name.
+        left = shown(np.array([found.original[rest].sum()]), owner)[0] / sizes[0]
+        was = f"{percent(left)} of the original, " if not math.isnan(left) else ""
+        notes.append(
+            f"All other values: {was}{percent(found.masked[rest].sum() / sizes[1])} of the release."
+        )
+    return Picture(
+        column,
+        "bars",
+        shown(before, owner) / sizes[0],
+        after / sizes[1],
+        names=names,
+        notes=tuple(notes),
+    )
+
+
+def _gap_note(found: Gaps, records: int) -> tuple[str, ...]:
+    """A note on the cells that have no value to draw."""
+    parts = [
+        f"{percent(many / records)} {word}"
+        for word, many in (("missing", found.missing), ("suppressed", found.suppressed))
+        if many
+    ]
+    return (f"Not drawn: {' and '.join(parts)} in the release.",) if parts else ()

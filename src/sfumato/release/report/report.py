@@ -1,0 +1,367 @@
+"""The report of a release: one HTML page that needs nothing else, for a steward with a deadline.
+
+It has two faces. The public one goes beside the data and shows the original only in aggregate; the
+owner's one stays in the private folder and shows everything. Neither holds the seed, a key or a
+clock: the same release gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import figures
+from . import sections as report_sections
+from .columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
+from .correlations import correlations
+from .page import contents, page, section
+from .parts import Markup, clipped, count, join, listed, paragraphs, percent, table, tag
+from .risk import Sizes, risk_bins, riskiest, size_bins, sizes
+from .words import glossary, is_before, words
+
+if TYPE_CHECKING:
+    from ...protocols import Finding
+    from ..records.evidence import Evidence
+    from ..records.release import Release
+
+# The names beside the dots are short, for phones; the table below the figure has them in full.
+_RISKS = {
+    "uniques": "stand alone",
+    "prosecutor-risk": "highest risk",
+    "marketer-risk": "expected share",
+    "record-linkage": "record linkage",
+}
+
+
+def render(release: Release, *, owner: bool, recounted: Sequence[Finding] | None = None) -> str:
+    """The report as one self-contained page.
+
+    `owner=False` is the public face; `owner=True` adds what only the owner may see. `recounted`
+    holds the requirements as counted again on the written file, in their order.
+    """
+    found = sizes(release)
+    published = gaps(release.pair.masked)
+    evidence = release.evidence
+    parts = [
+        ("requirements", "What was required", report_sections.requirements(evidence, recounted)),
+        ("risk", "Risk before and after", _risk(evidence)),
+        ("classes", "How many look alike", _classes(found, owner)),
+        (
+            "columns-drawn",
+            "Distributions, original against release",
+            _columns(release, published, owner),
+        ),
+        ("correlations", "Correlations", _correlations(release, owner)),
+        ("steps", "What each step did", report_sections.steps(evidence)),
+        (
+            "columns",
+            "Columns, missing and suppressed values",
+            report_sections.columns(release, published, owner=owner),
+        ),
+        ("measures", "All measures", report_sections.measures(evidence)),
+        ("notes", "Notes and warnings", report_sections.notes(evidence)),
+    ]
+    if owner:
+        parts.insert(
+            3, ("private", "For the owner: who is easiest to find", _private(release, found))
+        )
+    parts.append(("cite", "How to cite", report_sections.citation(evidence, _version())))
+    body = join(section(key, title, content) for key, title, content in parts)
+    terms = glossary(f"{report_sections.verdict(release)}{body}")
+    listing = [*((key, title) for key, title, _ in parts), ("glossary", "Terms")]
+    content = tag(
+        "main",
+        _header(release, owner),
+        report_sections.verdict(release),
+        contents(listing),
+        body,
+        section(
+            "glossary", "Terms", tag("dl", *(join((tag("dt", t), tag("dd", m))) for t, m in terms))
+        ),
+    )
+    title = f"{count(release.pair.masked.height, 'record')} published: Sfumato report"
+    return page(title, content, owner=owner)
+
+
+def _header(release: Release, owner: bool) -> Markup:
+    banner = tag(
+        "p",
+        tag("strong", "Keep private."),
+        " This is the owner's report: it shows the original in full and names the records that "
+        "are easiest to find. It must not leave the private folder; the public report is the "
+        "one beside the data.",
+        class_="banner",
+        role="note",
+    )
+    schema = release.pair.masked.schema
+    about = f"{report_sections.records(release.evidence)} Columns published: {len(schema):,}."
+    face = "owner's report" if owner else "public report"
+    return tag(
+        "header",
+        tag("p", f"Sfumato · {face}", class_="brand"),
+        tag("h1", "Report of a release"),
+        tag("p", about.strip()),
+        banner if owner else "",
+    )
+
+
+def _figure(drawn: str, caption: object) -> Markup:
+    frame = tag("div", Markup(drawn), class_="wide")
+    return tag("figure", frame, tag("figcaption", caption))
+
+
+def _legend(*entries: tuple[str, str]) -> Markup:
+    """A key in words with its swatches: colour and shape both."""
+    marks = (
+        tag("li", tag("span", "", class_=f"swatch {swatch}", aria_hidden="true"), f" {word}")
+        for swatch, word in entries
+    )
+    return tag("ul", *marks, class_="legend")
+
+
+def _risk(evidence: Evidence) -> Markup:
+    lines: dict[str, figures.Risk] = {}
+    # The usual ones in their order, then whatever else is a share of people at risk.
+    asked = [n for n in evidence if words(n).about == "risk" and words(n).share]
+    shown = [*(n for n in _RISKS if n in evidence), *(n for n in asked if n not in _RISKS)]
+    for name in shown:
+        taken, short = evidence[name], _RISKS.get(name, name)
+        if not np.isfinite(taken.value):
+            continue
+        before = taken.baseline if is_before(taken) else None
+        chance = None if is_before(taken) else taken.baseline
+        lines[words(name).title] = figures.Risk(short, before, taken.value, chance)
+    if not lines:
+        return tag("p", "No measure of risk was taken.")
+    rows = [
+        (
+            title,
+            "" if line.before is None else percent(line.before),
+            percent(line.after),
+            "" if line.chance is None else percent(line.chance),
+        )
+        for title, line in lines.items()
+    ]
+    told = "; ".join(
+        f"{title}: "
+        + (f"{percent(line.before)} before, " if line.before is not None else "")
+        + f"{percent(line.after)} after"
+        for title, line in lines.items()
+    )
+    entries = [("dot", "before masking"), ("diamond", "after masking")]
+    if any(line.chance is not None for line in lines.values()):
+        entries.append(("tick", "by chance alone"))
+    drawn = figures.svg(
+        figures.risk_chart(list(lines.values())),
+        "risk-figure",
+        "Risk before and after masking",
+        told,
+    )
+    meanings = [f"{words(name).title}: {words(name).meaning}" for name in shown]
+    return join(
+        (
+            _legend(*entries),
+            _figure(drawn, "Lower is safer. The table below has the figures."),
+            table("Risk before and after", ["", "Before", "After", "By chance"], rows, (1, 2, 3)),
+            tag("ul", *(tag("li", meaning) for meaning in meanings), class_="small"),
+        )
+    )
+
+
+def _classes(found: Sizes, owner: bool) -> Markup:
+    bins = size_bins(found, owner=owner)
+    if bins is None:
+        return tag("p", "There are no classes to count: no quasi-identifier, or no record.")
+    told = []
+    for word, x in (("Before", found.before), ("After", found.after)):
+        if x is not None:
+            told.append(f"{word} masking the smallest class has {count(int(x.min()), 'record')}.")
+    drawn = figures.svg(
+        figures.sizes_chart(bins),
+        "class-figure",
+        "Records by the size of their class",
+        " ".join(told),
+    )
+    caption = (
+        "Each record belongs to a class: the records that share its quasi-identifiers. The "
+        "further to the right the records stand, the harder it is to tell them apart."
+    )
+    return join(
+        (
+            tag("p", " ".join(told)),
+            _legend(("grey", "before masking"), ("blue", "after masking")),
+            _figure(drawn, f"{caption}{_hidden(owner)}"),
+        )
+    )
+
+
+def _hidden(owner: bool) -> str:
+    if owner:
+        return ""
+    few = f" Bars of fewer than {FEWEST} original records are not drawn;"
+    return f"{few} the others are rounded to tens."
+
+
+def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Markup:
+    found = pictures(release.pair, published, owner=owner)
+    if not (found.drawn or found.undrawn):
+        return tag("p", "No quasi-identifier, confidential column or target is published.")
+    shown = [_column(picture, i) for i, picture in enumerate(found.drawn)]
+    rule = (
+        "The owner's report draws every original value."
+        if owner
+        else f"Bars of fewer than {FEWEST} original records are not drawn and rare values are not "
+        "named; numbers and dates are drawn from the 1st to the 99th percentile of the original, "
+        "and original counts are rounded to tens. What stands out in the original can therefore "
+        "not be seen here."
+    )
+    left = [f"{clipped(name, 60)} ({why})" for name, why in found.undrawn.items()]
+    more = count(len(found.beyond), "more column")
+    parts = parts_of_sets(release.pair, release.evidence.steps)
+    notes = [
+        "A published set tells what is there, never what is not: an absent item may have been left "
+        f"out ({listed(parts)})."
+        if parts
+        else "",
+        "Shares are of all records." if shown else "",
+        rule if shown else "",
+        f"Not drawn: {listed(left)}." if left else "",
+        f"{more} left out of the pictures: {listed(found.beyond)}." if found.beyond else "",
+    ]
+    return join(
+        (
+            _legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
+            if shown
+            else "",
+            tag("div", *shown, class_="grid") if shown else "",
+            paragraphs(notes, class_="small"),
+        )
+    )
+
+
+def _column(picture: Picture, index: int) -> Markup:
+    column = picture.column
+    key = f"column-{index}"
+    title = f"Distribution of {clipped(column.name, 60)}, original against release"
+    drawn = figures.svg(figures.column_chart(picture), key, title)
+    caption = tag(
+        "figcaption",
+        tag("strong", clipped(column.name, 60)),
+        f" ({column.kind}, {report_sections.role_words(column.role)})",
+    )
+    return tag("figure", caption, Markup(drawn), paragraphs(picture.notes, class_="small"))
+
+
+def _correlations(release: Release, owner: bool) -> Markup:
+    found = correlations(release.pair, release.evidence, owner=owner)
+    if found is None:
+        return tag(
+            "p", "Fewer than two columns hold numbers both in the original and in the release."
+        )
+    upper = np.triu_indices(len(found.names), 1)
+    change = np.abs(found.after - found.before)[upper]
+    if np.isnan(change).all():
+        return tag("p", "Too few records have numbers in two columns.")
+    worst = int(np.nanargmax(change))
+    i, j = upper[0][worst], upper[1][worst]
+    told = (
+        f"The correlation that moved most is that of {clipped(found.names[i], 60)} and "
+        f"{clipped(found.names[j], 60)}: {found.before[i, j]:.2f} before, {found.after[i, j]:.2f} "
+        "after."
+        if change[worst] >= 0.005
+        else "No correlation moved by as much as 0.01."
+    )
+    drawn = figures.svg(
+        figures.correlation_chart(found), "correlation-figure", "Change of each correlation", told
+    )
+    left = (
+        f" {count(found.beyond, 'other column')} with numbers "
+        f"{'is' if found.beyond == 1 else 'are'} not drawn: too many, or without variation."
+        if found.beyond
+        else ""
+    )
+    part = " Counted on every n-th record, at least 200,000 of them." if found.sampled else ""
+    few = "" if owner else f" Pairs that fewer than {FEWEST} original records have are left empty."
+    caption = (
+        "Each cell is the correlation after masking minus the one before: blue with + means it "
+        f"rose, orange with − that it fell.{few}{part}{left}"
+    )
+    return join((tag("p", told), _figure(drawn, caption)))
+
+
+def _private(release: Release, found: Sizes) -> Markup:
+    """Per-record risk, the riskiest records, and where records went: never in the public face."""
+    parts: list[object] = []
+    if found.after is not None:
+        names, shares = risk_bins(found.after)
+        chart = figures.share_chart(
+            names, shares, "chance of picking the right record (1 / class size)"
+        )
+        drawn = figures.svg(
+            chart, "record-risk-figure", "Published records by their re-identification risk"
+        )
+        parts.append(_figure(drawn, "How the risk is spread over the published records."))
+    risky = riskiest(release.pair, found)
+    if risky:
+        rows = [
+            (f"{r.row:,}", f"{r.row + 1:,}", f"{r.before:,}", f"{r.after:,}", percent(1 / r.after))
+            for r in risky
+        ]
+        head = ["Original row (from 0)", "As counted from 1", "Alike before", "Alike after", "Risk"]
+        caption = f"The {count(len(rows), 'record')} that are easiest to find"
+        parts.append(table(caption, head, rows, (0, 1, 2, 3, 4)))
+        parts.append(tag("p", _row_words(release, found), class_="small"))
+    else:
+        parts.append(
+            tag(
+                "p", "There are no quasi-identifiers, or it is not known which record became which."
+            )
+        )
+    lineage = release.private.lineage
+    if lineage:
+        went: list[tuple[str, ...]] = []
+        for step, groups in lineage.items():
+            # In a cover every record has a set of its own, and is its first member.
+            groups = groups if groups.ndim == 1 else groups[:, 0]
+            placed = groups[groups >= 0]
+            went.append(
+                (
+                    step,
+                    f"{np.unique(placed).size:,}",
+                    f"{placed.size:,}",
+                    f"{groups.size - placed.size:,}",
+                )
+            )
+        head = ["Step", "Groups", "Original records in a group", "In none"]
+        parts.append(table("Lineage: where the original records went", head, went, (1, 2, 3)))
+        parts.append(
+            tag("p", "lineage.parquet has the group of every original record.", class_="small")
+        )
+    return join(parts)
+
+
+def _row_words(release: Release, found: Sizes) -> str:
+    said = "Rows count from 0 as in alignment.parquet; the next column counts from 1."
+    held = release.evidence.records.get("held out", 0)
+    if held:
+        said += f" The {count(held, 'record')} held out before masking are not counted."
+    assert found.after is not None
+    least = int(found.after.min())
+    alike = int(np.count_nonzero(found.after == least))
+    if alike > len(riskiest(release.pair, found)):
+        said += (
+            f" {count(alike, 'published record')} are in classes of {least:,}; these are the "
+            "first of them, those rarest in the original before others."
+        )
+    return said
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sfumato")
+    except PackageNotFoundError:
+        return "unknown"

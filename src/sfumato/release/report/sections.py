@@ -1,0 +1,366 @@
+"""The parts of the report that are words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...data.schema import Role
+from ...errors import UnknownName
+from ...registry import find
+from .columns import parts_of_sets
+from .parts import (
+    Markup,
+    clipped,
+    count,
+    definitions,
+    join,
+    listed,
+    number,
+    paragraphs,
+    percent,
+    plain,
+    table,
+    tag,
+)
+from .words import baseline_words, figure, headlines, words
+
+if TYPE_CHECKING:
+    from ...protocols import Finding, Measurement
+    from ..records.evidence import Evidence
+    from ..records.release import Release
+    from .columns import Gaps
+
+_MOST_COLUMNS = 40
+_MOST_NOTES = 40
+_MOST_FACTS = 20
+
+
+def verdict(release: Release) -> Markup:
+    """The first thing to read: records, promises, and the few figures that matter."""
+    evidence = release.evidence
+    records = count(release.pair.masked.height, "record")
+    asked = len(evidence.findings)
+    broken = [finding for finding in evidence.findings if not finding.met]
+    if broken:
+        kind, sign = "broken", "✗"
+        are = "is" if len(broken) == 1 else "are"
+        said = f"{len(broken):,} of {count(asked, 'requirement')} {are} not met."
+        after = "; ".join(clipped(finding) for finding in broken) + ". Do not publish these data."
+    elif asked:
+        kind, sign = "met", "✓"
+        said = "every requirement was met."
+        after = (
+            f"{count(asked, 'requirement')} {'was' if asked == 1 else 'were'} counted on the data "
+            "themselves, not taken from the methods."
+        )
+    else:
+        kind, sign = "open", "!"
+        said = "nothing was required."
+        after = (
+            "No limit was set for this release: whether the figures below are good enough is for "
+            "you to judge."
+        )
+    cards = [
+        tag(
+            "li",
+            tag("p", head.title, class_="what"),
+            tag("p", head.value, class_="value"),
+            tag("p", head.aside, class_="aside") if head.aside else "",
+            tag("p", head.sentence),
+        )
+        for head in headlines(evidence.measurements)
+    ]
+    unheard = "All measures are listed below." if evidence.measurements else "No measure was taken."
+    figures = tag("ul", *cards, class_="cards") if cards else tag("p", unheard)
+    quasi = release.pair.masked.schema.quasi
+    assumed = (
+        f"All figures of risk assume an intruder who knows {listed(quasi)} of a person, and no "
+        "other column."
+        if quasi
+        else "No published column is a quasi-identifier, so nothing here assumes that an intruder "
+        "knows a column."
+    )
+    named = dict.fromkeys((*evidence.measurements, *(f.requirement for f in evidence.findings)))
+    if whole := [name for name in named if _knows_everything(name)]:
+        assumed += f" In {listed(whole)} the intruder knows every column."
+    title = tag(
+        "h2",
+        tag("span", sign, class_="sign", aria_hidden="true"),
+        f" {records} published; {said}",
+        id="verdict",
+    )
+    return tag(
+        "section",
+        title,
+        tag("p", after),
+        figures,
+        tag("p", assumed, class_="small"),
+        class_=f"verdict {kind}",
+        aria_labelledby="verdict",
+    )
+
+
+def requirements(evidence: Evidence, recounted: Sequence[Finding] | None) -> Markup:
+    """What was required, what was counted, and what was counted again on the file."""
+    findings = evidence.findings
+    if not findings:
+        return tag("p", "The plan requires nothing: no criterion and no limit on a measure.")
+    again = list(recounted) if recounted is not None and len(recounted) == len(findings) else None
+    head = ["Requirement", "Limit", "Counted", "Result"]
+    rows = []
+    for i, finding in enumerate(findings):
+        row: list[object] = [
+            clipped(finding.subject),
+            f"{'at least' if finding.at_least else 'at most'} {_value(finding, finding.limit)}",
+            _value(finding, finding.value),
+            _result(finding),
+        ]
+        if again is not None:
+            row.append(join((_value(again[i], again[i].value), " ", _result(again[i]))))
+        rows.append(row)
+    notes = [_readings(finding) for finding in findings]
+    if again is None:
+        notes.append(
+            "When a release is saved, every requirement is counted again on the bytes of the "
+            "published file, by code that shares nothing with the methods; nothing is written "
+            "unless all of them hold there too."
+        )
+    else:
+        head.append("Counted again on the published file")
+    return join(
+        (table("Requirements of the plan", head, rows, (1, 2)), paragraphs(notes, class_="small"))
+    )
+
+
+def _value(finding: Finding, value: float) -> str:
+    try:
+        find(finding.requirement, "measure", "attack")
+    except UnknownName:
+        return number(value)  # a criterion: k, l and t are plain numbers
+    return figure(finding.requirement, value)
+
+
+def _result(finding: Finding) -> Markup:
+    if finding.met:
+        return tag("span", "✓ met", class_="good")
+    broken = f" in {finding.broken:,} of {finding.of:,} {finding.of_what}" if finding.broken else ""
+    return tag("span", f"✗ not met{broken}", class_="bad")
+
+
+def _readings(finding: Finding) -> str:
+    """k under both readings of a missing value, where they can differ."""
+    if "k_wildcard" not in finding.detail:
+        return ""
+    wild = finding.detail["k_wildcard"]
+    return (
+        f"{clipped(finding.subject)}: with a missing or suppressed value as a category of its "
+        f"own, k is {plain(finding.detail.get('k_category'))}; read as a wildcard that may be any "
+        f"value, k is {plain(wild)}."
+    )
+
+
+def measures(evidence: Evidence) -> Markup:
+    """Every measure with its meaning, figure and baseline; then those not taken."""
+    parts = []
+    for about, caption in (
+        ("risk", "Measures of disclosure risk"),
+        ("utility", "Measures of information loss"),
+    ):
+        rows = [
+            _measure_row(m) for m in evidence.measurements.values() if words(m.name).about == about
+        ]
+        if rows:
+            head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
+            parts.append(table(caption, head, rows, (2,)))
+    if not parts:
+        parts.append(tag("p", "No measure was taken."))
+    if evidence.not_taken:
+        left = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
+        parts.append(table("Measures that were not taken", ["Measure", "Why"], left))
+    return join(parts)
+
+
+def _measure_row(m: Measurement) -> list[object]:
+    known = words(m.name)
+    base = "" if m.baseline is None else f"{figure(m.name, m.baseline)} ({baseline_words(m)})"
+    span = ""
+    if m.interval is not None:
+        low, high = (figure(m.name, end) for end in m.interval)
+        what = clipped(m.detail.get("interval", ""), 80)
+        span = f"{low} to {high}" + (f" ({what})" if what else "")
+    title = tag("span", known.title, " ", tag("code", m.name))
+    return [title, known.meaning, figure(m.name, m.value), base, span, m.direction]
+
+
+def steps(evidence: Evidence) -> Markup:
+    """What each step did: the method, its paper, its parameters, and what it reports."""
+    if not evidence.steps:
+        return tag(
+            "p",
+            "The plan has no steps: the data were published as they are, but for what is noted "
+            "below.",
+        )
+    return tag("ol", *(_step(step) for step in evidence.steps), class_="steps")
+
+
+def _step(step: Mapping[str, Any]) -> Markup:
+    name = str(step.get("use", ""))
+    then = step.get("then")
+    title = name if not isinstance(then, Mapping) else f"{name}, then {then.get('use', '')}"
+    lines: list[tuple[object, object]] = []
+    if step.get("paper"):
+        lines.append(("Published in", str(step["paper"])))
+    lines.append(("Parameters", _parameters(step.get("parameters"))))
+    if isinstance(then, Mapping):
+        lines.append((f"Parameters of {then.get('use', '')}", _parameters(then.get("parameters"))))
+    did = step.get("did")
+    if isinstance(did, Mapping) and did:
+        facts = [
+            tag("li", f"{clipped(key, 60)}: {plain(value)}")
+            for key, value in list(did.items())[:_MOST_FACTS]
+        ]
+        left = len(did) - len(facts)
+        facts += (
+            [tag("li", f"and {count(left, 'more entry', 'more entries')} in evidence.json")]
+            if left
+            else []
+        )
+        lines.append(("What it did", tag("ul", *facts)))
+    return tag("li", tag("h3", title), tag("p", summary(name)), definitions(lines))
+
+
+def _parameters(given: Any) -> str:
+    if not isinstance(given, Mapping) or not given:
+        return "none"
+    return "; ".join(
+        f"{key} = {plain(value) if value or isinstance(value, bool | int | float) else 'not given'}"
+        for key, value in given.items()
+    )
+
+
+def summary(name: str) -> str:
+    """The registry's line about a method or search."""
+    try:
+        return find(name, "method", "partitioner").summary
+    except UnknownName:
+        return ""
+
+
+def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> Markup:
+    """Every column that matters: its role, how it is published, and its two kinds of gaps."""
+    pair = release.pair
+    before, after = pair.original.schema, pair.masked.schema
+    parts = parts_of_sets(pair, release.evidence.steps)
+    rows = []
+    for column in before:
+        here = column.name in after
+        missing = published[column.name].missing if here else 0
+        gone = published[column.name].suppressed if here else 0
+        way = "not published"
+        if here:
+            way = "labels" if after[column.name].generalized else "values"
+        if column.name in parts:
+            way = f"parts of sets{_left_out(release.evidence, column.name)}"
+        row: list[object] = [
+            clipped(column.name, 80),
+            role_words(column.role),
+            str(column.kind),
+            way,
+        ]
+        row += (
+            [_cells(missing, pair.masked.height), _cells(gone, pair.masked.height)]
+            if here
+            else ["", ""]
+        )
+        if owner:
+            row.append(_cells(int(pair.original.missing(column.name).sum()), pair.original.height))
+        # When there is no room for all, the columns that something happened to come first.
+        dull = here and not (missing or gone or after[column.name].generalized)
+        rows.append((dull and column.role == Role.INSENSITIVE, row, missing, gone))
+    ranked = (
+        sorted(rows, key=lambda entry: entry[0])[:_MOST_COLUMNS]
+        if len(rows) > _MOST_COLUMNS
+        else rows
+    )
+    head = ["Column", "Role", "Kind", "Published as", "Missing", "Suppressed"]
+    head += ["Missing in the original"] if owner else []
+    numeric = (4, 5, 6) if owner else (4, 5)
+    totals = (
+        f"In all {sum(r[2] for r in rows):,} published cells are missing and "
+        f"{sum(r[3] for r in rows):,} are suppressed. A missing value was missing in the "
+        "original; a suppressed value was taken out to protect someone. Labels stand for more "
+        "than one value: an interval, a group, a set."
+    )
+    left = len(rows) - len(ranked)
+    more = (
+        f"{count(left, 'more column')} {'is' if left == 1 else 'are'} not listed." if left else ""
+    )
+    made = [column.name for column in after if column.name not in before]
+    new = f"Made by a step: {listed(made)}." if made else ""
+    shown = table(
+        "Columns of the release", head, [row for _, row, _, _ in ranked], numeric, "terse"
+    )
+    return join((shown, paragraphs((totals, more, new), class_="small")))
+
+
+def _left_out(evidence: Evidence, name: str) -> str:
+    """The share of a column's items that is not published, as far as it was measured."""
+    if "items-kept" not in evidence:
+        return ""
+    kept = evidence["items-kept"].detail.get("by_column", {}).get(name)
+    return "" if kept is None else f", {percent(round(1 - kept, 2))} of the items left out"
+
+
+def role_words(role: str) -> str:
+    """A role as a reader knows it."""
+    return "quasi-identifier" if role == Role.QUASI else str(role)
+
+
+def _cells(many: int, of: int) -> str:
+    return f"{many:,} ({percent(many / of)})" if many and of else "0"
+
+
+def notes(evidence: Evidence) -> Markup:
+    """Warnings of the steps and of the run."""
+    if not evidence.notes:
+        return tag("p", "There are none.")
+    shown = [tag("li", clipped(note, 600)) for note in evidence.notes[:_MOST_NOTES]]
+    left = len(evidence.notes) - len(shown)
+    more = tag("p", f"{count(left, 'more note')} in evidence.json.", class_="small") if left else ""
+    return join((tag("ul", *shown), more))
+
+
+def citation(evidence: Evidence, version: str) -> Markup:
+    """How to name the tool and the methods."""
+    papers = dict.fromkeys(str(step["paper"]) for step in evidence.steps if step.get("paper"))
+    lines = [
+        tag(
+            "p",
+            f"Masked and measured with Sfumato {version}, a toolkit for statistical disclosure "
+            "control.",
+        ),
+        tag(
+            "p",
+            f"To cite: The Sfumato authors. Sfumato, version {version} [software]. Name the "
+            "methods as well:",
+        )
+        if papers
+        else tag("p", f"To cite: The Sfumato authors. Sfumato, version {version} [software]."),
+    ]
+    return join((*lines, tag("ul", *(tag("li", paper) for paper in papers)) if papers else ""))
+
+
+def records(evidence: Evidence) -> str:
+    """How many records came in, and how many go out."""
+    known = [f"{many:,} {word}" for word, many in evidence.records.items()]
+    return f"Records: {', '.join(known)}." if known else ""
+
+
+def _knows_everything(name: str) -> bool:
+    """Whether a measure's intruder knows whole records."""
+    try:
+        found = find(name, "measure", "attack", "criterion").load()
+    except UnknownName:  # somebody's own, that is not registered
+        return False
+    return bool(getattr(found, "whole_records", False))

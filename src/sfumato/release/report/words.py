@@ -1,0 +1,370 @@
+"""What the report says about each figure, in words that need no textbook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ...errors import UnknownName
+from ...protocols import Measurement
+from ...registry import find
+from .parts import number, one_in, percent
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a measure is presented."""
+
+    title: str
+    about: Literal["risk", "utility"]
+    share: bool
+    """Whether the figure is a share of 1, to be read as a percentage."""
+    meaning: str
+
+
+_KNOWN: dict[str, Words] = {
+    "class-sizes": Words(
+        "Smallest class",
+        "risk",
+        False,
+        "Records in the smallest group that shares its quasi-identifiers: this is the k of "
+        "k-anonymity.",
+    ),
+    "uniques": Words(
+        "Records that stand alone",
+        "risk",
+        True,
+        "Share of records whose quasi-identifiers no other record has.",
+    ),
+    "prosecutor-risk": Words(
+        "Highest re-identification risk",
+        "risk",
+        True,
+        "Chance of picking the right record of a person known to be in the file, for the record "
+        "at most risk.",
+    ),
+    "journalist-risk": Words(
+        "Highest risk, population known",
+        "risk",
+        True,
+        "The same chance for an intruder who knows only that the person is in the population.",
+    ),
+    "marketer-risk": Words(
+        "Expected share re-identified",
+        "risk",
+        True,
+        "Share of records that an intruder who matches everybody would get right, on average.",
+    ),
+    "record-linkage": Words(
+        "Record linkage",
+        "risk",
+        True,
+        "Share of original records whose nearest published record is their own.",
+    ),
+    "sse": Words(
+        "Squared change (SSE/SST)",
+        "utility",
+        False,
+        "Squared change of the numbers relative to their variation: 0 is no change, 100\u00a0% "
+        "is as if every value were its column's mean.",
+    ),
+    "mean-difference": Words(
+        "Change of the means",
+        "utility",
+        False,
+        "How far the columns' means moved on average, in standard deviations.",
+    ),
+    "variance-difference": Words(
+        "Change of the variances",
+        "utility",
+        True,
+        "How far the columns' variances moved on average, relative to the original.",
+    ),
+    "correlation-difference": Words(
+        "Change of the correlations",
+        "utility",
+        False,
+        "How far the correlations between columns moved on average, on their scale from −1 to 1.",
+    ),
+    "ncp": Words(
+        "Detail lost (NCP)",
+        "utility",
+        True,
+        "How much of its column's range a published quasi-identifier leaves open on average: 0 "
+        "is exact, 100\u00a0% is suppressed. Of a set: the share of all items that are not "
+        "published, though somebody of its class has them.",
+    ),
+    "utility-kept": Words(
+        "Utility kept",
+        "utility",
+        True,
+        "What the published items of the sets are worth, as a share of what all items of the "
+        "original sets are worth.",
+    ),
+    "items-kept": Words(
+        "Items kept",
+        "utility",
+        True,
+        "Share of the items of the original sets that are published, each worth the same.",
+    ),
+    "discernibility": Words(
+        "Discernibility",
+        "utility",
+        False,
+        "Each record counts the records that it cannot be told from; the sum over all records.",
+    ),
+    "average-class-size": Words(
+        "Average class size",
+        "utility",
+        False,
+        "Records per class, divided by k where a k was given.",
+    ),
+    "distribution-distance": Words(
+        "Distance of distributions",
+        "utility",
+        False,
+        "How far the columns' distributions moved on average: 0 is no change, 1 is no overlap.",
+    ),
+}
+
+
+def words(name: str) -> Words:
+    """How a measure is presented; one that this file does not know speaks for itself."""
+    if name in _KNOWN:
+        return _KNOWN[name]
+    try:
+        entry = find(name, "measure", "attack")
+    except UnknownName:
+        return Words(name, "risk", False, "A measure that is not registered here.")
+    declared = entry.load()
+    return Words(name, declared.about, declared.unit == "%", entry.summary)
+
+
+def figure(name: str, value: float) -> str:
+    """The figure of a measure as it is read."""
+    if name == "sse":  # it is a percentage already
+        return percent(value / 100.0)
+    return percent(value) if words(name).share else number(value)
+
+
+def is_before(measurement: Measurement) -> bool:
+    """Whether its baseline is the figure before masking (else chance, or a bound)."""
+    return "before" in str(measurement.detail.get("baseline", ""))
+
+
+def baseline_words(measurement: Measurement) -> str:
+    """What the baseline of a measurement is."""
+    said = str(measurement.detail.get("baseline", "")).strip()
+    if is_before(measurement):
+        return "before"
+    return said or "baseline"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the few figures that a reader takes away."""
+
+    title: str
+    value: str
+    aside: str
+    sentence: str
+
+
+_LOSSES = (
+    "utility-kept",
+    "items-kept",
+    "ncp",
+    "sse",
+    "correlation-difference",
+    "distribution-distance",
+    "mean-difference",
+)
+
+_KEPT = ("utility-kept", "items-kept")
+
+
+def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
+    """At most five figures: three of risk, two of loss, each with what it means."""
+    risk = [name for name in ("prosecutor-risk", "uniques", "record-linkage") if name in measured]
+    loss = [name for name in _LOSSES if name in measured]
+    # A measure that sees nothing of this masking (NCP of averaged numbers) says 0, or that all is
+    # kept: others go first.
+    loss.sort(key=lambda name: abs(measured[name].value - (name in _KEPT)) < 1e-9)
+    return [_headline(measured[name]) for name in (*risk, *loss[:2])]
+
+
+def _headline(m: Measurement) -> Headline:
+    known = words(m.name)
+    value = figure(m.name, m.value)
+    aside = ""
+    if m.baseline is not None and m.name != "sse":
+        base = figure(m.name, m.baseline)
+        aside = f"before masking: {base}" if is_before(m) else f"by chance alone: {base}"
+    return Headline(known.title, value, aside, _SENTENCES.get(m.name, _plain_sentence)(m, value))
+
+
+def _prosecutor(m: Measurement, value: str) -> str:
+    odds = one_in(m.value)
+    said = f"{value} ({odds})" if odds else value
+    return (
+        "Someone who knows that a person is in the file, and knows that person's "
+        f"quasi-identifiers, picks the right record with a chance of at most {said}."
+    )
+
+
+def _uniques(m: Measurement, value: str) -> str:
+    if m.value == 0:
+        return "No published record stands alone: each shares its quasi-identifiers with another."
+    return (
+        f"{value} of the published records have quasi-identifiers that no other record has. "
+        "Whoever knows those of such a person finds the record."
+    )
+
+
+def _linkage(m: Measurement, value: str) -> str:
+    said = (
+        "Someone who holds the original values and takes the nearest published record finds the "
+        f"right one for {value} of the people"
+    )
+    if m.baseline is None or m.baseline <= 0 or is_before(m):
+        return f"{said}."
+    times = m.value / m.baseline
+    if times < 1.5:
+        return f"{said}: no better than guessing."
+    return f"{said}: {number(float(f'{times:.2g}'))} times what guessing would give."
+
+
+def _ncp(m: Measurement, value: str) -> str:
+    if m.value == 0:
+        return (
+            "Every quasi-identifier is published as precisely as it was recorded; this figure "
+            "does not see values that were changed."
+        )
+    return (
+        f"A published quasi-identifier leaves open {value} of its column's range on average: "
+        "0\u00a0% is the original value, 100\u00a0% says nothing."
+    )
+
+
+def _sse(m: Measurement, value: str) -> str:
+    return (
+        f"The squared change of the numbers is {value} of their variation: 0\u00a0% is no change, "
+        "100\u00a0% is as if every value were replaced by the mean."
+    )
+
+
+def _correlation(m: Measurement, value: str) -> str:
+    worst = m.detail.get("largest")
+    if isinstance(worst, int | float) and worst < 1e-9:
+        return "The correlations between the columns that are published as numbers did not move."
+    most = f", at most by {number(float(worst))}" if isinstance(worst, int | float) else ""
+    moved = f"Correlations between columns moved by {value} on average{most}"
+    return f"{moved}, on their scale from −1 to 1."
+
+
+def _utility_kept(m: Measurement, value: str) -> str:
+    return (
+        f"The published parts of the sets hold {value} of what the original sets are worth, by "
+        "the utilities of their items."
+    )
+
+
+def _items_kept(m: Measurement, value: str) -> str:
+    return (
+        f"{value} of the items of the original sets are published; the others were left out to "
+        "protect people."
+    )
+
+
+def _plain_sentence(m: Measurement, value: str) -> str:
+    return words(m.name).meaning
+
+
+_SENTENCES = {
+    "prosecutor-risk": _prosecutor,
+    "uniques": _uniques,
+    "record-linkage": _linkage,
+    "utility-kept": _utility_kept,
+    "items-kept": _items_kept,
+    "ncp": _ncp,
+    "sse": _sse,
+    "correlation-difference": _correlation,
+}
+
+_GLOSSARY = (
+    (
+        "quasi-identifier",
+        "A column that does not name a person but may single one out together with others, and "
+        "that an intruder may know from elsewhere: age, sex, place.",
+    ),
+    (
+        "confidential",
+        "A column that an intruder would like to learn: a diagnosis, an income.",
+    ),
+    (
+        "class",
+        "All records that share their published quasi-identifiers (an equivalence class). "
+        "Whoever looks for one of its people cannot tell its records apart. A missing value "
+        "counts as a value of its own.",
+    ),
+    ("k-anonymity", "Every class has at least k records."),
+    ("l-diversity", "Every class holds at least l well-represented confidential values."),
+    (
+        "t-closeness",
+        "In every class the confidential values are spread nearly as in the whole file: their "
+        "distance from it is at most t.",
+    ),
+    ("unique", "A record that is alone in its class."),
+    (
+        "re-identification risk",
+        "The chance of picking a person's record: 1 divided by the size of the class. The "
+        "highest is that of the smallest class.",
+    ),
+    (
+        "record linkage",
+        "An attack: somebody who holds the original values looks for the nearest published record.",
+    ),
+    (
+        "missing and suppressed",
+        "A missing value was never there. A suppressed value was taken out to protect somebody.",
+    ),
+    (
+        "generalized",
+        "Published less precisely: an interval, a group, a set of values instead of the value.",
+    ),
+    (
+        "masked",
+        "What steps did to the data, and the data that came out. Here also: the release.",
+    ),
+    (
+        "NCP",
+        "Normalized certainty penalty: the share of its column's range that a published value "
+        "leaves open.",
+    ),
+    (
+        "SSE/SST",
+        "Sum of squared errors by sum of squares in total: squared change relative to variation.",
+    ),
+    (
+        "percentile",
+        "The 1st percentile is the value that 1 % of the records lie below; the 99th, 99 %.",
+    ),
+)
+
+
+def glossary(text: str, always: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """The terms that a report uses, with their meanings."""
+    used = text.lower()
+    kept = set(always)
+    return [
+        (term, meaning)
+        for term, meaning in _GLOSSARY
+        if term in kept or any(part in used for part in _spellings(term))
+    ]
+
+
+def _spellings(term: str) -> tuple[str, ...]:
+    if term == "missing and suppressed":
+        return ("missing", "suppressed")
+    return (term.lower(),)

@@ -1,0 +1,1 @@
+"""Releases of tables with totals."""

@@ -1,0 +1,250 @@
+"""`TableRelease`: a protected table with its audit, in memory and on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ...errors import OutputError, ParameterError
+from ...tabular.threats.pose import found_by
+from ..publish import check_free, publish
+from ..records.release import _version
+from . import view as table_view
+
+if TYPE_CHECKING:
+    from ...protocols import Finding
+    from ...tabular.audit.audit import Audit
+    from ...tabular.cells.table import CellTable
+    from ...tabular.outcome import TableOutcome
+    from ...tabular.threats.problem import Problem
+    from ..plan.plan import Plan
+
+PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", "empty"
+"""What the status column says of a cell. It does not tell sensitive cells from those that were
+hidden with them: that would help an attacker."""
+_FORMATS = {"csv": "data.csv", "tsv": "data.tsv", "parquet": "data.parquet", "arrow": "data.arrow"}
+
+
+@dataclass(frozen=True, eq=False)
+class TableRelease:
+    """A protected table that passed its audit."""
+
+    cells: CellTable = field(repr=False)
+    """The true table; the owner's."""
+    problem: Problem = field(repr=False)
+    outcome: TableOutcome = field(repr=False)
+    audit: Audit = field(repr=False)
+    plan: Plan = field(repr=False)
+    seed: int = field(repr=False)
+    notes: tuple[str, ...] = ()
+    """What was noted while the file was read; the owner's."""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """What is published: the codes of each cell, its number, and its status."""
+        cells, outcome = self.cells, self.outcome
+        new = [cells.measure, "status"] + ([] if outcome.shown is None else ["low", "high"])
+        for name in new:
+            if name in cells.labels.columns:
+                raise ParameterError(
+                    f"the table has a dimension {name!r}, and a column of that name beside it",
+                    remedy="rename the dimension's column",
+                )
+        found = cells.labels.with_columns(
+            pl.Series(cells.measure, _plain(outcome.published, cells.is_count)),
+            pl.Series("status", self._status()),
+        )
+        if outcome.shown is not None:
+            low, high = (
+                pl.Series(name, np.where(np.isfinite(end), end, np.nan)).fill_nan(None)
+                for name, end in zip(("low", "high"), outcome.shown, strict=True)
+            )
+            found = found.with_columns(low, high)
+        return found
+
+    @property
+    def owner_frame(self) -> pl.DataFrame:
+        """Every cell with its true value, why it is hidden, its needs and the attacker's
+        interval. Never published."""
+        problem, hidden = self.problem, self.outcome.hidden
+        status = np.where(problem.primary, "sensitive", np.where(hidden, "secondary", "safe"))
+        status = np.where(self.cells.empty & ~hidden, "empty", status)
+        assert self.plan.table is not None
+        rules = found_by(self.cells, self.plan.table.rules)
+        above, below = problem.needs
+        found = self.frame.drop("status").with_columns(
+            pl.Series("true value", problem.values),
+            pl.Series("status", status.tolist()),
+            pl.Series("rule", rules, dtype=pl.String),
+            pl.Series("need above", above),
+            pl.Series("need below", below),
+        )
+        if self.cells.frequency is not None:
+            found = found.with_columns(pl.Series("records", self.cells.frequency))
+        low, high = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
+        audited = np.zeros(problem.n, bool)
+        looked = self.audit.threats.cell
+        audited[looked] = True
+        np.maximum.at(low, looked, self.audit.low)
+        np.minimum.at(high, looked, self.audit.high)
+        return found.with_columns(
+            pl.Series("possible from", np.where(audited, low, np.nan)).fill_nan(None),
+            pl.Series("possible to", np.where(audited, high, np.nan)).fill_nan(None),
+        )
+
+    def _status(self) -> list[str]:
+        words = np.full(self.cells.n, PUBLISHED, dtype=object)
+        words[self.cells.empty] = EMPTY
+        words[self.outcome.hidden] = SUPPRESSED
+        if self.outcome.shown is not None:
+            low, high = self.outcome.shown
+            words[~np.isnan(low) | ~np.isnan(high)] = INTERVAL
+        return [str(word) for word in words]
+
+    def view(
+        self, at: Mapping[str, str] | None = None, *, owner: bool = False, **limits: int
+    ) -> table_view.View:
+        """One page of the published table; the owner sees what is hidden, and why."""
+        dimensions = self.cells.cubes[0].dimensions if len(self.cells.cubes) == 1 else ()
+        told = table_view.texts(self.outcome.published, self.outcome.shown)
+        for i in np.flatnonzero(self.outcome.hidden if owner else ()).tolist():
+            sign = table_view.SENSITIVE if self.problem.primary[i] else table_view.HIDDEN
+            told[i] = f"{table_view.amount(float(self.problem.values[i]))} {sign}"
+        return table_view.view(self.cells.labels, told, dimensions, at, **limits)
+
+    @property
+    def told(self) -> str:
+        """What the audit found, in words."""
+        assert self.plan.table is not None
+        return self.plan.table.protect.told(self.audit)
+
+    @property
+    def public_notes(self) -> list[str]:
+        """What may be said of the table; what the reader noted of the file is the owner's."""
+        return [*self.cells.notes, *self.outcome.warnings]
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What may be said about the protection in public."""
+        table = self.plan.table
+        assert table is not None
+        hidden = int(self.outcome.hidden.sum())
+        return {
+            "table": {
+                "dimensions": self.cells.labels.columns,
+                "measure": self.cells.measure,
+                "cells": self.cells.n,
+                "empty": int(self.cells.empty.sum()),
+                "suppressed": hidden,
+            },
+            # Parameters of the rules stay private, as is the custom of the field: with them, every
+            # published total would tell something about its largest contributors.
+            "rules": [rule.name for rule in table.rules],
+            "method": {"use": table.protect.name, "paper": table.protect.paper},
+            "facts": dict(self.outcome.facts),
+            "gap": None if self.outcome.gap is None else round(self.outcome.gap, 4),
+            "audit": self.audit.counts,
+            "requirements": [finding.public().to_dict() for finding in self.findings],
+            "notes": self.public_notes,
+        }
+
+    def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
+        """Write the public folder and its private twin, whole or not at all; the file is read back
+        and must say exactly what was audited."""
+        target = path or self.plan.output.path
+        if not target:
+            raise OutputError("the release has no path", remedy='release.save("release")')
+        if self.plan.output.format not in _FORMATS:
+            raise OutputError(
+                f"tables are not written as {self.plan.output.format}",
+                remedy=f"[output] format = one of {', '.join(_FORMATS)}",
+            )
+        public = Path(target)
+        check_free(public, replace=replace)
+        publish(public, self._write_public, self._write_private, replace=replace)
+        return public
+
+    def _write_public(self, folder: Path) -> None:
+        from .report import render
+
+        data = folder / _FORMATS[self.plan.output.format]
+        _write(self.frame, data)
+        self._read_back(data)
+        text = json.dumps({"sfumato": _version(), **self.evidence}, indent=2, ensure_ascii=False)
+        (folder / "evidence.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "report.html").write_text(render(self, owner=False), encoding="utf-8")
+
+    def _write_private(self, folder: Path) -> None:
+        from .report import render
+
+        seed = json.dumps({"sfumato": _version(), "seed": str(self.seed)}, indent=2)
+        (folder / "seed.json").write_text(seed + "\n", encoding="utf-8")
+        (folder / "plan.toml").write_text(self.plan.to_toml(), encoding="utf-8")
+        self.owner_frame.write_parquet(folder / "cells.parquet")
+        (folder / "report.html").write_text(render(self, owner=True), encoding="utf-8")
+
+    def _read_back(self, data: Path) -> None:
+        """The audit holds for what the outcome says; so the bytes must say that and no more."""
+        written, outcome = _read(data), self.outcome
+        numbers = {self.cells.measure: outcome.published}
+        if outcome.shown is not None:
+            low, high = (np.where(np.isfinite(end), end, np.nan) for end in outcome.shown)
+            numbers |= {"low": low, "high": high}
+        expected = {**self.cells.labels.to_dict(), "status": pl.Series(self._status())}
+        same = sorted(written.columns) == sorted([*expected, *numbers])
+        same = same and written.height == self.cells.n
+        same = same and all(
+            (written[name].cast(pl.String).fill_null("") == texts.cast(pl.String)).all()
+            for name, texts in expected.items()
+        )
+        if not same or not all(
+            _as_audited(written[name], values) for name, values in numbers.items()
+        ):
+            raise OutputError(
+                f"{data.name} says more or other than what was audited; nothing was written"
+            )
+
+
+def _as_audited(written: pl.Series, values: np.ndarray) -> bool:
+    """Whether a column tells these numbers, and nothing where there is none."""
+    numbers = written.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    told = ~np.isnan(values)
+    if (told != ~np.isnan(numbers)).any():
+        return False
+    apart = np.abs(numbers - values)[told]
+    return bool((apart <= 1e-6 + 1e-9 * np.abs(values[told])).all())
+
+
+def _plain(values: np.ndarray, whole: bool) -> pl.Series:
+    """Numbers as they are printed: missing where hidden, whole where they are."""
+    rounded = np.round(values, 6)
+    series = pl.Series(rounded).fill_nan(None)
+    known = rounded[~np.isnan(rounded)]
+    if whole and (known == np.round(known)).all():
+        return series.cast(pl.Int64)
+    return series
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".arrow":
+        frame.write_ipc(path)
+    else:
+        frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+
+
+def _read(path: Path) -> pl.DataFrame:
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path)
+    if path.suffix == ".arrow":
+        return pl.read_ipc(path)
+    separator = "\t" if path.suffix == ".tsv" else ","
+    return pl.read_csv(path, separator=separator, infer_schema=False)

@@ -1,0 +1,257 @@
+"""Protecting a table: sensitive cells found, hidden or changed, audited; a `TableRelease`, or a
+refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InputError, ParameterError, PlanError, ReleaseRefused
+from ...measurement import Finding
+from ...progress import Listener, listening, report
+from ...rng import checked_seed, draw_seed, stream
+from ...tabular.cells.table import CellTable
+from ...tabular.threats.unprotectable import Unprotectable
+from ..plan.plan import Plan
+from ..plan.step import build
+from ..plan.table import TablePlan
+from ..records.remedies import Hint
+from ..records.run import read_input
+from .release import TableRelease
+
+_TURNS = 20
+"""How often insiders who appear with what is hidden are answered; the audit judges the rest."""
+_FEW_THREATS = 500
+"""Up to here the audit goes to the end unless told otherwise."""
+
+if TYPE_CHECKING:
+    from ...tabular.base import Rule, TableMethod
+    from ...tabular.outcome import TableOutcome
+    from ...tabular.threats.problem import Problem
+
+
+def rule(name: str, **parameters: Any) -> Rule:
+    """A rule that finds sensitive cells, by its name.
+
+    >>> rule("dominance", n=1, k=50).name
+    'dominance'
+    """
+    found: Rule = build("rule", name, parameters)
+    return found
+
+
+def table_method(name: str, **parameters: Any) -> TableMethod:
+    """A method that protects tables, by its name.
+
+    >>> table_method("controlled-rounding", base=5).base
+    5.0
+    """
+    found: TableMethod = build("table-method", name, parameters)
+    return found
+
+
+def tabulate(
+    data: Any,
+    dimensions: Iterable[str] | Iterable[Iterable[str]],
+    value: str = "",
+    *,
+    seed: int | None = None,
+    **more: Any,
+) -> CellTable:
+    """A table with all its totals from records; several linked ones where `dimensions` is a list
+    of lists. `more` is what `sfumato.tabular.cells.build.from_microdata` takes: weight, holding,
+    hierarchies and so on."""
+    from ...tabular.cells.build import from_microdata
+
+    rng = stream(draw_seed() if seed is None else checked_seed(seed), 0, "record-keys")
+    given: Any = list(dimensions)
+    return from_microdata(data, given, value or None, rng=rng, **more)
+
+
+def protect_table(
+    cells: CellTable,
+    method: TableMethod | str = "modular-suppression",
+    rules: Iterable[Rule] = (),
+    *,
+    seed: int | None = None,
+    progress: Listener | None = None,
+    **more: Any,
+) -> TableRelease:
+    """Protect a table and audit it: `sf.protect_table(cells, "optimal-suppression",
+    [sf.rule("p-percent", p=10)])`. `more` is what `[table]` of a plan takes: cost, singletons,
+    within, audit and so on.
+
+    Raises `ReleaseRefused` where an attacker's interval is too narrow.
+    """
+    made = table_method(method) if isinstance(method, str) else method
+    complaints = TablePlan.complaints({"protect": made, "rules": tuple(rules), **more})
+    if complaints:
+        raise ParameterError("; ".join(map(str, complaints)), remedy="sf.protect_table's keywords")
+    table = TablePlan(protect=made, rules=tuple(rules), **more)
+    chosen = draw_seed() if seed is None else checked_seed(seed)
+    with listening(progress or (lambda what, done, of: None)):
+        return _protected(cells, Plan(table=table), chosen)
+
+
+def run_table(
+    plan: Plan,
+    base: Path,
+    *,
+    source: str | None = None,
+    seed: int | None = None,
+    progress: Listener | None = None,
+) -> TableRelease:
+    """The release that a plan with a `[table]` describes."""
+    if plan.table is None:
+        raise ParameterError("the plan has no [table]", remedy="sfumato protect runs its steps")
+    if plan.steps or plan.requirements or plan.measures or plan.tune or plan.map:
+        raise ParameterError(
+            "a plan makes a table or masks records, not both",
+            remedy="run the steps first, and tabulate the release by a plan of its own",
+        )
+    chosen = draw_seed() if seed is None else checked_seed(seed)
+    with listening(progress or (lambda what, done, of: None)):
+        cells, notes = cells_of(plan, base, source, chosen)
+        return _protected(cells, plan, chosen, tuple(notes))
+
+
+def cells_of(
+    plan: Plan, base: Path, source: str | None = None, seed: int = 0
+) -> tuple[CellTable, list[str]]:
+    """The table that a plan names, unprotected, from records or from a file of cells; and what was
+    noted while the file was read."""
+    from ...tabular.cells.build import from_microdata
+    from ...tabular.cells.given import from_cells
+
+    table = plan.table
+    assert table is not None
+    files = table.files(base)
+    if table.cells:
+        if table.depth or table.zeros != "published":
+            raise ParameterError(
+                "[table] depth and zeros are for tables made from records",
+                remedy="leave them out, or the rows of those levels",
+            )
+        if table.statuses or table.linked:
+            raise ParameterError(
+                "a file of cells has its statuses in a column, and links its tables by relations",
+                remedy="columns status, cost, up and down; [table] relations",
+            )
+        found = from_cells(
+            files["cells"],
+            files.get("relations"),
+            dimensions=[str(name) for name in table.dimensions],
+            value=table.value or "value",
+            hierarchies=files.get("hierarchies"),
+            bounds=table.bounds,
+        )
+        return found, []
+    if not table.dimensions:
+        raise PlanError(
+            "the plan", [_needed("dimensions", 'dimensions = ["industry", "region"], or cells')]
+        )
+    report("reading", 0, 5)
+    records, notes = read_input(plan, base, source)
+    if not records.height:
+        raise InputError("there are no records", remedy="a table needs at least one")
+    report("adding up", 1, 5)
+    optional = {
+        key: getattr(table, key)
+        for key in ("weight", "holding", "request", "record_key", "depth", "bounds", "zeros")
+        if getattr(table, key)
+    } | files
+    cells = from_microdata(
+        records,
+        [list(one) if not isinstance(one, str) else one for one in table.dimensions],
+        table.value or None,
+        rng=stream(seed, 0, "record-keys"),
+        **optional,
+    )
+    return cells, notes
+
+
+def _needed(where: str, remedy: str) -> Any:
+    from ...errors import Complaint
+
+    return Complaint(f"table.{where}", "is needed", remedy)
+
+
+def _protected(
+    cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
+) -> TableRelease:
+    from ...tabular.audit.audit import audit
+    from ...tabular.threats.pose import pose
+
+    table = plan.table
+    assert table is not None
+    report("finding sensitive cells", 2, 5)
+    problem = pose(
+        cells,
+        table.rules,
+        cost=table.cost,
+        singletons=table.singletons,
+        slide=table.slide,
+        bounds=table.within or "apriori",
+    )
+    report("protecting", 3, 5)
+    try:
+        problem, outcome = _protected_from_all(cells, problem, table, seed)
+    except Unprotectable as error:
+        raise error.named(cells) from error
+    report("auditing", 4, 5)
+    found = audit(
+        problem,
+        outcome.lower,
+        outcome.upper,
+        witnesses=outcome.witnesses,
+        exact=table.audit == "exact"
+        or (table.audit == "auto" and len(problem.threats) <= _FEW_THREATS),
+        sample=table.sample,
+        rng=stream(seed, 2, "audit"),
+    )
+    findings = (*table.protect.judged(cells, problem, outcome, found), _none_told(problem, outcome))
+    if not all(finding.met for finding in findings):
+        raise ReleaseRefused(findings, [Hint(text) for text in table.protect.if_refused])
+    return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
+
+
+def _protected_from_all(
+    cells: CellTable, problem: Problem, table: TablePlan, seed: int
+) -> tuple[Problem, TableOutcome]:
+    """The protection, and the problem with every insider that it has to stand.
+
+    Who is alone in a cell that the protection hides knows it, and may work out others. Who that is
+    depends on what is hidden, so such threats are added as they appear, until none is left open.
+    """
+    from ...tabular.threats.insiders import joined
+    from ...tabular.threats.open_insiders import open_insiders
+
+    outcome = table.protect.protect(cells, problem, stream(seed, 1, table.protect.name))
+    if not table.singletons:
+        return problem, outcome
+    for turn in range(_TURNS):
+        more = open_insiders(cells, problem, outcome)
+        if not len(more):
+            break
+        problem = problem.with_(threats=joined(problem.threats, more))
+        rng = stream(seed, 10 + turn, table.protect.name)
+        outcome = table.protect.extend(cells, problem, outcome, rng)
+    return problem, outcome
+
+
+def _none_told(problem: Problem, outcome: TableOutcome) -> Finding:
+    """That no sensitive cell is published as it is, whatever its need."""
+    told = problem.primary & (outcome.lower == outcome.upper)
+    count, of = int(told.sum()), int(problem.primary.sum())
+    return Finding(
+        "sensitive-cells",
+        "the number of sensitive cells whose true value is published",
+        float(count),
+        0.0,
+        not count,
+        at_least=False,
+        broken=count,
+        of=of,
+        of_what="sensitive cells",
+    )

@@ -1,0 +1,1 @@
+"""Tables with totals: cells, relations, cubes, and where they come from."""

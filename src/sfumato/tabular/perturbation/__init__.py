@@ -1,0 +1,1 @@
+"""Rounding, adjustment and cell keys."""

@@ -1,0 +1,147 @@
+"""Controlled adjustment beside every way that sensitive cells can go."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.table_data import as_table
+from sfumato.errors import MethodError
+from sfumato.tabular.outcome import TableOutcome
+from sfumato.tabular.perturbation.adjustment import (
+    ControlledAdjustment,
+    adjustment,
+    moved_enough,
+    needs,
+)
+from sfumato.tabular.threats.problem import Problem, Threats
+from tests.oracle import perturbed_tables as oracle
+from tests.oracle.tables import random_problem
+from tests.tabular.perturbation.test_rounding import two_way
+
+
+def adjusted(method: ControlledAdjustment, problem: Problem, measure: str = "x") -> TableOutcome:
+    return method.protect(as_table(problem, measure), problem, np.random.default_rng(0))
+
+
+def check(problem: Problem, found: TableOutcome) -> None:
+    size = np.abs(problem.values).max(initial=1.0)
+    assert np.abs(problem.relations.sums(found.published)).max(initial=0.0) <= 1e-9 * size
+    assert (found.published >= problem.lower - 1e-9 * size).all()
+    assert (found.published <= problem.upper + 1e-9 * size).all()
+    assert moved_enough(problem, found.published).all()
+    np.testing.assert_array_equal(found.published[problem.fixed], problem.values[problem.fixed])
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from(["L1", "L2"]), st.sampled_from(["relative", "unit"]))
+def test_the_best_of_all_ways(seed: int, distance: str, weights: str) -> None:
+    problem = random_problem(np.random.default_rng(seed), hideable=30, known=False)
+    method = ControlledAdjustment(excess=0, distance=distance, weights=weights, seconds=20)
+    size = method._weights(problem)
+    task = adjustment(problem, size)
+    up, down = np.zeros(problem.n), np.zeros(problem.n)
+    up[task.at[task.ups]], down[task.at[task.downs]] = task.up[task.ups], task.down[task.downs]
+    best = oracle.best_adjustment(problem, size, up, down, squares=distance == "L2")
+    if best is None:
+        with pytest.raises(MethodError):
+            adjusted(method, problem)
+        return
+    found = adjusted(method, problem)
+    check(problem, found)
+    assert found.cost == pytest.approx(best, rel=1e-5, abs=1e-7)
+    assert found.bound is not None
+    assert best * (1 - 1e-4) - 1e-6 <= found.bound <= best * (1 + 1e-5) + 1e-7
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6), st.sampled_from(["L1", "L2"]))
+def test_counts_stay_whole(seed: int, distance: str) -> None:
+    rng = np.random.default_rng(seed)
+    problem = two_way(rng, int(rng.integers(2, 5)), int(rng.integers(2, 5)))
+    inner = problem.cubes[0].cells[1:, 1:].ravel()
+    inner = inner[~problem.fixed[inner]]
+    at = rng.choice(inner, min(4, inner.size), replace=False)
+    problem = problem.with_(
+        primary=np.isin(np.arange(problem.n), at),
+        threats=Threats.of(at, np.full(at.size, 3.0), np.minimum(3.0, problem.values[at])),
+    )
+    try:
+        found = adjusted(
+            ControlledAdjustment(excess=0, distance=distance, seconds=5), problem, "count"
+        )
+    except MethodError:
+        return
+    check(problem, found)
+    if not any("decimals" in w for w in found.warnings):
+        np.testing.assert_array_equal(found.published, np.rint(found.published))
+        assert not problem.relations.sums(found.published).any()
+
+
+def test_many_sensitive_cells_and_large_numbers() -> None:
+    rng = np.random.default_rng(4)
+    problem = two_way(rng, 30, 40, most=10**6)
+    inner = problem.cubes[0].cells[1:, 1:].ravel()
+    at = rng.choice(inner[~problem.fixed[inner]], 450, replace=False)
+    need = 0.15 * problem.values[at]
+    problem = problem.with_(
+        primary=np.isin(np.arange(problem.n), at), threats=Threats.of(at, need, need)
+    )
+    for distance in ("L1", "L2"):
+        found = adjusted(ControlledAdjustment(excess=0, distance=distance, seconds=2), problem)
+        check(problem, found)
+        np.testing.assert_array_equal(found.lower[~problem.fixed], 0)
+        assert set(found.facts) == {"distance"}  # more would tell the rule
+
+
+def test_needs_end_at_the_bounds() -> None:
+    problem = two_way(np.random.default_rng(2), 2, 2)
+    cell = int(problem.cubes[0].cells[1, 1])
+    upper = problem.upper.copy()
+    upper[cell] = problem.values[cell]
+    problem = problem.with_(
+        upper=upper, threats=Threats.of([cell], [5.0], [4.0], [9.0]), fixed=np.zeros(9, bool)
+    )
+    up, down = needs(problem)
+    assert up[0] == 0  # no room above, so it must go down
+    assert down[0] == min(4.0 + 2.5, problem.values[cell])
+    assert not moved_enough(problem, problem.values)[0]
+    found = adjusted(ControlledAdjustment(excess=0), problem)
+    assert found.published[cell] <= problem.values[cell] - down[0] + 1e-6
+
+
+def test_what_cannot_be_done_is_told() -> None:
+    problem = two_way(np.random.default_rng(2), 2, 2)
+    inner = problem.cubes[0].cells[1, 1]
+    threat = Threats.of([inner], [3.0], [3.0])
+    held = np.ones(problem.n, bool)
+    with pytest.raises(MethodError, match="must be published as it is"):
+        adjusted(ControlledAdjustment(excess=0), problem.with_(threats=threat, fixed=held))
+    held[inner] = False
+    with pytest.raises(MethodError, match="no adjusted table exists"):
+        adjusted(ControlledAdjustment(excess=0), problem.with_(threats=threat, fixed=held))
+    calm = adjusted(ControlledAdjustment(excess=0), problem)
+    np.testing.assert_array_equal(calm.published, problem.values)
+
+
+def test_the_move_does_not_tell_the_rule() -> None:
+    """Cells move further than they need, each by its own share."""
+    problem = next(
+        found
+        for seed in range(50)
+        if len((found := random_problem(np.random.default_rng(seed))).threats) >= 2
+        and np.isinf(found.upper).all()
+    )
+    up, down = needs(problem)
+    shares = set()
+    for seed in range(6):
+        method = ControlledAdjustment(excess=1.0, seconds=5)
+        table = as_table(problem, "x")
+        found = method.protect(table, problem, np.random.default_rng(seed))
+        assert moved_enough(problem, found.published).all()
+        move = found.published[problem.threats.cell] - problem.values[problem.threats.cell]
+        need = np.where(move > 0, up, down)
+        shares |= {round(float(share), 6) for share in np.abs(move[need > 0]) / need[need > 0]}
+    assert len(shares) > 3
