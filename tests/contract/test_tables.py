@@ -13,7 +13,7 @@ from sfumato.release.tables.run import run_table
 from sfumato.rng import stream
 from sfumato.tabular.base import Rule, TableMethod
 from sfumato.tabular.cells.table import CellTable
-from sfumato.tabular.threats.pose import pose
+from sfumato.tabular.threats.protection_problem import pose
 
 RULES = [pytest.param(entry, id=entry.name) for entry in entries("rule")]
 METHODS = [pytest.param(entry, id=entry.name) for entry in entries("table-method")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import columns_to_link_by, drawn, require_records
+from ..data.linkage.linking import columns_to_link_by, drawn, require_records, require_reference
 from ..data.table import Table
 from ..errors import MeasureError
 from ..models.augmented import Reading, read
@@ -226,15 +226,8 @@ def _control(
 
 
 def _strangers(axes: list[Axis], reference: Table, rng: np.random.Generator) -> list[np.ndarray]:
-    for axis in axes:
-        if axis.name not in reference.schema:
-            raise MeasureError(
-                f"the reference table has no column {axis.name!r}",
-                remedy="give it the columns of the original",
-            )
+    require_reference(reference, [axis.name for axis in axes])
     rows = drawn(reference.height, 5000, rng)
-    if not rows.size:
-        raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
     listed: list[Reading] = [read(axis, reference.take(rows)) for axis in axes]
     return [np.where(r.absent, -1, r.codes[:, 0]) for r in listed]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from ..data.linkage.linked import (
     TOLERANCE,
@@ -20,9 +19,8 @@ from ..data.linkage.linked import (
     facts_of,
     own_rows,
 )
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import KnownColumns, Sample, drawn, require_reference
 from ..data.table import Table
-from ..errors import MeasureError
 from ..kernels.neighbours.linkage import nearest
 from ..protocols import Attack, Context, Measurement
 
@@ -39,10 +37,7 @@ class People:
     @classmethod
     def of(cls, file: Known, table: Table, rows: np.ndarray) -> People:
         """Some rows of the original, or of another table with its columns."""
-        numbers, categories = file.numbers, file.categories
-        if table is numbers.pair.original:
-            return cls(numbers.original[rows], categories.original[rows])
-        return cls(numbers.of(table)[rows], categories.of(table)[rows])
+        return cls(file.numbers.of(table)[rows], file.categories.of(table)[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +100,8 @@ class Found:
 class LinkingAttack(Attack):
     """An attack that links records by what is known of them, beside the nearest match."""
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 50_000
+    columns: KnownColumns = ()
+    sample: Sample = 50_000
 
     @abstractmethod
     def attack(self, targets: Targets, context: Context) -> Found:
@@ -128,10 +115,7 @@ class LinkingAttack(Attack):
         rows = drawn(n, self.sample, context.rng)
         strangers = None
         if context.reference is not None:
-            if not context.reference.height:
-                raise MeasureError(
-                    "the reference table has no records", remedy="leave it out, or fill it"
-                )
+            require_reference(context.reference)
             others = drawn(context.reference.height, self.sample, context.rng)
             strangers = People.of(file, context.reference, others)
         targets = Targets(file, People.of(file, pair.original, rows), own[rows], strangers)

@@ -17,7 +17,7 @@ from ..data.linkage.linked import (
     facts_of,
     own_rows,
 )
-from ..data.linkage.linking import columns_to_link_by, drawn
+from ..data.linkage.linking import KnownColumns, columns_to_link_by, drawn, require_reference
 from ..data.pair import Pair
 from ..data.points.encoding import Encoding, LogChoice
 from ..data.points.placement import Placing, distinct, placements
@@ -69,10 +69,7 @@ class Matching(Attack):
         "Lasko (2007), Spectral anonymization of data, sections 2.1.1, 3.1 and 4.2, figure 4-4"
     )
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
+    columns: KnownColumns = ()
     k: Annotated[
         int, Field(ge=2, description="masked records that ambiguity and uncertainty look at")
     ] = 5
@@ -172,16 +169,7 @@ class Matching(Attack):
         """The squared distances of non-participants to their nearest masked records."""
         reference = context.reference
         assert reference is not None
-        if not reference.height:
-            raise MeasureError(
-                "the reference table has no records", remedy="leave it out, or fill it"
-            )
-        for name in encoding.names:
-            if name not in reference.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the columns of the original",
-                )
+        require_reference(reference, encoding.names)
         others = drawn(reference.height, self.sample, context.rng)
         near = predictions(encoding.encode(reference)[others], masked, 1).distance
         squares: np.ndarray = near**2

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ..data.linkage.linked import acted_on, in_one_numbering
-from ..data.linkage.linking import columns_to_link_by, require_records
+from ..data.linkage.linking import columns_to_link_by, require_records, require_reference
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
@@ -198,12 +198,8 @@ class _Files:
 
     @classmethod
     def of(cls, pair: Pair, names: Sequence[str], reference: Table | None) -> _Files:
-        for name in names:
-            if reference is not None and name not in reference.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the quasi-identifiers of the original",
-                )
+        if reference is not None:
+            require_reference(reference, names)
         rows, masked = pair.aligned_rows()
         own = np.full(pair.masked.height, -1, dtype=np.int64)
         own[masked] = rows

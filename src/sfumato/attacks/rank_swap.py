@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
-
-from ..data.linkage.rank_swapped import reaches, windows_of
+from ..data.linkage.rank_swapped import KnownLimit, reaches, windows_of
 from ..protocols import Context
 from .intersecting import intersect
 from .linking import Found, LinkingAttack, Targets
 
 
-class RankSwapAttack(LinkingAttack):
+class RankSwapAttack(KnownLimit, LinkingAttack):
     """Link records after rank swapping, knowing how far ranks can have moved.
 
     A target's record must lie within p ranks in every known column that was swapped, and be equal
@@ -31,21 +29,6 @@ class RankSwapAttack(LinkingAttack):
         "Data & Knowledge Engineering 64(1)"
     )
     example: ClassVar[dict[str, Any]] = {"p": 5.0}
-
-    p: Annotated[
-        float | None,
-        Field(gt=0, le=100, description="largest difference of ranks, in percent of records; as in "
-              "the rank-swap steps unless given"),
-    ] = None  # fmt: skip
-    count: Annotated[
-        int, Field(ge=0, description="largest difference of ranks as a number; replaces p if given")
-    ] = 0
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.count and self.p is not None:
-            raise ValueError("give p or count, not both")
-        return self
 
     def attack(self, targets: Targets, context: Context) -> Found:
         file = targets.file

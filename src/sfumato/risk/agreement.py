@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.linkage.linked import TOLERANCE, Categories, Numbers
-from ..data.linkage.linking import has_numbers
+from ..data.linkage.linked import TOLERANCE, Categories, Numbers, in_one_numbering
+from ..data.linkage.linking import has_numbers, require_reference
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..data.table import Table
@@ -25,7 +25,6 @@ from ..kernels.neighbours.rank_windows import (
     sort_column,
     value_windows,
 )
-from .covering import codes_of_both
 
 Agreement = Literal["deviations", "ranks", "exact"]
 Held = tuple[np.ndarray, np.ndarray]
@@ -74,12 +73,7 @@ class Files:
 
     def windows(self, table: Table, rows: np.ndarray) -> Windows:
         """Which masked records agree with some rows of a table, column by column."""
-        for name in self.names:
-            if name not in table.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the quasi-identifiers of the original",
-                )
+        require_reference(table, self.names)
         x = self.numbers.of(table)[rows]
         columns, runs = [], []
         for name in self.names:
@@ -94,7 +88,7 @@ class Files:
         self, table: Table, name: str, rows: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float]:
         if name not in self.numbers.names:
-            a, b = codes_of_both(table[name], self.pair.masked[name])
+            a, b = in_one_numbering([table[name], self.pair.masked[name]])
             return _floats(a[rows]), _floats(b), 0.0
         j = self.numbers.names.index(name)
         if self.agreement == "deviations" and self.within > 0:

@@ -7,18 +7,19 @@ sum. Where many records share a nearest one, this finds more than linking each b
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linked import Categories
-from ..data.linkage.linking import CONFIDENCE, drawn, limits
+from ..data.linkage.linked import Credit, facts_of
+from ..data.linkage.linking import drawn
 from ..kernels.neighbours.cross_distances import cross_distances, nearest_few
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .dbrl import link
 from .distances import MEANINGS, Distance, Files, Points
+from .linkage_base import LinkageMeasure
 
 _EXACT = 1_500
 """Records of the larger file up to which every pair is a candidate."""
@@ -26,7 +27,7 @@ _PAIRS = 2_500_000_000
 """Pairs whose distances may be taken."""
 
 
-class AssignmentLinkage(Measure):
+class AssignmentLinkage(LinkageMeasure):
     """Share of originals linked to their own masked record by the best one-to-one assignment.
 
     The sum of the squared distances is made as small as can be while no masked record is linked
@@ -53,16 +54,7 @@ class AssignmentLinkage(Measure):
         "census of Tampa, Florida, JASA 84; Herzog, Scheuren & Winkler (2007), Data quality and "
         "record linkage techniques"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
-    unit: ClassVar[str] = "%"
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     distance: Annotated[Distance, Field(description=MEANINGS)] = "standardized"
     candidates: Annotated[
         int, Field(ge=1, le=1000, description="nearest records considered in larger files")
@@ -76,48 +68,28 @@ class AssignmentLinkage(Measure):
         n, m = context.pair.original.height, context.pair.masked.height
         points = files.points(files.names)
         mine = drawn(n, max(1, min(self.sample, _PAIRS // m)), context.rng)
-        chosen, found = self._assign(files, points, mine, context.rng)
+        chosen, candidates = self._assign(files, points, mine, context.rng)
         credit = shared_credit(
             chosen,
             files.own[mine],
             look_alikes(files.x[mine], points.codes_a[mine]),
             look_alikes(files.y, points.codes_b),
         )
-        alone, won = int((credit == 1.0).sum()), int((credit > 0).sum())
-        naive = link(points, files.own, mine)
+        naive = link(points, files.own, mine).credit.value
+        found = Credit(credit, int((credit == 1.0).sum()), int((credit > 0).sum()))
         detail: dict[str, Any] = {
-            "naive": float(naive.credit.mean()),
-            "gain": float(credit.mean() - naive.credit.mean()),
+            "naive": naive,
+            "gain": found.value - naive,
             "distance": self.distance,
             "columns": files.names,
-            "records": n,
-            "masked_records": m,
-            "candidates": found,
+            **facts_of(context.pair, files.own, files.left_out),
+            "candidates": candidates,
             "unlinked": int((chosen < 0).sum()),
-            "baseline": "a masked record guessed at random",
-            "interval": "from every tie lost to every tie won",
             **points.place.idle,
         }
-        if files.left_out:
-            detail["left_out"] = files.left_out
-        if gone := int((files.own < 0).sum()):
-            detail["records_not_released"] = gone
-        interval = (alone / mine.size, won / mine.size)
-        if mine.size < n:
-            detail["sample"] = int(mine.size)
+        if sampled := mine.size < n:
             detail["limits"] = "originals that were not drawn claim no masked record"
-            detail["interval"] += f", each with its {CONFIDENCE:.0%} confidence limit"
-            interval = (limits(alone, mine.size)[0], limits(won, mine.size)[1])
-        per_record = np.full(n, np.nan)
-        per_record[mine] = credit
-        return self.result(
-            credit.mean(),
-            interval=interval,
-            baseline=float((files.own >= 0).mean() / m),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
+        return self.linked(context, files.own, mine, credit, found.interval(sampled), detail)
 
     def _assign(
         self, files: Files, points: Points, mine: np.ndarray, rng: np.random.Generator
@@ -125,9 +97,8 @@ class AssignmentLinkage(Measure):
         """For each of these originals the masked record that it is linked to, -1 for none."""
         # What decides between equal sums is neither the order of the files, which may be the truth,
         # nor can it depend on it.
-        values = Categories(files.pair, tuple(points.categories))
-        one = mixed(files.x[mine], values.original[mine], rng)
-        two = mixed(files.y, values.masked, rng)
+        one = mixed(files.x[mine], points.codes_a[mine], rng)
+        two = mixed(files.y, points.codes_b, rng)
         a, ca = points.a[mine][one], points.codes_a[mine][one]
         b, cb = points.b[two], points.codes_b[two]
         chosen = np.full(mine.size, -1, dtype=np.int64)

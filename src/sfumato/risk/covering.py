@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 
-from ..criteria.classes import comparable
 from ..criteria.labels import Coverage, Labels, distinct_labels, has_labels
 from ..data.codec import encode
+from ..data.linkage.linked import in_one_numbering
+from ..data.linkage.linking import require_reference
 from ..data.table import Table
-from ..errors import MeasureError
 from ..kernels.coverage.blocks import Published, Queries
 
 Blocks = list[np.ndarray]
@@ -62,7 +61,7 @@ class Grid:
 
     def add_values(self, name: str, queries: Table, masked: Table) -> None:
         """A column of values against one of values: each covers itself, "suppressed" all."""
-        mine, theirs = codes_of_both(queries[name], masked[name])
+        mine, theirs = in_one_numbering([queries[name], masked[name]])
         hidden = masked.suppressed(name)
         top = max(int(mine.max(initial=0)), int(theirs.max(initial=0)))
         self.runs.append(mine)
@@ -103,58 +102,11 @@ def _bits(covered: Coverage, labels: int, values: int) -> np.ndarray:
     return table
 
 
-def codes_of_both(a: pl.Series, b: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of two columns over their common values: equal ones are equal, 0 is missing."""
-    left, right = _alike(comparable(a), comparable(b))
-    domain = (
-        pl.concat([left.rename("v"), right.rename("v")]).drop_nulls().unique(maintain_order=True)
-    )
-    numbered = pl.DataFrame({"v": domain, "code": np.arange(1, len(domain) + 1, dtype=np.int32)})
-    codes = []
-    for series in (left, right):
-        frame = pl.DataFrame({"v": series})
-        found = frame.join(numbered, on="v", how="left", maintain_order="left").get_column("code")
-        codes.append(found.fill_null(0).to_numpy())
-    return codes[0], codes[1]
-
-
-def _alike(a: pl.Series, b: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Two columns in one type, in which equal values are equal."""
-    if a.dtype == b.dtype and not a.dtype.is_nested():
-        return a, b
-    if a.dtype.is_numeric() and b.dtype.is_numeric():
-        return a.cast(pl.Float64), b.cast(pl.Float64)
-    if a.dtype.is_nested() and b.dtype.is_nested():
-        return _joined(a), _joined(b)
-    return _as_text(a), _as_text(b)
-
-
-def _as_text(series: pl.Series) -> pl.Series:
-    return _joined(series) if series.dtype.is_nested() else series.cast(pl.String)
-
-
-def _joined(series: pl.Series) -> pl.Series:
-    """Sets as text. Each element carries its length, so that no two sets read alike."""
-    texts = pl.Series(
-        [None if v is None else _set_text(v.to_list()) for v in series], dtype=pl.String
-    )
-    return texts.alias(series.name)
-
-
-def _set_text(members: Sequence[object]) -> str:
-    listed = sorted({str(member) for member in members})
-    return "".join(f"{len(member)}:{member}" for member in listed)
-
-
 def build(original: Table, queries: Table, masked: Table, columns: Sequence[str]) -> Grid:
     """The masked table's columns, as labels or as values, against those of the queries."""
+    require_reference(queries, columns)
     grid = Grid()
     for name in columns:
-        if name not in queries.schema:
-            raise MeasureError(
-                f"the reference table has no column {name!r}",
-                remedy="give it the quasi-identifiers of the original",
-            )
         if has_labels(original.schema[name], masked.schema[name], masked[name]):
             grid.add_labels(original, name, queries, masked)
         else:

@@ -12,20 +12,21 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import CONFIDENCE, drawn, limits
-from ..errors import MeasureError
+from ..data.linkage.linked import TOLERANCE, Credit, at_least_as_close, facts_of
+from ..data.linkage.linking import Sample, drawn, require_reference
+from ..data.table import Table
 from ..kernels.neighbours.linkage import nearest
 from ..kernels.neighbours.own_rank import own_rank
-from ..protocols import Context, Measure, Measurement
-from .distances import MEANINGS, Distance, Files, Points
+from ..protocols import Context, Measurement
+from .distances import MEANINGS, Distance, Files, Points, distances
+from .linkage_base import LinkageMeasure
 from .scenarios import random_scenarios, scenarios
 
-_TOLERANCE = 1e-9
 _STRANGERS = 10_000
 """Strangers to look for at most: their nearest records are found without a bound to start from."""
 
 
-class Dbrl(Measure):
+class Dbrl(LinkageMeasure):
     """Share of originals whose nearest masked record is their own, by any of six distances.
 
     The intruder holds original records and takes for each the nearest masked one. A record whose
@@ -60,16 +61,7 @@ class Dbrl(Measure):
         "for microdata; Torra, Abowd & Domingo-Ferrer (2006), Using Mahalanobis distance-based "
         "record linkage for disclosure risk assessment, PSD 2006"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
-    unit: ClassVar[str] = "%"
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     distance: Annotated[Distance, Field(description=MEANINGS)] = "standardized"
     degree: Annotated[
         int, Field(ge=2, le=4, description="of the polynomial kernel (1 + x.y)^degree")
@@ -85,72 +77,39 @@ class Dbrl(Measure):
         Literal["first", "random"],
         Field(description="which columns a scenario has: the first ones, or in a random order"),
     ] = "first"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 100_000
+    sample: Sample = 100_000
 
     def measure(self, context: Context) -> Measurement:
         files = Files(context.pair, self.columns, self.distance, self.name)
-        n, m = context.pair.original.height, context.pair.masked.height
-        rows = drawn(n, self.sample, context.rng)
+        rows = drawn(files.own.size, self.sample, context.rng)
         if self.subsets == "random":
             known = random_scenarios(files.names, self.scenarios, context.rng)
         else:
             known = scenarios(files.names, self.scenarios)
         found = [link(files.points(names, self.degree), files.own, rows) for names in known]
-        credit = np.mean([one.credit for one in found], axis=0)
         detail: dict[str, Any] = {
             "distance": self.distance,
             "columns": files.names,
-            "records": n,
-            "masked_records": m,
-            "linked_alone": float(np.mean([one.alone.mean() for one in found])),
-            "linked_with_ties": float(np.mean([one.won.mean() for one in found])),
-            "baseline": "a masked record guessed at random",
-            "interval": "from every tie lost to every tie won",
+            **facts_of(context.pair, files.own, files.left_out),
+            "linked_alone": float(np.mean([one.credit.alone / rows.size for one in found])),
+            "linked_with_ties": float(np.mean([one.credit.won / rows.size for one in found])),
+            **found[-1].points.place.idle,
         }
         if self.scenarios:
             detail["scenarios"] = {
-                ", ".join(names): float(one.credit.mean())
-                for names, one in zip(known, found, strict=True)
+                ", ".join(names): one.credit.value for names, one in zip(known, found, strict=True)
             }
         if self.distance == "kernel":
             detail["degree"] = self.degree
-        detail |= found[-1].points.place.idle
-        if files.left_out:
-            detail["left_out"] = files.left_out
-        if gone := int((files.own < 0).sum()):
-            detail["records_not_released"] = gone
-        interval = (detail["linked_alone"], detail["linked_with_ties"])
-        if rows.size < n:
-            detail["sample"] = int(rows.size)
-            detail["interval"] += f", each with its {CONFIDENCE:.0%} confidence limit"
-            low = [limits(int(one.alone.sum()), rows.size)[0] for one in found]
-            high = [limits(int(one.won.sum()), rows.size)[1] for one in found]
-            interval = (float(np.mean(low)), float(np.mean(high)))
+        ends = [one.credit.interval(rows.size < files.own.size) for one in found]
+        low, high = (float(np.mean(end)) for end in zip(*ends, strict=True))
         if context.reference is not None:
-            detail["non_participants"] = self._control(context, found)
-        per_record = np.full(n, np.nan)
-        per_record[rows] = credit
-        return self.result(
-            credit.mean(),
-            interval=interval,
-            baseline=float((files.own >= 0).mean() / m),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
+            detail["non_participants"] = self._control(context, context.reference, found)
+        credit = np.mean([one.credit.records for one in found], axis=0)
+        return self.linked(context, files.own, rows, credit, (low, high), detail)
 
-    def _control(self, context: Context, found: list[Links]) -> dict[str, Any]:
-        reference = context.reference
-        assert reference is not None
-        if not reference.height:
-            raise MeasureError(
-                "the reference table has no records", remedy="leave it out, or fill it"
-            )
+    def _control(self, context: Context, reference: Table, found: list[Links]) -> dict[str, Any]:
+        require_reference(reference)
         rows = drawn(reference.height, _STRANGERS, context.rng)
         shares = []
         for one in found:
@@ -160,21 +119,17 @@ class Dbrl(Measure):
                 one.points.b,
                 codes_a=codes[rows],
                 codes_b=one.points.codes_b,
-                tolerance=_TOLERANCE,
+                tolerance=TOLERANCE,
             ).distance
-            to_own = np.sort(one.to_own[np.isfinite(one.to_own)]) * (1 + _TOLERANCE)
-            further = to_own.size - np.searchsorted(to_own, theirs, side="left")
-            shares.append(float(further.mean() / max(to_own.size, 1)))
+            shares.append(at_least_as_close(theirs, one.to_own))
         return {"records": int(rows.size), "at_least_as_close": float(np.mean(shares))}
 
 
 class Links(NamedTuple):
-    """How each record fared: found alone, found among ties, and with what probability."""
+    """How the records fared in one scenario."""
 
     points: Points
-    alone: np.ndarray
-    won: np.ndarray
-    credit: np.ndarray
+    credit: Credit
     to_own: np.ndarray
     """The squared distance to one's own masked record; infinite where there is none."""
 
@@ -190,14 +145,10 @@ def link(points: Points, own: np.ndarray, rows: np.ndarray | None = None) -> Lin
         codes_a=codes,
         codes_b=points.codes_b,
         enough=1,
-        tolerance=_TOLERANCE,
+        tolerance=TOLERANCE,
     )
     won = (found.nearer == 0) & (found.ties > 0)
-    credit = np.where(won, 1.0 / np.maximum(found.ties, 1), 0.0)
     to_own = np.full(rows.size, np.inf)
     has = mine >= 0
-    y, other = points.b[mine[has]], points.codes_b[mine[has]]
-    gone = np.isnan(x[has]), np.isnan(y)
-    squares = np.where(gone[0] | gone[1], gone[0] != gone[1], (x[has] - y) ** 2)
-    to_own[has] = squares.sum(axis=1) + (codes[has] != other).sum(axis=1)
-    return Links(points, won & (found.ties == 1), won, credit, to_own)
+    to_own[has] = distances(x[has], points.b[mine[has]], codes[has], points.codes_b[mine[has]])
+    return Links(points, Credit.of(won, found.ties), to_own)

@@ -19,13 +19,12 @@ from typing import Literal
 import numpy as np
 
 from ..criteria.labels import has_labels
-from ..data.linkage.linked import moments_of, own_rows
-from ..data.linkage.linking import columns_to_link_by, has_numbers, numbers_of, stacked
+from ..data.linkage.linked import Categories, moments_of, own_rows
+from ..data.linkage.linking import columns_to_link_by, has_numbers, numbers_of, require_reference
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError
-from .covering import codes_of_both
 
 Distance = Literal[
     "euclidean",
@@ -119,16 +118,13 @@ class Files:
     def points(self, known: Sequence[str], degree: int = 2) -> Points:
         """Both files as points, for an intruder who knows these columns."""
         which = [j for j, name in enumerate(self.numbers) if name in known]
-        categories = [name for name in known if name not in self.numbers]
+        others = tuple(name for name in known if name not in self.numbers)
         place = self._place(which, degree)
-        pairs = [codes_of_both(self.pair.original[c], self.pair.masked[c]) for c in categories]
         return Points(
             a=place.original(self.x[:, which]),
             b=place.masked(self.y[:, which]),
-            codes_a=stacked([a for a, _ in pairs], len(self.x)),
-            codes_b=stacked([b for _, b in pairs], len(self.y)),
             numbers=[self.numbers[j] for j in which],
-            categories=categories,
+            categories=Categories(self.pair, others),
             place=place,
         )
 
@@ -198,20 +194,23 @@ class Points:
 
     a: np.ndarray
     b: np.ndarray
-    codes_a: np.ndarray
-    codes_b: np.ndarray
     numbers: list[str]
-    categories: list[str]
+    categories: Categories
     place: Place
+
+    @property
+    def codes_a(self) -> np.ndarray:
+        """int32 (n, q): the categories of the original."""
+        return self.categories.original
+
+    @property
+    def codes_b(self) -> np.ndarray:
+        """int32 (m, q): those of the masked file."""
+        return self.categories.masked
 
     def of(self, table: Table, pair: Pair, asking: str) -> tuple[np.ndarray, np.ndarray]:
         """Another table with the original's columns, as an intruder's points and codes."""
-        for name in (*self.numbers, *self.categories):
-            if name not in table.schema:
-                raise MeasureError(
-                    f"{asking}: the reference table has no column {name!r}",
-                    remedy="give it the quasi-identifiers of the original",
-                )
+        require_reference(table, (*self.numbers, *self.categories.names))
         x = numbers_of(table, self.numbers, pair)
         unfit = np.abs(x) > _SQUARABLE
         if self.place.degree > 1 or self.place.turned:
@@ -223,17 +222,20 @@ class Points:
                 f"large in row {row + 1}",
                 remedy="leave that record out of the reference table",
             )
-        return self.place.original(x), self.codes(table, pair)
+        return self.place.original(x), self.categories.of(table)
 
-    def codes(self, table: Table, pair: Pair) -> np.ndarray:
-        """A table's categories by the codes of the masked file, -1 for those it does not have."""
-        columns = []
-        for j, name in enumerate(self.categories):
-            theirs, masked = codes_of_both(table[name], pair.masked[name])
-            known = np.full(int(max(theirs.max(initial=0), masked.max(initial=0))) + 1, -1)
-            known[masked] = self.codes_b[:, j]
-            columns.append(known[theirs].astype(np.int32))
-        return stacked(columns, table.height)
+
+def distances(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Squared distances row by row, and 1 for each code that differs or value beside a missing one.
+
+    >>> none = np.empty((1, 0), np.int32)
+    >>> distances(np.array([[1.0, np.nan]]), np.array([[3.0, 4.0]]), none, none).tolist()
+    [5.0]
+    """
+    gone_x, gone_y = np.isnan(x), np.isnan(y)
+    square = np.where(gone_x | gone_y, (gone_x != gone_y).astype(np.float64), (x - y) ** 2)
+    total: np.ndarray = square.sum(axis=1) + (a != b).sum(axis=1)
+    return total
 
 
 def turned(z: np.ndarray, by: np.ndarray) -> np.ndarray:

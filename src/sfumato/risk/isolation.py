@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn, require_records
+from ..data.linkage.linking import drawn, require_records, require_reference
 from ..data.points.encoding import Encoding, LogChoice, Moments
 from ..data.points.placement import Placing, distinct, placements
 from ..data.table import Table
@@ -165,12 +165,5 @@ def isolated(originals: np.ndarray, points: np.ndarray, c: float, t: int) -> np.
 
 def _strangers(reference: Table, encoding: Encoding, moments: Placing) -> dict[Moments, np.ndarray]:
     """The non-participants as points, as if they had been released."""
-    if not reference.height:
-        raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
-    for name in encoding.names:
-        if name not in reference.schema:
-            raise MeasureError(
-                f"the reference table has no column {name!r}",
-                remedy="give it the columns of the original",
-            )
+    require_reference(reference, encoding.names)
     return placements(encoding, reference, moments)

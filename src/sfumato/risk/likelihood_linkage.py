@@ -11,20 +11,22 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import CONFIDENCE, drawn, limits
+from ..data.linkage.linked import Credit, facts_of
+from ..data.linkage.linking import Sample, drawn
 from ..errors import MeasureError
 from ..kernels.neighbours.own_score import Sides, log_mixture, own_fit
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from ..registry import find
 from .dbrl import link
 from .distances import Files
+from .linkage_base import LinkageMeasure
 from .mechanisms import Step, likelihood
 
 _PAIRS = 1_000_000_000
 """Pairs of records whose likelihoods the ratio may add up."""
 
 
-class LikelihoodLinkage(Measure):
+class LikelihoodLinkage(LinkageMeasure):
     """Share of originals whose likeliest masked record, knowing the mechanism, is their own.
 
     The likelihood of a masked record b, given the original record a, is the declared mechanism's:
@@ -51,17 +53,8 @@ class LikelihoodLinkage(Measure):
         "Lasko (2007), Spectral anonymization of data, section 2.1.1; Fellegi & Sunter (1969), "
         "A theory for record linkage, JASA 64"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
-    unit: ClassVar[str] = "%"
     example: ClassVar[dict[str, Any]] = {"mechanism": {"use": "correlated-noise", "amount": 0.1}}
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     mechanism: Annotated[
         dict[str, Any],
         Field(
@@ -74,12 +67,7 @@ class LikelihoodLinkage(Measure):
         Literal["ratio", "likelihood"],
         Field(description="compare P(b | a) / P(b), or P(b | a) alone"),
     ] = "ratio"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 10_000
+    sample: Sample = 10_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -97,45 +85,21 @@ class LikelihoodLinkage(Measure):
             weight = log_mixture(sides)
         rows = drawn(n, self.sample, context.rng)
         found = own_fit(_only(sides, rows), files.own[rows], weight=weight)
-        credit = np.where(found.best, 1.0 / np.maximum(found.ties, 1), 0.0)
-        alone, won = found.best & (found.ties == 1), found.best
-        naive = float(link(files.points(files.names), files.own, rows).credit.mean())
+        credit = Credit.of(found.best, found.ties)
+        naive = link(files.points(files.names), files.own, rows).credit.value
         detail: dict[str, Any] = {
             "naive": naive,
-            "gain": float(credit.mean()) - naive,
+            "gain": credit.value - naive,
             "mechanism": told,
             "weigh": self.weigh,
-            "records": n,
-            "masked_records": m,
-            "baseline": "a masked record guessed at random",
-            "interval": "from every tie lost to every tie won",
+            **facts_of(pair, files.own, files.left_out),
         }
         released = files.own[rows] >= 0
         if impossible := int((released & ~np.isfinite(found.fit)).sum()):
             # Such as whole numbers after noise that has an exact linear relation.
             detail["own_record_impossible"] = impossible
-        if files.left_out:
-            detail["left_out"] = files.left_out
-        if gone := int((files.own < 0).sum()):
-            detail["records_not_released"] = gone
-        interval = (float(alone.mean()), float(won.mean()))
-        if rows.size < n:
-            detail["sample"] = int(rows.size)
-            detail["interval"] += f", each with its {CONFIDENCE:.0%} confidence limit"
-            interval = (
-                limits(int(alone.sum()), rows.size)[0],
-                limits(int(won.sum()), rows.size)[1],
-            )
-        per_record = np.full(n, np.nan)
-        per_record[rows] = credit
-        return self.result(
-            credit.mean(),
-            interval=interval,
-            baseline=float((files.own >= 0).mean() / m),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
+        interval = credit.interval(rows.size < n)
+        return self.linked(context, files.own, rows, credit.records, interval, detail)
 
     def _steps(self, context: Context) -> tuple[Step, ...]:
         if not self.mechanism:

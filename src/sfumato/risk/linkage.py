@@ -17,31 +17,36 @@ from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes, first_equal
 from ..criteria.labels import has_labels
-from ..data.linkage.linked import moments_of, own_rows
+from ..data.linkage.linked import (
+    TOLERANCE,
+    Categories,
+    Credit,
+    at_least_as_close,
+    facts_of,
+    moments_of,
+    own_rows,
+)
 from ..data.linkage.linking import (
-    CONFIDENCE,
+    Sample,
     columns_to_link_by,
     drawn,
     has_numbers,
-    limits,
     numbers_of,
-    stacked,
+    require_reference,
 )
 from ..data.pair import Pair
 from ..data.table import Table
-from ..errors import MeasureError
 from ..kernels.coverage.linkage import cover_nearest
 from ..kernels.coverage.set_linkage import nearest_sets
 from ..kernels.neighbours.linkage import nearest
-from ..protocols import Context, Measure, Measurement
-from .covering import build, codes_of_both
+from ..protocols import Context, Measurement
+from .covering import build
+from .distances import distances
+from .linkage_base import LinkageMeasure
 from .set_linkage import links_sets, most_queries, set_side
 
-_TOLERANCE = 1e-9
-_SQUARABLE = 1e140
 
-
-class RecordLinkage(Measure):
+class RecordLinkage(LinkageMeasure):
     """Share of originals whose nearest masked record is their own.
 
     Distances add up over the columns: squared differences of standardized numbers (dates and
@@ -65,85 +70,41 @@ class RecordLinkage(Measure):
         "enterprise accounts annual survey; Domingo-Ferrer & Torra (2001), A quantitative "
         "comparison of disclosure control methods for microdata"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    unit: ClassVar[str] = "%"
+    usual: ClassVar[bool] = True
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     standardize: Annotated[
         Literal["own", "original"],
         Field(description="each file by its own means and deviations, or both by the original's"),
     ] = "own"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 50_000
+    sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
-        n, m = pair.original.height, pair.masked.height
         own = own_rows(pair, self.name)
         names, left_out = columns_to_link_by(pair, self.columns)
         files = _Files(pair, names, self.standardize)
-        rows = drawn(n, files.most(self.sample), context.rng)
+        rows = drawn(own.size, files.most(self.sample), context.rng)
         found = files.link(pair.original, rows, own[rows])
-        credit = np.where(found.own_tied, 1.0 / found.ties, 0.0)
-        won = int(found.own_tied.sum())
-        alone = int((found.own_tied & (found.ties == 1)).sum())
+        credit = Credit.of(found.own_tied, found.ties)
+        alone, won = credit.interval(sampled=False)
         detail: dict[str, Any] = {
             **files.facts(),
-            "records": n,
-            "masked_records": m,
+            **facts_of(pair, own, left_out),
             "standardize": self.standardize,
-            "linked_alone": alone / rows.size,
-            "linked_with_ties": won / rows.size,
-            "baseline": "a masked record guessed at random",
+            "linked_alone": alone,
+            "linked_with_ties": won,
         }
-        if left_out:
-            detail["left_out"] = left_out
-        if gone := int((own < 0).sum()):
-            detail["records_not_released"] = gone
-        interval = (alone / rows.size, won / rows.size)
-        detail["interval"] = "from every tie lost to every tie won"
-        if rows.size < n:
-            detail["sample"] = int(rows.size)
-            detail["interval"] += f", each with its {CONFIDENCE:.0%} confidence limit"
-            interval = (limits(alone, rows.size)[0], limits(won, rows.size)[1])
-        if context.reference is not None:
-            detail["non_participants"] = self._control(context, files, found.own)
-        per_record = np.full(n, np.nan)
-        per_record[rows] = credit
-        return self.result(
-            credit.mean(),
-            interval=interval,
-            baseline=float((own >= 0).mean() / m),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
-
-    def _control(self, context: Context, files: _Files, own: np.ndarray) -> dict[str, Any]:
-        reference = context.reference
-        assert reference is not None
-        if not reference.height:
-            raise MeasureError(
-                "the reference table has no records", remedy="leave it out, or fill it"
-            )
-        rows = drawn(reference.height, files.most(self.sample), context.rng)
-        nobody = np.full(rows.size, -1, dtype=np.int64)
-        nearest_to = files.link(reference, rows, nobody).distance
-        to_own = np.sort(own[np.isfinite(own)]) * (1 + _TOLERANCE)
-        further = to_own.size - np.searchsorted(to_own, nearest_to, side="left")
-        return {
-            "records": int(rows.size),
-            "at_least_as_close": float(further.mean() / max(to_own.size, 1)),
-        }
+        if (reference := context.reference) is not None:
+            require_reference(reference)
+            others = drawn(reference.height, files.most(self.sample), context.rng)
+            nobody = np.full(others.size, -1, dtype=np.int64)
+            theirs = files.link(reference, others, nobody).distance
+            detail["non_participants"] = {
+                "records": int(others.size),
+                "at_least_as_close": at_least_as_close(theirs, found.own),
+            }
+        interval = credit.interval(rows.size < own.size)
+        return self.linked(context, own, rows, credit.records, interval, detail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,26 +161,18 @@ class _Files:
 
     def link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
         """The nearest masked records of some rows of a table."""
-        for name in (*self.numbers, *self.categories, *self.labels, *self.sets):
-            if name not in table.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the quasi-identifiers of the original",
-                )
+        require_reference(table, (*self.numbers, *self.categories, *self.labels, *self.sets))
         x = ((self._raw(table) - self._centre) / self._scale)[rows]
         if self.classes is not None:
             return self._by_sets(self.classes, table, rows, own, x)
         if self.labels or self._hidden:
             return self._by_cover(table, rows, own, x)
-        codes = [codes_of_both(table[name], self.pair.masked[name]) for name in self.categories]
-        mine = stacked([a[rows] for a, _ in codes], rows.size)
-        theirs = stacked([b for _, b in codes], self.pair.masked.height)
-        found = nearest(
-            x, self._masked, own=own, codes_a=mine, codes_b=theirs, tolerance=_TOLERANCE
-        )
+        codes = Categories(self.pair, tuple(self.categories))
+        mine, theirs = codes.of(table)[rows], codes.masked
+        found = nearest(x, self._masked, own=own, codes_a=mine, codes_b=theirs, tolerance=TOLERANCE)
         to_own = np.full(rows.size, np.inf)
         has = own >= 0
-        to_own[has] = _apart(x[has], self._masked[own[has]], mine[has], theirs[own[has]])
+        to_own[has] = distances(x[has], self._masked[own[has]], mine[has], theirs[own[has]])
         return _Links(found.distance, found.ties, found.own_tied, to_own)
 
     def _by_cover(self, table: Table, rows: np.ndarray, own: np.ndarray, x: np.ndarray) -> _Links:
@@ -238,7 +191,7 @@ class _Files:
             grid.queries(rows, all_x),
             grid.published(first, self._masked, copies),
             np.where(own >= 0, member[own], -1),
-            tolerance=_TOLERANCE,
+            tolerance=TOLERANCE,
         )
         return _Links(found.distance, found.ties, found.own_tied, found.own)
 
@@ -253,14 +206,6 @@ class _Files:
             grid.queries(rows, all_x),
             grid.published(classes.first, self._masked, classes.sizes),
             np.where(own >= 0, classes.labels[own], -1),
-            tolerance=_TOLERANCE,
+            tolerance=TOLERANCE,
         )
         return _Links(found.distance, found.ties, found.own_tied, found.own)
-
-
-def _apart(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Distances row by row."""
-    gone_x, gone_y = np.isnan(x), np.isnan(y)
-    square = np.where(gone_x | gone_y, (gone_x != gone_y).astype(np.float64), (x - y) ** 2)
-    total: np.ndarray = square.sum(axis=1) + (a != b).sum(axis=1)
-    return total

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data.linkage.linked import Entered, entered
+from ..data.linkage.linked import Entered, entered, in_one_numbering
 from ..data.linkage.linking import has_numbers, numbers_of
 from ..data.pair import Pair
 from ..errors import MeasureError, SfumatoError
@@ -26,7 +26,6 @@ from ..kernels.neighbours.blocks import distinct_rows
 from ..kernels.neighbours.own_score import Sides
 from ..kernels.statistics.covariance import moments
 from ..protocols import Method, Partitioner
-from .covering import codes_of_both
 from .distances import turned
 
 Step = Method | Partitioner
@@ -78,7 +77,8 @@ class Likelihood:
 
     def unmasked(self, name: str) -> None:
         """A column that no step touched must be equal."""
-        self.blocks.append(codes_of_both(self.pair.original[name], self.pair.masked[name]))
+        before, after = in_one_numbering([self.pair.original[name], self.pair.masked[name]])
+        self.blocks.append((before, after))
 
     def numbers(self, names: Sequence[str], step: Step) -> tuple[np.ndarray, np.ndarray]:
         """The columns' numbers in both files."""
@@ -338,7 +338,7 @@ def _touched(step: Step, pair: Pair, names: Sequence[str]) -> list[str]:
 
 def _changed(pair: Pair, name: str) -> bool:
     rows, masked = pair.aligned_rows()
-    before, after = codes_of_both(pair.original[name], pair.masked[name])
+    before, after = in_one_numbering([pair.original[name], pair.masked[name]])
     return bool((before[rows] != after[masked]).any())
 
 

@@ -47,8 +47,6 @@ def population_of(
 def _counted(
     pair: Pair, table: Table, classes: Classes, reference: Table, holds_sample: bool
 ) -> Population:
-    if not reference.height:
-        raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
     grid = build(pair.original, reference, table, classes.columns)
     alike = [comparable(reference[name]).alias(name) for name in classes.columns]
     # Equal reference records are looked up once.

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn, require_records
+from ..data.linkage.linking import drawn, require_records, require_reference
 from ..data.pair import Pair
 from ..data.points.encoding import Encoding, LogChoice, Moments
 from ..data.points.placement import Placing, distinct, placements
@@ -24,7 +24,7 @@ from ..errors import MeasureError, MethodError
 from ..kernels.neighbours.prediction import Predictions, predictions
 from ..protocols import Context, Measure
 from ..rng import stream
-from .strangers import refuse_participants, singles
+from .reference_check import refuse_participants, singles
 
 ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
 MOST_CATEGORIES = 100
@@ -71,10 +71,8 @@ class Predicting(Measure):
         """The search on these tables, shared by all measures with the same parameters."""
         require_records(context.pair, self.name)
         reference = context.reference
-        if reference is not None and not reference.height:
-            raise MeasureError(
-                "the reference table has no records", remedy="leave it out, or fill it"
-            )
+        if reference is not None:
+            require_reference(reference)
         made = _memo.setdefault(context.pair, {})
         key = (self.k, self.columns, self.log, self.moments, self.sample)
         kept = made.get(key)

@@ -14,15 +14,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linked import TOLERANCE, Credit, about_interval, facts_of, own_rows
-from ..data.linkage.linking import columns_to_link_by, drawn
+from ..data.linkage.linked import TOLERANCE, Credit, facts_of, own_rows
+from ..data.linkage.linking import Sample, columns_to_link_by, drawn, require_reference
 from ..errors import MeasureError
 from ..kernels.neighbours.fellegi_sunter import Estimate, estimate, levels, marginal, weights
 from ..kernels.neighbours.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
 from ..kernels.neighbours.rank_windows import Windows
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .agreement import Agreement, Files, without_labels
 from .assignment import assigned, look_alikes, mixed, shared_credit
+from .linkage_base import LinkageMeasure, over_scenarios
 from .scenarios import scenarios
 
 _WITHIN: dict[Agreement, float] = {"deviations": 0.15, "ranks": 3.0, "exact": 0.0}
@@ -30,7 +31,7 @@ _SHORTLIST = 50
 """Candidates for each record in an assignment."""
 
 
-class ProbabilisticLinkage(Measure):
+class ProbabilisticLinkage(LinkageMeasure):
     """Share of originals whose masked record has the highest Fellegi-Sunter weight.
 
     Categories agree when they are equal, numbers (dates and ordinals among them) when they differ
@@ -62,16 +63,7 @@ class ProbabilisticLinkage(Measure):
         "record-linkage methodology; Domingo-Ferrer & Torra (2001), A quantitative comparison of "
         "disclosure control methods for microdata"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    unit: ClassVar[str] = "%"
-    usual: ClassVar[bool] = False
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     scenarios: Annotated[
         int,
         Field(ge=0, description="average over knowing the first 1, 2, ... up to this many columns; "
@@ -98,12 +90,7 @@ class ProbabilisticLinkage(Measure):
     one_to_one: Annotated[
         bool, Field(description="link no masked record twice (assignment of largest weight)")
     ] = False
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 10_000
+    sample: Sample = 10_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -123,40 +110,25 @@ class ProbabilisticLinkage(Measure):
         windows = files.windows(pair.original, rows)
         linked = _Linked(self, files, rows, own[rows], windows, context)
         parts = [linked.under(some) for some in known]
-        n, sampled = pair.original.height, rows.size < pair.original.height
-        per_record = np.full(n, np.nan)
-        per_record[rows] = np.mean([part.credit.records for part in parts], axis=0)
         detail: dict[str, Any] = {
             **facts_of(pair, own, left_out),
             "columns": used,
             "agreement": f"{self.agreement} within {within:g}" if within else "exact",
             "estimates": [part.facts for part in parts],
-            "baseline": "a masked record guessed at random",
         }
         if self.scenarios:
             detail["scenarios"] = {
                 ", ".join(some): part.credit.value for some, part in zip(known, parts, strict=True)
             }
-        if sampled:
-            detail["sample"] = int(rows.size)
-        interval = None
-        if not self.one_to_one:
-            ends = np.array([part.credit.interval(sampled) for part in parts]).mean(axis=0)
-            interval = (float(ends[0]), float(ends[1]))
-            detail["interval"] = about_interval(sampled)
         if context.reference is not None:
             detail["non_participants"] = {
                 "records": linked.strangers,
                 "at_least_as_likely": float(np.mean([part.control for part in parts])),
             }
-        return self.result(
-            float(np.mean([part.credit.value for part in parts])),
-            interval=interval,
-            baseline=float((own >= 0).mean() / pair.masked.height),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
+        found = over_scenarios([part.credit for part in parts], rows.size < own.size)
+        if self.one_to_one:
+            found["interval"] = None
+        return self.linked(context, own, rows, detail=detail, **found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,10 +160,7 @@ class _Linked:
         self.reference: Windows | None = None
         self.strangers = 0
         if (reference := context.reference) is not None:
-            if not reference.height:
-                raise MeasureError(
-                    "the reference table has no records", remedy="leave it out, or fill it"
-                )
+            require_reference(reference)
             others = drawn(reference.height, spec.sample, context.rng)
             self.reference, self.strangers = files.windows(reference, others), int(others.size)
 

@@ -8,22 +8,22 @@ intruder even knows that the link is right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from ..data.linkage.linked import TOLERANCE, Credit, Known, about_interval, facts_of, own_rows
-from ..data.linkage.linking import drawn
-from ..data.linkage.rank_swapped import Reach, reaches, windows_of
+from ..data.linkage.linked import TOLERANCE, Credit, Known, facts_of, own_rows
+from ..data.linkage.linking import Sample, drawn, require_reference
+from ..data.linkage.rank_swapped import KnownLimit, Reach, reaches, windows_of
 from ..data.table import Table
-from ..errors import MeasureError
 from ..kernels.neighbours.rank_windows import Survivors, survivors
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .linkage_base import LinkageMeasure, over_scenarios
 from .scenarios import scenarios
 
 
-class RankSwapLinkage(Measure):
+class RankSwapLinkage(KnownLimit, LinkageMeasure):
     """Share of originals found by an intruder who knows the p of rank swapping.
 
     For each known column, the masked records that the value can have been swapped into are those
@@ -60,25 +60,8 @@ class RankSwapLinkage(Measure):
         "Nin, Herranz & Torra (2008), Rethinking rank swapping to decrease disclosure risk, "
         "Data & Knowledge Engineering 64(1)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
-    unit: ClassVar[str] = "%"
     example: ClassVar[dict[str, Any]] = {"p": 5.0}
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
-    p: Annotated[
-        float | None,
-        Field(gt=0, le=100, description="largest difference of ranks, in percent of records; as in "
-              "the rank-swap steps unless given"),
-    ] = None  # fmt: skip
-    count: Annotated[
-        int, Field(ge=0, description="largest difference of ranks as a number; replaces p if given")
-    ] = 0
     scenarios: Annotated[
         int,
         Field(
@@ -86,18 +69,7 @@ class RankSwapLinkage(Measure):
             description="average over knowing 1, 2, ... this many columns; 0: all columns at once",
         ),
     ] = 0
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 50_000
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.count and self.p is not None:
-            raise ValueError("give p or count, not both")
-        return self
+    sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -105,17 +77,15 @@ class RankSwapLinkage(Measure):
         file = Known.of(pair, self.columns)
         reach, changed = reaches(context.mechanism, file, p=self.p, count=self.count)
         left_out = {**file.left_out, **changed}
-        rows = drawn(pair.original.height, self.sample, context.rng)
-        n, sampled = pair.original.height, rows.size < pair.original.height
+        rows = drawn(own.size, self.sample, context.rng)
         known = scenarios(list(reach), self.scenarios)
         parts, found = [], []
         for names in known:
-            left = _survivors(file, names, reach, own[rows], rows)
+            left = _survivors(file, names, reach, own[rows], rows, pair.original)
             found.append(left)
             parts.append(Credit.of(left.own_tied, left.ties))
         single = np.stack([left.remaining == 1 for left in found])
         right = np.stack([left.own_left for left in found]) & single
-        ends = np.array([part.interval(sampled) for part in parts]).mean(axis=0)
         detail: dict[str, Any] = {
             **facts_of(pair, own, left_out),
             "columns": list(reach),
@@ -124,8 +94,6 @@ class RankSwapLinkage(Measure):
             "known_right": float(right.sum() / max(single.sum(), 1)),
             "left": float(np.mean([left.remaining.mean() for left in found])),
             "none_left": int((found[-1].remaining == 0).sum()),
-            "baseline": "a masked record guessed at random",
-            "interval": about_interval(sampled),
         }
         if not single.any():
             del detail["known_right"]
@@ -133,31 +101,18 @@ class RankSwapLinkage(Measure):
             detail["scenarios"] = {
                 ", ".join(names): part.value for names, part in zip(known, parts, strict=True)
             }
-        if sampled:
-            detail["sample"] = int(rows.size)
-        if context.reference is not None:
-            if not context.reference.height:
-                raise MeasureError(
-                    "the reference table has no records", remedy="leave it out, or fill it"
-                )
-            others = drawn(context.reference.height, self.sample, context.rng)
+        if (reference := context.reference) is not None:
+            require_reference(reference)
+            others = drawn(reference.height, self.sample, context.rng)
             nobody = np.full(others.size, -1, dtype=np.int64)
-            strangers = _survivors(file, known[-1], reach, nobody, others, context.reference)
+            strangers = _survivors(file, known[-1], reach, nobody, others, reference)
             detail["non_participants"] = {
                 "records": int(others.size),
                 "single_left": float((strangers.remaining == 1).mean()),
                 "none_left": float((strangers.remaining == 0).mean()),
             }
-        per_record = np.full(n, np.nan)
-        per_record[rows] = np.mean([part.records for part in parts], axis=0)
-        return self.result(
-            float(np.mean([part.value for part in parts])),
-            interval=(float(ends[0]), float(ends[1])),
-            baseline=float((own >= 0).mean() / pair.masked.height),
-            per_record=per_record,
-            per_record_of="original",
-            detail=detail,
-        )
+        found_on_average = over_scenarios(parts, rows.size < own.size)
+        return self.linked(context, own, rows, detail=detail, **found_on_average)
 
 
 def _survivors(
@@ -166,13 +121,12 @@ def _survivors(
     reach: Mapping[str, Reach],
     own: np.ndarray,
     rows: np.ndarray,
-    table: Table | None = None,
+    table: Table,
 ) -> Survivors:
-    """What is left of the masked file for some rows of a table (the original unless given), and the
-    nearest of it, for whoever knows these columns."""
+    """What is left of the masked file for some rows of a table, and the nearest of it, for whoever
+    knows these columns."""
     numbers = file.numbers.only([name for name in file.numbers.names if name in names])
     categories = file.categories.only([name for name in file.categories.names if name in names])
-    x = (numbers.original if table is None else numbers.of(table))[rows]
-    codes = (categories.original if table is None else categories.of(table))[rows]
+    x, codes = numbers.of(table)[rows], categories.of(table)[rows]
     windows = windows_of(numbers, categories, x, codes, reach)
     return survivors(windows, numbers.known(x), numbers.published, own, tolerance=TOLERANCE)

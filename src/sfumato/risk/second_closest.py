@@ -14,28 +14,27 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.labels import has_labels
+from ..data.linkage.linked import Categories, Credit, hidden_cells
 from ..data.linkage.linking import (
+    Sample,
     columns_to_link_by,
     drawn,
     has_numbers,
-    limits,
     numbers_of,
     require_records,
-    stacked,
 )
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..errors import MeasureError
 from ..kernels.neighbours.own_rank import own_rank
-from ..protocols import Context, Measure, Measurement
-from .covering import codes_of_both
+from ..protocols import Context, Measurement
+from .linkage_base import LinkageMeasure
 
 _CANDIDATES = 2
-_CONFIDENCE = 0.95
 _TOLERANCE = 1e-9
 
 
-class SecondClosestLinkage(Measure):
+class SecondClosestLinkage(LinkageMeasure):
     """Share of masked records whose closest or second closest original is their own.
 
     Distances add up over the columns: squared differences of numbers, dates and ordinals divided by
@@ -60,28 +59,13 @@ class SecondClosestLinkage(Measure):
         "enterprise accounts annual survey; Li & Sarkar (2013), Class-restricted clustering and "
         "microperturbation for data privacy, Management Science 59(4)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    usual: ClassVar[bool] = False
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    unit: ClassVar[str] = "%"
-
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
-    ] = ()
     scale: Annotated[
         Literal["range", "deviation", "none"],
         Field(
             description="what numbers are divided by: the original's range or deviation, or nothing"
         ),
     ] = "range"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0, description="records to link, drawn at random where there are more; 0 links all"
-        ),
-    ] = 50_000
+    sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -93,8 +77,11 @@ class SecondClosestLinkage(Measure):
         nearer, ties = files.rank(rows, own[rows])
         places = np.maximum(_CANDIDATES - nearer, 0)
         credit = np.where(ties > 0, np.minimum(places / np.maximum(ties, 1), 1.0), 0.0)
-        lost = int(((ties > 0) & (ties <= places)).sum())
-        won = int(((ties > 0) & (places > 0)).sum())
+        found = Credit(
+            credit,
+            alone=int(((ties > 0) & (ties <= places)).sum()),
+            won=int(((ties > 0) & (places > 0)).sum()),
+        )
         detail: dict[str, Any] = {
             "columns": files.facts(),
             "records": n,
@@ -102,26 +89,20 @@ class SecondClosestLinkage(Measure):
             "scale": self.scale,
             "closest": float(np.where(nearer == 0, 1.0 / np.maximum(ties, 1), 0.0).mean()),
             "baseline": "two originals drawn at random",
-            "interval": "from every tie lost to every tie won",
         }
         if left_out:
             detail["left_out"] = left_out
         if strangers := int((own < 0).sum()):
             detail["records_without_original"] = strangers
-        interval = (lost / rows.size, won / rows.size)
-        if rows.size < m:
-            detail["sample"] = int(rows.size)
-            detail["interval"] += f", each with its {_CONFIDENCE:.0%} confidence limit"
-            interval = (limits(lost, rows.size)[0], limits(won, rows.size)[1])
-        per_record = np.full(m, np.nan)
-        per_record[rows] = credit
-        return self.result(
-            credit.mean(),
-            interval=interval,
+        return self.linked(
+            context,
+            own,
+            rows,
+            credit,
+            found.interval(rows.size < m),
+            detail,
             baseline=float((own >= 0).mean()) * min(_CANDIDATES / n, 1.0),
-            per_record=per_record,
             per_record_of="masked",
-            detail=detail,
         )
 
 
@@ -136,11 +117,9 @@ class _Files:
         y = numbers_of(pair.masked, self.numbers, pair)
         low, width = _scale(x, scale)
         self.x, self.y = (x - low) / width, (y - low) / width
-        codes = [codes_of_both(pair.original[c], pair.masked[c]) for c in self.categories]
-        self.c = stacked([a for a, _ in codes], pair.original.height)
-        self.d = stacked([b for _, b in codes], pair.masked.height)
-        marks = [pair.masked.suppressed(name) for name in (*self.numbers, *self.categories)]
-        self.hidden = np.column_stack(marks)
+        codes = Categories(pair, tuple(self.categories))
+        self.c, self.d = codes.original, codes.masked
+        self.hidden = hidden_cells(pair.masked, (*self.numbers, *self.categories))
 
     def facts(self) -> dict[str, list[str]]:
         named = {"numbers": self.numbers, "categories": self.categories}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.table_data import tau
 from sfumato.errors import MethodError, ParameterError
 from sfumato.progress import listening
-from sfumato.tabular.audit import pursuit
+from sfumato.tabular.audit import range_search
 from sfumato.tabular.audit.audit import Audit, audit
 from sfumato.tabular.audit.witness import Witnesses
 from sfumato.tabular.cells.relations import Relations
@@ -130,10 +130,10 @@ def test_surroundings_and_pieces_change_nothing(seed: int) -> None:
     problem, _, lower, upper = drawn(seed)
     plain = audit(problem, lower, upper), audit(problem, lower, upper, exact=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pursuit, "SMALL", 0)
-        patch.setattr(pursuit, "HUGE", 0)
-        patch.setattr(pursuit, "AROUND", (3, 6))
-        patch.setattr(pursuit, "CHUNK", 2)
+        patch.setattr(range_search, "SMALL", 0)
+        patch.setattr(range_search, "HUGE", 0)
+        patch.setattr(range_search, "AROUND", (3, 6))
+        patch.setattr(range_search, "CHUNK", 2)
         pieces = audit(problem, lower, upper), audit(problem, lower, upper, exact=False)
     np.testing.assert_allclose(pieces[0].low, plain[0].low, **NEAR)
     np.testing.assert_allclose(pieces[0].high, plain[0].high, **NEAR)

@@ -19,8 +19,8 @@ from sfumato.tabular.cells.table import CellTable
 from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.perturbation.cell_key import MULTIPLIERS, CellKey
 from sfumato.tabular.rules.dominance import Dominance
-from sfumato.tabular.threats.pose import pose
 from sfumato.tabular.threats.problem import Problem, Threats
+from sfumato.tabular.threats.protection_problem import pose
 from tests.oracle import perturbed_tables as oracle
 
 

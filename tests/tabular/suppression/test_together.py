@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from benchmarks.table_data import as_table
 from sfumato.tabular.suppression import local_lp, sequential
+from sfumato.tabular.suppression.joint_proof import prove_together
 from sfumato.tabular.suppression.optimal import OptimalSuppression
 from sfumato.tabular.suppression.sequential import Search, complete, searched
-from sfumato.tabular.suppression.together import prove_together
 from sfumato.tabular.threats.problem import Problem
 from tests.oracle.tables import brute_optimum, is_safe, random_problem
 

@@ -23,8 +23,8 @@ from sfumato.tabular.suppression.sequential import complete
 from sfumato.tabular.threats import open_insiders as module
 from sfumato.tabular.threats.insiders import joined, threats_of
 from sfumato.tabular.threats.open_insiders import open_insiders
-from sfumato.tabular.threats.pose import pose
 from sfumato.tabular.threats.problem import Problem, Threats
+from sfumato.tabular.threats.protection_problem import pose
 from tests.oracle.tables import brute_interval, is_met
 
 Pair = tuple[int, tuple[int, ...]]

@@ -25,6 +25,7 @@ from .linking import (
     limits,
     numbers_of,
     require_records,
+    require_reference,
     stacked,
 )
 
@@ -102,12 +103,9 @@ class Numbers:
 
     def of(self, table: Table) -> np.ndarray:
         """The same columns of another table, such as that of the non-participants."""
-        for name in self.names:
-            if name not in table.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the columns of the original",
-                )
+        if table is self.pair.original:
+            return self.original
+        require_reference(table, self.names)
         return numbers_of(table, self.names, self.pair)
 
     def known(self, x: np.ndarray) -> np.ndarray:
@@ -172,13 +170,11 @@ class Categories:
     def of(self, table: Table) -> np.ndarray:
         """The same columns of another table by the same codes, -1 for values that neither file
         has."""
+        if table is self.pair.original:
+            return self.original
+        require_reference(table, self.names)
         found = []
         for j, name in enumerate(self.names):
-            if name not in table.schema:
-                raise MeasureError(
-                    f"the reference table has no column {name!r}",
-                    remedy="give it the columns of the original",
-                )
             listed = [table[name], self.pair.original[name], self.pair.masked[name]]
             theirs, before, after = in_one_numbering(listed)
             top = max(int(part.max(initial=0)) for part in (theirs, before, after))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from ...errors import MeasureError
 from ..codec import floats
@@ -15,6 +17,16 @@ from ..table import Table
 
 CONFIDENCE = 0.95
 
+KnownColumns = Annotated[
+    tuple[str, ...],
+    Field(description="columns that the intruder knows; the quasi-identifiers unless given"),
+]
+Sample = Annotated[
+    int,
+    Field(ge=0, description="records to link, drawn at random where there are more; 0 links all"),
+]
+"""Of the records to link."""
+
 
 def require_records(pair: Pair, asking: str) -> None:
     """Refuse empty tables."""
@@ -23,6 +35,18 @@ def require_records(pair: Pair, asking: str) -> None:
             raise MeasureError(
                 f"{asking} cannot be taken: the {side} table has no records",
                 remedy="give tables with records",
+            )
+
+
+def require_reference(reference: Table, names: Sequence[str] = ()) -> None:
+    """Refuse a reference table that is empty or lacks one of these columns of the original."""
+    if not reference.height:
+        raise MeasureError("the reference table has no records", remedy="leave it out, or fill it")
+    for name in names:
+        if name not in reference.schema:
+            raise MeasureError(
+                f"the reference table has no column {name!r}",
+                remedy="give it the columns of the original",
             )
 
 

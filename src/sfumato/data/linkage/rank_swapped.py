@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
+from ...declaration import Declaration
 from ...errors import MeasureError
 from ...kernels.neighbours.rank_windows import (
     Sorted,
@@ -26,6 +28,25 @@ if TYPE_CHECKING:
     from ..table import Table
 
 RANK_SWAP = "rank-swap"
+
+
+class KnownLimit(Declaration):
+    """What whoever links rank-swapped records knows: how far ranks can have moved."""
+
+    p: Annotated[
+        float | None,
+        Field(gt=0, le=100, description="largest difference of ranks, in percent of records; as in "
+              "the rank-swap steps unless given"),
+    ] = None  # fmt: skip
+    count: Annotated[
+        int, Field(ge=0, description="largest difference of ranks as a number; replaces p if given")
+    ] = 0
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.count and self.p is not None:
+            raise ValueError("give p or count, not both")
+        return self
 
 
 class Reach(NamedTuple):

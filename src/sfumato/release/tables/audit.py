@@ -151,7 +151,7 @@ def _by_needs(
     cells: CellTable, hidden: Bools, rules: Sequence[Rule], *, exact: bool, **more: Any
 ) -> TableAudit:
     from ...tabular.audit.audit import audit
-    from ...tabular.threats.pose import pose
+    from ...tabular.threats.protection_problem import pose
 
     problem = pose(cells, rules, **more)
     found = audit(problem, *problem.known_bounds(hidden), exact=exact)

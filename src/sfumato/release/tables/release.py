@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import OutputError, ParameterError
-from ...tabular.threats.pose import found_by
+from ...tabular.threats.protection_problem import found_by
 from ..publish import check_free, publish
 from ..records.release import _version
 from . import view as table_view

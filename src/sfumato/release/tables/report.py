@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...tabular.threats.pose import found_by
+from ...tabular.threats.protection_problem import found_by
 from ..records.release import _version
 from ..report.page import contents, page, section
 from ..report.parts import (

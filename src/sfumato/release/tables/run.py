@@ -181,7 +181,7 @@ def _protected(
     cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
 ) -> TableRelease:
     from ...tabular.audit.audit import audit
-    from ...tabular.threats.pose import pose
+    from ...tabular.threats.protection_problem import pose
 
     table = plan.table
     assert table is not None

@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 
 from ...errors import MethodError
 from ..highs import solver
+from .feasible_ranges import Targets
 from .presolve import moves
-from .pursuit import pursue
-from .targets import Targets
+from .range_search import pursue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ from ...errors import MethodError, ParameterError
 from .attack import attack as attack
 from .audited import HOW, PRECISION
 from .audited import Audit as Audit
+from .feasible_ranges import PROGRAM, WITNESS, Targets
 from .presolve import Moves, moves
-from .pursuit import pursue
-from .targets import PROGRAM, WITNESS, Targets
+from .range_search import pursue
 from .witness import proven
 
 if TYPE_CHECKING:

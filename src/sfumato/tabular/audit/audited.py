@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from ...measurement import Finding
-from .targets import SHORT
+from .feasible_ranges import SHORT
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats

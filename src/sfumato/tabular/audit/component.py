@@ -12,8 +12,8 @@ from .attack_lp import Program
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Floats, Ints
+    from .feasible_ranges import Targets
     from .presolve import Moves
-    from .targets import Targets
 
 
 class Field:

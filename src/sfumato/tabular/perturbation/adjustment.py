@@ -13,8 +13,8 @@ from ...measurement import Finding
 from ..base import SUPPRESS, TableMethod
 from ..outcome import TableOutcome
 from ..program import Infeasible, OutOfTime
+from .adjustment_program import Adjustment, Moves
 from .multiples import Choice, whole_numbers
-from .signs import Adjustment, Moves
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats

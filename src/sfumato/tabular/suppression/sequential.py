@@ -14,10 +14,10 @@ from ...kernels.tables.columns import BARRED, HIDDEN, OPEN
 from ...progress import report
 from ..base import TableMethod
 from ..outcome import TableOutcome, suppressed
+from .joint_proof import prove_together
 from .ledger import STILL, Ledger, impossible
 from .local_lp import LocalProgram, Move
 from .merged import Merged, merge
-from .together import prove_together
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Ints

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...progress import report
 from ..audit.audit import audit
-from ..audit.targets import SHORT
+from ..audit.feasible_ranges import SHORT
 from ..audit.witness import OWN, TOLERANCE, Witnesses
 from .insiders import attackers_of, joined, strangers, threats_of
 from .problem import Threats

@@ -19,7 +19,7 @@ from ...kernels.threads import cores
 from ...progress import report
 from .attack_lp import Program, Vertex
 from .component import Field, fields
-from .targets import PROGRAM, SHORT, Targets
+from .feasible_ranges import PROGRAM, SHORT, Targets
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Ints

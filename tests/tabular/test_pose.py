@@ -18,8 +18,8 @@ from sfumato.tabular.rules.minimum_frequency import MinimumFrequency
 from sfumato.tabular.rules.p_percent import PPercent
 from sfumato.tabular.rules.stated import Stated
 from sfumato.tabular.threats.insiders import insiders
-from sfumato.tabular.threats.pose import costs, found_by, pose
 from sfumato.tabular.threats.problem import Problem
+from sfumato.tabular.threats.protection_problem import costs, found_by, pose
 from tests.oracle.sensitive import Record, line, tiny, towns
 
 RULES = (Dominance(n=1, k=50), PPercent(p=50), MinimumFrequency(minimum=3))
