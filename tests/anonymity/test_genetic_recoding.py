@@ -45,7 +45,7 @@ def test_the_number_of_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     table = sf.table(data, quasi=list(data))
     found = []
     for cores in (1, 3):
-        monkeypatch.setattr(genetic_recoding, "_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(genetic_recoding, "cores", lambda cores=cores: cores)
         search = sf.method("genetic-recoding", steps=9, population=3)
         found.append(sf.partition(table, search, 4).labels.tolist())
     assert found[0] == found[1]

@@ -122,7 +122,7 @@ def test_threads_never_alter_it(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((400, 5))
     made = []
     for threads in (1, 4):
-        monkeypatch.setattr(module, "_cores", lambda threads=threads: threads)
+        monkeypatch.setattr(module, "cores", lambda threads=threads: threads)
         made.append(Pica(size=40).swapped(x, np.random.default_rng(0)).values)
     assert (made[0] == made[1]).all()
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.lattice.nodes import next_open, node_levels, way_up
-from ..kernels.neighbours.linkage import _cores
+from ..kernels.threads import cores
 from ..progress import report
 from .lattice import Lattice, Levels, Seen
 
@@ -127,7 +127,7 @@ class Optimal:
         self._learn(self._look(self.lattice.top, self.best), note=True)
         at_once = 2 if len(self.lattice.tuples) >= WIDE else 1
         place = 0
-        with ThreadPoolExecutor(min(at_once, _cores())) as pool:
+        with ThreadPoolExecutor(min(at_once, cores())) as pool:
             while True:
                 starts = []
                 for _ in range(at_once):

@@ -84,7 +84,7 @@ def test_blocks_threads_and_numbers_do_not_matter(
     assert make(700, **few, seed=5)["items"].to_list() == whole[:700]
     assert make(2000, **few, seed=6)["items"].to_list() != whole
     monkeypatch.setattr(set_generators, "GROUP", 2)
-    monkeypatch.setattr(set_generators, "_cores", lambda: 5)
+    monkeypatch.setattr(set_generators, "cores", lambda: 5)
     assert make(2000, **few, seed=5)["items"].to_list() == whole
     path = tmp_path / "sets.parquet"
     told: list[Any] = []

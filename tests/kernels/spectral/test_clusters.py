@@ -99,7 +99,7 @@ def test_threads_never_alter_it(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((600, 4))
     labels = []
     for threads in (1, 3):
-        monkeypatch.setattr(kernel, "_cores", lambda threads=threads: threads)
+        monkeypatch.setattr(kernel, "cores", lambda threads=threads: threads)
         labels.append(spectral_clusters(x, np.random.default_rng(5), size=40).label)
     assert (labels[0] == labels[1]).all()
 

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 from ...errors import ParameterError
-from ...kernels.neighbours.linkage import _cores
 from ...kernels.sets.drawing import alias_table, draw_sets
+from ...kernels.threads import cores
 from ...poset.items import Items
 from ...rng import checked_seed, stream
 from ..sets.packing import FEW_ITEMS
@@ -201,7 +201,7 @@ class _Source:
         numbers = range(len(sizes))
         waiting: deque[Future[tuple[np.ndarray, np.ndarray]]] = deque()
         names = pl.Series(_NAME, np.arange(self.d, dtype=np.uint16))
-        with ThreadPoolExecutor(_cores()) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             asked = iter(numbers)
             for first in range(0, max(len(sizes), 1), GROUP):
                 here = len(numbers[first : first + GROUP])

@@ -19,7 +19,7 @@ from sfumato.progress import report
 
 from ..arrays import Floats, Ints
 from ..joins.lub import Joins, States, join, join_into, record_cost
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .growing_sets import grow, room_for
 from .record_trie import Trie, all_left, build_trie, scratch, take
 
@@ -68,7 +68,7 @@ def grow_cover(
     trie, steady = build_trie(states), _steady(states, monotone)
     members = np.zeros((n, k), dtype=np.int64)
     cost, ties = np.zeros(n), np.zeros(n, dtype=np.int64)
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, n, min(n, max(_PARTS, 4 * workers)) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [

@@ -23,7 +23,7 @@ from sfumato.progress import report
 
 from ..arrays import Floats, Ints
 from ..joins.lub import Joins, States, cell_cost, join, record_cost
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 _SWEEPS = 8
 _ALONE = 2_000
@@ -197,7 +197,7 @@ def divide(
         else:
             labels[rows[low:high]] = rows[low]
         report("dividing large groups", n - sum(b - a for a, b in large), n)
-    with ThreadPoolExecutor(max(1, _cores() if threads is None else threads)) as pool:
+    with ThreadPoolExecutor(cores(threads)) as pool:
         tallies = [np.zeros(4, dtype=np.int64) for _ in small]
         tasks = [
             pool.submit(_divide_all, joins, states, own, rows, low, high, k, share, exact_up_to,

@@ -21,7 +21,7 @@ from ..arrays import Floats, Ints
 from ..joins.lub import States
 from ..joins.prices import Prices
 from ..micro.genetic import cross
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .annealing import anneal, walk
 from .moves import bounds_of, groups_of
 from .near import Near
@@ -74,7 +74,7 @@ class Breeder:
             bred = cross(*parents[i], *other)
             return self._mutant(bred, seeds[i])
 
-        with ThreadPoolExecutor(max(1, _cores())) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             for i, born in enumerate(pool.map(child, range(children))):
                 if born[1].sum() < parents[i][1].sum():
                     self.living[i] = born

@@ -19,7 +19,7 @@ from ..arrays import Ints
 from ..joins.lub import States
 from ..joins.prices import ANY, Prices, joined
 from ..neighbours.blocks import distinct_rows
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 NEAR = 24
 """Records in each list."""
@@ -100,7 +100,7 @@ def near_records(prices: Prices, states: States, rng: np.random.Generator) -> Ne
     wanted = max(1, min(NEAR, m - 1))
     near = np.full((m, wanted), -1, np.int64)
     gap = np.full((m, wanted), ANY, np.int64)
-    workers = max(1, _cores())
+    workers = cores()
     cuts = list(pairwise(np.linspace(0, m, min(m, 4 * workers) + 1).astype(np.int64).tolist()))
     where = np.empty(m, np.int64)
     with ThreadPoolExecutor(workers) as pool:

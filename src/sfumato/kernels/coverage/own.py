@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .sets import Combinations, Items, People
 
 Flags = NDArray[np.bool_]
@@ -50,7 +50,7 @@ def fitting_own(people: People, asked: Combinations, own: Ints) -> Flags:
     """
     (column,) = people.sets
     fits = np.zeros(people.size, dtype=np.bool_)
-    cuts = np.linspace(0, people.size, 4 * _cores() + 1).astype(np.int64).tolist()
+    cuts = np.linspace(0, people.size, 4 * cores() + 1).astype(np.int64).tolist()
 
     def work(span: tuple[int, int]) -> None:
         _asked(
@@ -58,6 +58,6 @@ def fitting_own(people: People, asked: Combinations, own: Ints) -> Flags:
             people.tokens, span[0], span[1], fits,
         )  # fmt: skip
 
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(work, pairwise(cuts)))
     return fits

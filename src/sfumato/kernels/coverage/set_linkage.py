@@ -17,9 +17,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats, Ints
-from ..neighbours.linkage import _cores
 from ..sets.compared import in_parts
 from ..sets.rows import Items
+from ..threads import cores
 from .blocks import Published, Queries, Records, Tables, distance_to
 from .linkage import Found
 
@@ -129,5 +129,5 @@ def nearest_sets(
             if own[q] >= 0:
                 found.own[q] = total[own[q]]
 
-    in_parts(run, n, np.linspace(0, n, 8 * _cores() + 1))
+    in_parts(run, n, np.linspace(0, n, 8 * cores() + 1))
     return found

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Codes, Floats, Ints
-from ..neighbours.linkage import _cores
 from ..sets.rows import take_rows
+from ..threads import cores
 from ._order import arrange, first_tokens, shared_tokens, sums_over
 
 Items = NDArray[Any]
@@ -300,7 +300,7 @@ def fitting_counts(
     if limit is not None and settled is not None:
         counts[settled] = limit
     chosen = made.order(np.arange(many) if limit is None else np.flatnonzero(counts < limit))
-    workers = _cores() if threads is None else max(1, threads)
+    workers = cores(threads)
     waiting = made.blocks(np.arange(people.size))
     total, step, no = len(waiting), workers, np.empty(0)
     with ThreadPoolExecutor(workers) as pool:
@@ -346,7 +346,7 @@ def fitting_sums(
         sums[settled] = limit
     made = _asked(people, asked)
     no = np.empty(0, dtype=np.int64)
-    workers = _cores() if threads is None else max(1, threads)
+    workers = cores(threads)
     rows, by, done, step = np.arange(people.size), np.arange(many), 0, many
     if limit is not None:
         # Those that fit most people come first: few are then left for the others.

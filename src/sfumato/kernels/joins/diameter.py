@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .lub import INTERVAL, ORDER, Joins, States, cell_cost, join
 
 Flags = NDArray[np.bool_]
@@ -139,7 +139,7 @@ def diameters(joins: Joins, flat: np.ndarray, states: np.ndarray, labels: np.nda
     # The largest first, handed out in turn.
     order = np.argsort(-np.diff(starts), kind="stable").astype(np.int64)
     flags = np.ascontiguousarray(flat, dtype=np.bool_)
-    workers = max(min(_cores(), groups), 1)
+    workers = max(min(cores(), groups), 1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.neighbours.linkage import _cores
+from sfumato.kernels.threads import cores
 
 
 @njit(cache=True, nogil=True)
@@ -67,7 +67,7 @@ def nearest_few(
         where[start:stop], apart[start:stop] = few, np.take_along_axis(out, few, axis=1)
 
     cuts = [*range(0, n, rows), n]
-    with ThreadPoolExecutor(max(1, _cores() if threads is None else threads)) as pool:
+    with ThreadPoolExecutor(cores(threads)) as pool:
         for task in [pool.submit(work, start, stop) for start, stop in pairwise(cuts)]:
             task.result()
     return where, apart

@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
+from ..threads import cores
 from .blocks import order_in_blocks, select
-from .linkage import _cores
 
 BLOCK = 64
 
@@ -117,7 +117,7 @@ def kth_neighbour(
     least = -(-(k + 1) // BLOCK) + 1
     most = len(low) if visits is None else min(len(low), max(visits, least))
     squares = np.empty(n)
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, len(low), min(len(low), 8 * workers) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [

@@ -16,7 +16,6 @@ result do not depend on one another, hence not on the number of threads.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
 from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, order_in_blocks
+from sfumato.kernels.threads import cores
 
 BLOCK = 64  # records to a box: eight full vector registers, and still a small box
 
@@ -253,11 +253,6 @@ def _code_matrix(name: str, codes: ArrayLike | None, rows: int) -> Codes:
     return c
 
 
-def _cores() -> int:
-    # Where the system can say so, only the cores that this process may use.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def nearest(
     a: ArrayLike,
     b: ArrayLike,
@@ -313,7 +308,7 @@ def nearest(
     # A row's own masked record is seldom far: its distance is a good limit to start from.
     least, ties, first = to_own[order_a], np.empty(len(order_a), np.int64), np.empty_like(order_a)
 
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     groups = len(queries[0])
     cuts = np.linspace(0, groups, min(groups, 8 * workers) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Floats, Ints
+from ..threads import cores
 from .blocks import LARGEST, distinct_rows, order_in_blocks
-from .linkage import _cores
 
 TOLERANCE = 1e-9
 """Records tie for the nearest place up to this share of the squared distance."""
@@ -229,7 +229,7 @@ def nearest_k(
     ties = np.zeros(n, np.int64)
     # d products and sums, three roundings of what goes in, and room to spare.
     error = (d + 12) * 2.0**-24
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     groups = -(-n // BLOCK)
     cuts = np.linspace(0, groups, min(groups, 16 * workers) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:

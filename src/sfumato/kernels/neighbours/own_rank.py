@@ -25,12 +25,12 @@ from sfumato.kernels.neighbours.linkage import (
     BLOCK,
     _bounds,
     _code_matrix,
-    _cores,
     _distances,
     _fill,
     _matrix,
     _own,
 )
+from sfumato.kernels.threads import cores
 
 
 class OwnRank(NamedTuple):
@@ -152,7 +152,7 @@ def own_rank(
     order = order_in_blocks(xa, ca, weights, np.arange(len(xa)), BLOCK)
     queries, blocks = _fill(xa, ca, order), _fill(xb, cb, by_block)
     to_own = _own(xa, xb, ca, cb, mine, weights, penalty)[order]
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     groups = len(queries[0])
     cuts = np.linspace(0, groups, min(groups, 8 * workers) + 1).astype(np.int64)
     found, level = np.empty(len(xa), np.int64), np.empty(len(xa), np.int64)

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.neighbours.linkage import _cores
+from sfumato.kernels.threads import cores
 
 Bools = NDArray[np.bool_]
 
@@ -158,7 +158,7 @@ def _by_block(block: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 def _parts(n: int, threads: int | None) -> tuple[int, list[tuple[int, int]]]:
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, n, min(max(n, 1), 8 * workers) + 1).astype(np.int64).tolist()
     return workers, list(pairwise(cuts))
 

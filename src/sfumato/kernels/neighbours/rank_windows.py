@@ -14,7 +14,6 @@ and shortest runs of w places; a bitset for each record would cost O(n m v / 64)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -25,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
+from sfumato.kernels.threads import cores
 
 Places = NDArray[np.int32]
 
@@ -181,8 +181,7 @@ def in_parts(
 ) -> list[Any]:
     """`work(start, stop)` over all rows, in threads; the results in order. Kernels release the
     interpreter's lock, and how rows are cut never alters what is found for a row."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = max(1, (cores or 1) if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, rows, min(max(rows, 1), parts * workers) + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(workers) as pool:
         tasks = [pool.submit(work, start, stop) for start, stop in pairwise(cuts)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..joins.cells import Cells, addresses, make_cells, pair_cost
 from ..joins.lub import Joins, States
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from ._levels import Levels
 
 Rows = NDArray[np.int32]
@@ -160,7 +160,7 @@ def nearest(
     lists = [(nothing, 0, half)]
     if classes is not None:
         lists.append((_jumps(orders, classes), half, most))
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, n, 4 * workers + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [

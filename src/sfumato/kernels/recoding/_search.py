@@ -25,7 +25,7 @@ from ..arrays import Ints
 from ..joins.cells import Cells, make_cells
 from ..joins.lub import Joins, States
 from ..neighbours.blocks import distinct_rows
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from ._lattice import close_groups
 from ._levels import Levels, levels
 from ._near import nearest, sorted_orders
@@ -274,7 +274,7 @@ def epoch(search: Search, steps: int, heat: float, pool: ThreadPoolExecutor) -> 
 
 def workers(threads: int | None = None) -> ThreadPoolExecutor:
     """Threads for `epoch`; their number never alters the result."""
-    return ThreadPoolExecutor(max(1, _cores() if threads is None else threads))
+    return ThreadPoolExecutor(cores(threads))
 
 
 def best_labels(search: Search) -> Ints:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .rows import Items
 
 
@@ -89,7 +89,7 @@ def kept(before: Rows, after: Rows, place: Ints, rows: Ints, matched: Ints, wort
             low, high, count, total,
         )  # fmt: skip
 
-    parts = in_parts(run, rows.size, np.linspace(0, rows.size, 8 * _cores() + 1))
+    parts = in_parts(run, rows.size, np.linspace(0, rows.size, 8 * cores() + 1))
     by_item: Ints = np.sum(parts, axis=0) if parts else np.zeros(worth.size, dtype=np.int64)
     return Kept(count, total, by_item)
 
@@ -151,7 +151,7 @@ def opened(
         )  # fmt: skip
 
     # Parts with about as many records each: groups differ in size.
-    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 4 * _cores() + 1))
+    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 4 * cores() + 1))
     ends[0], ends[-1] = 0, groups
     in_parts(run, groups, ends)
     return found
@@ -160,5 +160,5 @@ def opened(
 def in_parts(run: Callable[[int, int], Any], size: int, cuts: np.ndarray) -> list[Any]:
     """What `run` finds from each cut to the next, several at a time."""
     ends = np.unique(np.clip(cuts.astype(np.int64), 0, size)).tolist()
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(run, ends[:-1], ends[1:]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..joins.diameter import Flags, _apart
 from ..joins.lub import INTERVAL, TREE, Joins, States
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .compared import in_parts
 from .rows import Items
 
@@ -148,7 +148,7 @@ def set_diameters(
         )
 
     # Parts that hold about as many records each: groups differ in size.
-    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 8 * _cores() + 1))
+    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 8 * cores() + 1))
     ends[0], ends[-1] = 0, groups
     in_parts(run, groups, ends)
     return least, most

@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 Items = NDArray[Any]
 Hashes = NDArray[np.uint64]
@@ -62,7 +62,7 @@ def as_sets(starts: Ints, items: Items) -> tuple[Ints, Items]:
     """The same sets sorted, each item once; what is so already is given back as it is."""
     n = starts.size - 1
     spans = _spans(n)
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         if all(pool.map(lambda s: _ascending(starts, items, s[0], s[1]), spans)):
             return starts, items
         out, sizes = np.empty_like(items), np.zeros(n, dtype=np.int64)
@@ -168,7 +168,7 @@ def first_equal_sets(
     first = np.empty(n, dtype=np.int64)
     keys = np.empty(n, dtype=np.uint64) if hashes is None else hashes
     bits = max(1, (n >> _PART).bit_length())
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         if hashes is None:
             list(pool.map(lambda s: _hashed(starts, items, missing, s[0], s[1], keys), spans))
         order, begin = _dealt(keys, 64 - bits, 1 << bits)
@@ -189,5 +189,5 @@ def _told_apart(starts: Ints, items: Items, missing: Flags, unlike: Ints, first:
 
 def _spans(n: int) -> list[tuple[int, int]]:
     """0..n in several pieces for each core."""
-    cuts = np.linspace(0, n, 8 * _cores() + 1).astype(np.int64).tolist()
+    cuts = np.linspace(0, n, 8 * cores() + 1).astype(np.int64).tolist()
     return [(a, b) for a, b in pairwise(cuts) if b > a]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 Items = NDArray[Any]
 
@@ -139,7 +139,7 @@ def widened(
     looked = min(max(looked, k), n)
     # An original that stands in k records' sets has their published sets within it.
     waiting = np.flatnonzero(np.bincount(members, minlength=n) < k)
-    workers = _cores() if threads is None else max(1, threads)
+    workers = cores(threads)
     whose: list[Ints] = []
     whom: list[Ints] = []
     with ThreadPoolExecutor(workers) as pool:

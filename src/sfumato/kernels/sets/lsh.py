@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .rows import Items
 
 MOST_BITS = 62
@@ -120,7 +120,7 @@ def lsh_tables(
             masks[group, t] |= 1 << j
     bucket = np.zeros((tables, n), dtype=np.int64)
     order = np.empty((tables, n), dtype=np.int64)
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     cuts = np.linspace(0, n, 8 * workers + 1).astype(np.int64).tolist()
 
     def arranged(t: int) -> Ints:

@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .rows import Items, Words
 
 Flags = NDArray[np.bool_]
@@ -188,7 +188,7 @@ def _close_gaps(starts: Ints, sizes: Ints, items: Items) -> None:
 def _cuts(starts: Ints) -> list[int]:
     """Bounds of blocks of rows with about as many items each, a few for each core."""
     n = starts.size - 1
-    parts = min(max(1, n // 1024), 4 * _cores())
+    parts = min(max(1, n // 1024), 4 * cores())
     cuts = np.searchsorted(starts, np.linspace(starts[0], starts[-1], parts + 1))
     cuts[0], cuts[-1] = 0, n
     return np.maximum.accumulate(np.minimum(cuts, n)).tolist()
@@ -198,7 +198,7 @@ def marked(starts: Ints, items: Items, span: int) -> Flags:
     """Which of the numbers 0..span - 1 occur."""
     parts = list(pairwise(_cuts(starts)))
     # A table for each core would not fit where there are very many numbers.
-    workers = _cores() if span <= 1 << 24 else 1
+    workers = cores() if span <= 1 << 24 else 1
     tables = np.zeros((workers, span), dtype=np.bool_)
 
     def run(worker: int) -> None:
@@ -213,7 +213,7 @@ def marked(starts: Ints, items: Items, span: int) -> Flags:
 
 def ascending(starts: Ints, items: Items) -> bool:
     """Whether every row is sorted and holds no item twice."""
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return all(pool.map(lambda part: _ascending(starts, items, *part), pairwise(_cuts(starts))))
 
 
@@ -227,7 +227,7 @@ def tidied(starts: Ints, items: Items, number: Ints, out: Items) -> tuple[Ints, 
     def run(part: tuple[int, int]) -> int:
         return int(_tidy(starts, items, number, *part, sizes, out))
 
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         repeats = sum(pool.map(run, pairwise(_cuts(starts))))
     if repeats:
         starts = starts.copy()
@@ -238,7 +238,7 @@ def tidied(starts: Ints, items: Items, number: Ints, out: Items) -> tuple[Ints, 
 def gathered(names: Values, items: Items) -> Values:
     """`names[item]` for each item; NumPy would first make eight bytes of each number."""
     out = np.empty(items.size, dtype=names.dtype)
-    cuts = np.linspace(0, items.size, _cores() + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(_cores()) as pool:
+    cuts = np.linspace(0, items.size, cores() + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(lambda part: _gather(names, items, part[0], part[1], out), pairwise(cuts)))
     return out

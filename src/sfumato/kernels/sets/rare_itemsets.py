@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 from .rows import Items
 
 Flags = NDArray[np.bool_]
@@ -208,7 +208,7 @@ def rare_itemsets(
     and of equals the last.
     """
     heads, records, places = inverted(starts, items, d)
-    parts = _cores()
+    parts = cores()
     worth = np.ones(d) if worth is None else np.ascontiguousarray(worth, dtype=np.float64)
     marks = np.zeros((parts, starts.size - 1), dtype=np.bool_)
     drops = np.zeros((parts, items.size), dtype=np.bool_)

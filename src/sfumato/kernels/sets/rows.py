@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 Items = NDArray[Any]
 """uint16, or int32 where there are more than 65,536 different items."""
@@ -38,7 +38,7 @@ def _occurrences(items: Items, low: int, high: int, counts: Ints) -> None:
 
 def occurrences(items: Items, d: int) -> Ints:
     """How often each item occurs. (np.bincount would first make eight bytes of each two.)"""
-    parts = _cores()
+    parts = cores()
     counts = np.zeros((parts, d), dtype=np.int64)
     cuts = np.linspace(0, items.size, parts + 1).astype(np.int64)
     with ThreadPoolExecutor(parts) as pool:
@@ -111,7 +111,7 @@ def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple
     """
     groups = bounds.size - 1
     sizes = np.zeros(groups, dtype=np.int64)
-    parts = min(max(1, groups // 1024), 4 * _cores())
+    parts = min(max(1, groups // 1024), 4 * cores())
     # Parts with about as many records each: groups differ in size.
     cuts = np.searchsorted(bounds, np.linspace(bounds[0], bounds[-1], parts + 1))
     cuts[0], cuts[-1] = 0, groups
@@ -119,7 +119,7 @@ def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple
     def run(part: int) -> Items:
         return _shared(starts, items, order, bounds, int(cuts[part]), int(cuts[part + 1]), sizes)
 
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         found = list(pool.map(run, range(parts)))
     ends = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
@@ -142,14 +142,14 @@ def take_rows(starts: Ints, items: Items, rows: Ints) -> tuple[Ints, Items]:
     ends = np.zeros(rows.size + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
     out = np.empty(int(ends[-1]), dtype=items.dtype)
-    cuts = np.linspace(0, rows.size, _cores() + 1).astype(np.int64)
-    with ThreadPoolExecutor(_cores()) as pool:
+    cuts = np.linspace(0, rows.size, cores() + 1).astype(np.int64)
+    with ThreadPoolExecutor(cores()) as pool:
         list(
             pool.map(
                 lambda part: _copied(
                     starts, items, rows, ends, int(cuts[part]), int(cuts[part + 1]), out
                 ),
-                range(_cores()),
+                range(cores()),
             )
         )
     return ends, out

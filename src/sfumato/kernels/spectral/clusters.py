@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ...progress import report
 from ...rng import children
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
 from ..neighbours.nearest_k import nearest_k
+from ..threads import cores
 
 Affinity = Literal["auto", "exact", "nystrom", "neighbours"]
 Singles = NDArray[np.float32]
@@ -304,7 +304,7 @@ def _divided(
     if depth == 0 and coarse:
         found = []
         # Parts share the cores; threads inside each would only wait for one another.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(_cores()) as pool:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
             for c, one in enumerate(pool.map(inside, range(len(groups)))):
                 report("clustering", c + 1, len(groups))
                 found.append(one)

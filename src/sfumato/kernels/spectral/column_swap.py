@@ -16,7 +16,7 @@ from numba import njit
 
 from ...progress import report
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 PICKS = 64  # rows looked at for one swap; all of their pairs are compared
 WIDE = 128  # columns above which a quarter as many are, since each is so much work
@@ -57,7 +57,7 @@ def shuffled_columns(x: Floats, rng: np.random.Generator, *, threads: int | None
     def shuffle(j: int) -> None:
         np.random.Generator(np.random.Philox(key=keys[j])).shuffle(made[:, j])
 
-    with ThreadPoolExecutor(max(1, _cores() if threads is None else threads)) as pool:
+    with ThreadPoolExecutor(cores(threads)) as pool:
         list(pool.map(shuffle, range(x.shape[1])))
     return made
 

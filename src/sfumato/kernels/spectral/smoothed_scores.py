@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 SAME = 1e-9  # deviations: scores nearer than that are equal but for rounding
 AROUND = 10  # steps to either side, at least, beside which a step is judged to be a gap
@@ -121,6 +121,6 @@ def smoothed(
             made[order, j] = drawn * (deviation / now) + mean
 
     if min(width, n // GROUP) > 0:
-        with ThreadPoolExecutor(max(1, _cores() if threads is None else threads)) as pool:
+        with ThreadPoolExecutor(cores(threads)) as pool:
             list(pool.map(draw, range(r)))
     return made

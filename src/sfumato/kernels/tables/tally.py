@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Codes, Floats, Ints
-from ..neighbours.linkage import _cores
+from ..threads import cores
 
 Words = NDArray[np.uint64]
 
@@ -303,7 +303,7 @@ def tally(records: Records, parents: Sequence[Ints], top: int, threads: int = 0)
                 offset[j, : shape[j]] = np.where(ancestor < 0, -1, ancestor * strides[j])
             _shared(leaf, offset, *ordered, part, busy)
 
-        with ThreadPoolExecutor(threads or _cores()) as pool:
+        with ThreadPoolExecutor(threads or cores()) as pool:
             for done, _ in enumerate(pool.map(one, combinations)):
                 report("adding up cells", done + 1, len(combinations))
         _finish(found, part, busy)

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...data.points.encoding import Encoding
 from ...errors import MethodError
-from ...kernels.neighbours.linkage import _cores
 from ...kernels.spectral.clusters import LANDMARKS, Affinity, Graph, merged, spectral_clusters
 from ...kernels.spectral.fast_ica import components
 from ...kernels.spectral.smoothed_scores import smoothed
+from ...kernels.threads import cores
 from ...progress import report
 from ...rng import children
 from ..published_counts import FEWEST_TOLD
@@ -246,7 +246,7 @@ class Pica(SpectralMethod):
 
 def _in_order(work: Any, count: int) -> Iterator[bool]:
     # Clusters share the cores; threads inside each would only wait for one another.
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(_cores()) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
         yield from pool.map(work, range(count))
 
 

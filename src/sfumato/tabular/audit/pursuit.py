@@ -7,7 +7,6 @@ together in a fixed order: so is the result.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...kernels.tables.moves import near
+from ...kernels.threads import cores
 from ...progress import report
 from .attack_lp import Program, Vertex
 from .component import Field, fields
@@ -46,7 +46,7 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
     of = len(targets)
     programs = 0
     small = [f for f in parts if f.columns.size <= SMALL]
-    with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, 16))) as pool:
+    with ThreadPoolExecutor(max_workers=min(cores(), 16)) as pool:
 
         def run(work: list[tuple[Field, Callable[[Targets], int]]]) -> int:
             """The pieces of a wave side by side, then their findings in order."""

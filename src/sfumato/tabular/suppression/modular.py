@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
-from ...kernels.neighbours.linkage import _cores
 from ...kernels.tables.columns import BARRED, OPEN
+from ...kernels.threads import cores
 from ...progress import report
 from ..audit.witness import Witnesses
 from ..base import TableMethod
@@ -51,7 +51,7 @@ def protect_modular(
     `seconds_each` for the proof; without it, and beyond, cell by cell.
     """
     descent = _Descent(problem, parts(problem, largest), seconds_each, small, sweeps)
-    descent.run(threads or _cores())
+    descent.run(threads or cores())
     search = _whole(problem, descent.hidden)
     added = int((search.hidden() & ~descent.hidden).sum())
     search.steps += search.program.steps  # What came before had to be done.

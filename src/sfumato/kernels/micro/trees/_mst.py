@@ -9,7 +9,6 @@ not depend on how many there are. Few points go by Prim's way instead. See March
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -21,6 +20,7 @@ from sfumato.kernels.micro.trees import _mst_join as mst_join
 from sfumato.kernels.micro.trees._mst_blocks import fill_blocks, near_lists
 from sfumato.kernels.micro.trees._mst_join import Flags
 from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, order_in_blocks
+from sfumato.kernels.threads import cores
 from sfumato.progress import report
 
 BLOCK = 128  # points to a block, measured at 30,000 x 10
@@ -81,7 +81,7 @@ def _tree(x: Floats, threads: int | None) -> tuple[Ints, Floats]:
     # By point: union-find, and for the point that stands for a part its size and best edge.
     parent, size, settled = np.arange(n), np.empty(n, np.int64), np.empty(n, np.bool_)
     length, ends = np.empty(n), np.empty((n, 2), np.int64)
-    with ThreadPoolExecutor(threads or _cores()) as pool:
+    with ThreadPoolExecutor(threads or cores()) as pool:
         lists = pool.map(lambda s: near_lists(points, box, order, s[0], s[1], far, who), spans)
         for (_, done), _ in zip(spans, lists, strict=True):
             report("finding nearest records", done, len(points))
@@ -126,7 +126,3 @@ def _search(
         own, own_ends,
     )  # fmt: skip
     return own, own_ends
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -16,7 +16,7 @@ import numpy as np
 
 from ....progress import report
 from ...arrays import Floats, Ints
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..lsh import lsh_bits, lsh_tables
 from ..rows import Items, take_rows, weights_of
 from ._assign import assign, classes_of
@@ -84,7 +84,7 @@ def cluster_sets(
     n, distinct = starts.size - 1, g.left.size
     state = np.array([sampling], dtype=np.uint64)
     if neighbours == "all":
-        _from_all(g, k, max(1, _cores() if threads is None else threads))
+        _from_all(g, k, cores(threads))
     else:
         hashed = None
         if neighbours == "lsh":

@@ -13,7 +13,7 @@ from numba import njit
 
 from ...arrays import Floats, Ints
 from ...neighbours.blocks import distinct_rows
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..lsh import LshTables
 from ..rows import Items, pack
 from ._grow import grow
@@ -186,7 +186,7 @@ def _in_parts(task: Callable[[int, int], None], count: int, parts: int, threads:
               progress: Progress | None) -> None:  # fmt: skip
     """Run `task(low, high)` over 0..count on all cores."""
     cuts = np.linspace(0, count, max(1, min(count, parts)) + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(max(1, _cores() if threads is None else threads)) as pool:
+    with ThreadPoolExecutor(cores(threads)) as pool:
         tasks = [pool.submit(task, low, high) for low, high in pairwise(cuts)]
         try:
             for done, running in enumerate(tasks):

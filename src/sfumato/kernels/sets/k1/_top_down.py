@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..rows import Items
 from ._pool import finish
 
@@ -269,7 +269,7 @@ def k1_top_down(
     room = max(pool, k)
     logs = np.log(np.maximum(np.arange(room + 1), 1))
     none = np.empty(0, dtype=np.int32)
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     whole = max(room, min(COMPACT, n // 16))
     shared = (utilities, k, breadth, room)
 

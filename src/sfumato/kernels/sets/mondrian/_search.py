@@ -25,7 +25,7 @@ from numba import njit
 
 from ....progress import report
 from ...arrays import Floats, Ints
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..rows import Items
 from ._choice import ENTROPY, EVEN, HORIZON, UTILITY, logarithms
 from ._grow import Classes, Lengths, grow
@@ -97,7 +97,7 @@ def set_mondrian(
     starts, items, utilities = starts.view(), items.view(), utilities.view()
     for part in (starts, items, utilities):
         part.flags.writeable = False
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     choice, table = CHOICES[choose], logarithms(n)
     lookahead = lookahead and choice == UTILITY
     least = max(TASK, n // SHARE, HORIZON * k + 1 if lookahead else 0)

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..rows import Items, common_items, weights_of
 from ._pool import Counts
 from ._steps import MOST, improve
@@ -247,7 +247,7 @@ def epoch(
                 k, int(wanted[b]), seeds[b : b + 1],
             )  # fmt: skip
 
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [pool.submit(work) for _ in range(workers)]
         try:

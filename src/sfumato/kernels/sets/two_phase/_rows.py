@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...micro.mdav import lowest_lane
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..rows import Items, Words, take_rows
 
 Short = NDArray[np.int32]
@@ -220,7 +220,7 @@ def by_weight(
     tell: Callable[[float], None] = lambda share: None,
 ) -> Rows:
     """The records as rows from the weightiest item down, in order. `threads` alters nothing."""
-    n, d, workers = starts.size - 1, utilities.size, max(1, threads or _cores())
+    n, d, workers = starts.size - 1, utilities.size, max(1, threads or cores())
     weight = utilities * support(items, d, workers)
     by_rank = np.lexsort((np.arange(d), -weight))
     rank = np.empty(d, dtype=np.int64)

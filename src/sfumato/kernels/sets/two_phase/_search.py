@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...neighbours.linkage import _cores
+from ...threads import cores
 from ..rows import Items, common_items, weights_of
 from ._merge import merge
 from ._rows import Rows, by_weight
@@ -103,7 +103,7 @@ def two_phase(
         raise ValueError(f"{n} records cannot form a group of {k}")
     if n >= np.iinfo(np.int32).max:
         raise ValueError(f"records are numbered in four bytes: {n:,} are too many")
-    workers = max(1, _cores() if threads is None else threads)
+    workers = cores(threads)
     rows = by_weight(
         starts, items, utilities, threads=workers, tell=lambda share: tell(_PREPARED * share)
     )
