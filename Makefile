@@ -32,7 +32,7 @@ help:
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
-	@echo "make docs     the reference pages, from the declarations"
+	@echo "make docs     the catalogue and the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
 
@@ -133,6 +133,7 @@ bench-tables: .venv/.installed
 	$(BIN)/python benchmarks/tables_scale.py
 
 docs: .venv/.installed
+	$(BIN)/python -m sfumato.catalogue
 	$(BIN)/python -m sfumato.cli.reference docs/reference
 
 clean:

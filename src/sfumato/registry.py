@@ -1,8 +1,7 @@
 """What Sfumato can do, by name: each name points to "module:Class" and loads only when it is used.
 
-To add a method: write its file, then one line in catalogue.py. A test checks that every line agrees
-with the class's own `name` and the first line of its docstring. Others join without touching that
-file: by an entry point in the group `sfumato`, or at run time by `register`.
+To add a method: write its file and run `make docs`, which makes the catalogue anew from the
+classes. Others join by an entry point in the group `sfumato`, or at run time by `register`.
 """
 
 from __future__ import annotations
@@ -12,20 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .catalogue import LINES
+from .catalogue import KINDS as KINDS
+from .catalogue import lines, summary_of
 from .errors import SfumatoError, UnknownName
-
-KINDS = (
-    "method",
-    "partitioner",
-    "verb",
-    "measure",
-    "criterion",
-    "poset",
-    "attack",
-    "rule",
-    "table-method",
-)
 
 
 @dataclass(frozen=True)
@@ -46,7 +34,7 @@ class Entry:
 
 _BUILT_IN = tuple(
     Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases))
-    for kind, name, target, summary, *aliases in LINES
+    for kind, name, target, summary, *aliases in lines()
 )
 
 _extra: dict[tuple[str, str], Entry] = {}
@@ -80,9 +68,8 @@ class _RuntimeEntry(Entry):
 
     @staticmethod
     def of(kind: str, cls: Any) -> _RuntimeEntry:
-        summary = (cls.__doc__ or "").strip().split("\n")[0]
         target = f"{cls.__module__}:{cls.__qualname__}"
-        return _RuntimeEntry(kind, cls.name, target, summary, tuple(cls.aliases), cls)
+        return _RuntimeEntry(kind, cls.name, target, summary_of(cls), tuple(cls.aliases), cls)
 
     def load(self) -> Any:
         return self.cls

@@ -5,3 +5,8 @@ A poset is declared in a plan by a source (`Interval`, `ValueSet`, `Hierarchy`, 
 column. Labels are text, and every poset reads its own labels back exactly: a release can be
 assessed without the objects that made it.
 """
+
+ORDER = (
+    "interval", "valueset", "sources", "partial_order", "power_set", "items", "birth_date",
+    "code_frequency", "plain",
+)  # fmt: skip

@@ -1,1 +1,6 @@
 """Microaggregation: groups of at least k similar records, one search to a file."""
+
+ORDER = (
+    "blocks", "mdav", "refine", "v_mdav", "optimal", "mhm", "projected", "mst", "ward", "fuzzy",
+    "genetic", "delaunay", "matching", "clusterer",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+ORDER = ("svd_swap", "pica", "rhs")
