@@ -8,7 +8,6 @@ people and combinations.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+from ..neighbours.linkage import _cores
 
 _WORDS = 64
 _BLOCK = 64 * _WORDS
@@ -108,7 +108,7 @@ def _run(cover: Cover, weights: Floats, threads: int | None) -> tuple[Ints, Floa
     ranks = np.ascontiguousarray(cover.ranks[order])
     cuts = [*range(0, people, _BLOCK), people]
     parts = [(a, b) for a, b in pairwise(cuts) if b > a]
-    workers = len(os.sched_getaffinity(0)) if threads is None else max(1, threads)
+    workers = _cores() if threads is None else max(1, threads)
 
     def work(some: list[tuple[int, int]]) -> Ints:
         counts = np.zeros(combinations, dtype=np.int64)

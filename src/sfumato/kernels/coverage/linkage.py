@@ -7,7 +7,6 @@ do not depend on one another, nor on the number of threads.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats, Ints
 from ..neighbours.blocks import distinct_rows
+from ..neighbours.linkage import _cores
 from .blocks import (
     BLOCK,
     GROUP,
@@ -139,7 +139,7 @@ def _to_own(
 
 
 def _in_threads(work: Callable[[int, int, int], None], n: int, threads: int | None) -> None:
-    workers = len(os.sched_getaffinity(0)) if threads is None else max(1, threads)
+    workers = _cores() if threads is None else max(1, threads)
     cuts = np.linspace(0, n, min(max(n, 1), 8 * workers) + 1).astype(int).tolist()
     with ThreadPoolExecutor(workers) as pool:
         tasks = [pool.submit(work, t, a, b) for t, (a, b) in enumerate(pairwise(cuts))]
