@@ -10,7 +10,6 @@ replaced.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import json
 import os
@@ -21,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..data.io.writing import flush
 from ..errors import OutputError
 
 PRIVATE_SUFFIX = ".private"
@@ -121,12 +121,12 @@ def _swap_in(
             for old, name in ((public, _OLD_PUBLIC), (private, _OLD_PRIVATE)):
                 if old.exists() or old.is_symlink():
                     os.rename(old, aside / name)
-            _sync_folder(public.parent)
+            flush(public.parent)
         else:
             check_free(public, replace=False)
         os.rename(new_private, private)
         os.rename(new_public, public)
-        _sync_folder(public.parent)
+        flush(public.parent)
     except BaseException as error:
         _put_back(aside, public)
         if not isinstance(error, OSError):
@@ -147,12 +147,13 @@ def _staging(public: Path) -> Iterator[Path]:
             f"cannot write beside {public}: {error}", remedy="choose another path"
         ) from error
     lock = os.open(aside / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    _lock(lock, wait=True)
     try:
         yield aside
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         os.close(lock)
+        shutil.rmtree(aside, ignore_errors=True)  # Windows keeps a file as long as it is open
 
 
 def _sweep(public: Path) -> None:
@@ -166,7 +167,7 @@ def _sweep(public: Path) -> None:
         except OSError:
             continue  # just being made, or just being removed
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(lock, wait=False)
         except OSError:
             continue  # its process is alive
         else:
@@ -174,6 +175,7 @@ def _sweep(public: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
         finally:
             os.close(lock)
+        shutil.rmtree(left, ignore_errors=True)  # Windows keeps a file as long as it is open
 
 
 def _is_staging_of(folder: Path, public: Path) -> bool:
@@ -197,24 +199,19 @@ def _put_back(left: Path, public: Path) -> None:
 
 def _settle(folder: Path, *, folder_mode: int, file_mode: int) -> None:
     """Set modes and flush a folder with all that is in it."""
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if stat.S_ISDIR(path.lstat().st_mode):
-            path.chmod(folder_mode)
-            _sync_folder(path)
-            continue
-        path.chmod(file_mode)
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    folder.chmod(folder_mode)
-    _sync_folder(folder)
+    for path in (*sorted(folder.rglob("*"), reverse=True), folder):
+        path.chmod(folder_mode if stat.S_ISDIR(path.lstat().st_mode) else file_mode)
+        flush(path)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _lock(descriptor: int, *, wait: bool) -> None:
+    """Hold a file until it is closed; an `OSError` where a living process holds it."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        how = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK  # type: ignore[attr-defined]
+        msvcrt.locking(descriptor, how, 1)  # type: ignore[attr-defined]
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

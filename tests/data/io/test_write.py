@@ -234,14 +234,14 @@ def test_the_bytes_are_on_the_disk_before_the_name(
 
 def test_a_faster_writer_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
-    real = writing._flush
+    real = writing.flush
 
     def race(which: Path) -> None:
         if which != tmp_path:
             path.write_text("theirs")
         real(which)
 
-    monkeypatch.setattr(writing, "_flush", race)
+    monkeypatch.setattr(writing, "flush", race)
     with pytest.raises(OutputError, match="exists already"):
         write(table({"a": [1]}), path)
     assert path.read_text() == "theirs"

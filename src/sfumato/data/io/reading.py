@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import polars as pl
 
@@ -22,64 +23,7 @@ from .sql import read_duckdb, read_sqlite
 MISSING = ("",)
 """What an unquoted cell of a text file must hold to be missing, unless the caller says otherwise.
 """
-
-
-def read(
-    source: Any,
-    *,
-    kinds: Mapping[str, str] | None = None,
-    categories: Mapping[str, Sequence[str]] | None = None,
-    posets: Mapping[str, Any] | None = None,
-    query: str | None = None,
-    table: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    header: bool = True,
-    missing: Sequence[str] = MISSING,
-    dates: Mapping[str, str] | None = None,
-    sets: SetSpec | Sequence[SetSpec] | None = None,
-    format: str | None = None,
-    **roles: str | Sequence[str],
-) -> Table:
-    """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
-
-    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite
-    .db; .dat with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH,
-    duckdb:///PATH), with `table` or `query` for a database. `format` overrules the suffix.
-
-    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole
-    file unless given. `kinds` overrules a column's type ("nominal" keeps its text as it is),
-    `dates` gives the format of a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what
-    stands for a missing value, and columns in `categories` are ordinal, in that order. A cell "" in
-    quotes is an empty text, not a missing one.
-
-    Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
-    `sets={"id": "person", "item": "code"}` turns a long table into one record per id, with
-    `"utility": "value"` for what an item is worth. `sets={"columns": ["sex", "job"], "into":
-    "attributes"}` makes one set of several columns (see `enumerate_sets`), and `sets={"column":
-    "buys", "sensitive": ["hiv test"], "into": "conditions"}` moves items to a column of their own.
-    A list of such does one after the other.
-
-    `read_with_notes` also tells what was decided on the way.
-    """
-    return read_with_notes(
-        source,
-        kinds=kinds,
-        categories=categories,
-        posets=posets,
-        query=query,
-        table=table,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        header=header,
-        missing=missing,
-        dates=dates,
-        sets=sets,
-        format=format,
-        **roles,
-    )[0]
+_P = ParamSpec("_P")
 
 
 def read_with_notes(
@@ -100,7 +44,27 @@ def read_with_notes(
     format: str | None = None,
     **roles: str | Sequence[str],
 ) -> tuple[Table, list[str]]:
-    """The table that `read` gives, and every decision that was taken to read it."""
+    """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
+
+    `read` gives the table alone, `read_with_notes` also every decision taken on the way.
+
+    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite
+    .db; .dat with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH,
+    duckdb:///PATH), with `table` or `query` for a database. `format` overrules the suffix.
+
+    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole
+    file unless given. `kinds` overrules a column's type ("nominal" keeps its text as it is),
+    `dates` gives the format of a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what
+    stands for a missing value, and columns in `categories` are ordinal, in that order. A cell "" in
+    quotes is an empty text, not a missing one.
+
+    Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
+    `sets={"id": "person", "item": "code"}` turns a long table into one record per id, with
+    `"utility": "value"` for what an item is worth. `sets={"columns": ["sex", "job"], "into":
+    "attributes"}` makes one set of several columns (see `enumerate_sets`), and `sets={"column":
+    "buys", "sensitive": ["hiv test"], "into": "conditions"}` moves items to a column of their own.
+    A list of such does one after the other.
+    """
     end = locate(source, format)
     wanted = dict(kinds or {})
     wanted.update({name: "ordinal" for name in categories or {} if name not in wanted})
@@ -150,6 +114,20 @@ def read_with_notes(
     made = _finish(frame, end, now, complaints)
     made, said = make_sets(made, listed)
     return _laid_over(made, later, end), notes + more + said
+
+
+def _without_notes(reader: Callable[_P, tuple[Table, list[str]]]) -> Callable[_P, Table]:
+    """The same reader, its signature written once, that gives the table alone."""
+
+    @wraps(reader)
+    def read(*source: _P.args, **options: _P.kwargs) -> Table:
+        return reader(*source, **options)[0]
+
+    read.__name__ = read.__qualname__ = "read"
+    return read
+
+
+read = _without_notes(read_with_notes)
 
 
 @dataclass(frozen=True)

@@ -314,12 +314,12 @@ def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
     temporary = folder / f".{target.name}.{secrets.token_hex(6)}.tmp"
     try:
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         if replace:
             os.replace(temporary, target)
         else:
             _rename_if_absent(temporary, target)
-        _flush(folder)
+        flush(folder)
     except OSError as error:
         raise OutputError(
             f"{target} cannot be written: {error.strerror or error}",
@@ -348,11 +348,14 @@ def _rename_if_absent(temporary: Path, target: Path) -> None:
         os.rename(temporary, target)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the system put a file or a folder on the disk."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open folders
-    handle = os.open(path, os.O_RDONLY)
+    if path.is_dir():
+        if not hasattr(os, "O_DIRECTORY"):
+            return  # Windows cannot open folders
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    else:
+        handle = os.open(path, os.O_RDWR)  # Windows flushes only what can be written to
     try:
         os.fsync(handle)
     finally:
