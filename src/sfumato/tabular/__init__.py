@@ -1,4 +1,4 @@
 """Tables with totals: cubes, sensitive cells, protection, and the audit of what an attacker can
 still work out."""
 
-ORDER = ("rules", "suppression", "rounding", "adjustment", "cell_key")
+ORDER = ("rules", "suppression", "perturbation")

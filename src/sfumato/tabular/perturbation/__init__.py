@@ -1,1 +1,3 @@
 """Rounding, adjustment and cell keys."""
+
+ORDER = ("rounding", "adjustment", "cell_key")
