@@ -45,8 +45,8 @@ BOX = 0.4
 def paths(joins: Joins, j: int, states: np.ndarray) -> list[np.ndarray]:
     """The nodes above every record's value, level by level, the value itself first."""
     assert joins.kind[j] == ORDER, "columns need hierarchies"
-    width = int(joins.width[j])
-    table = joins.table[joins.table_at[j] : joins.table_at[j] + width**2].reshape(width, width)
+    table = joins.pairs(j)
+    width = len(table)
     # A node's ancestors are its joins with anything; the parent is the lowest of them.
     below = (table == np.arange(width)[None, :]).sum(axis=0)
     parent = np.arange(width)
@@ -55,7 +55,7 @@ def paths(joins: Joins, j: int, states: np.ndarray) -> list[np.ndarray]:
         above = above[above != node]
         if above.size:
             parent[node] = above[np.argmin(below[above])]
-    cost = joins.cost[joins.at[j] : joins.at[j] + width]
+    cost = joins.costs(j)
     found = [states.copy()]
     # The root and "*" above it cost the same: once everything is lost, there is nothing above.
     while (cost[found[-1]] < joins.star[j]).any():
@@ -206,7 +206,7 @@ def main() -> None:
     for j in range(d):
         for nodes in paths(found.joins, j, states[:, j]):
             rows.append(nodes.astype(np.int32))
-            cells.append(found.joins.cost[found.joins.at[j] + nodes])
+            cells.append(found.joins.costs(j)[nodes])
         at.append(len(rows))
     keys, cell = np.array(rows), np.array(cells)
     lattice = np.array(list(product(*[range(at[j], at[j + 1]) for j in range(d)])))

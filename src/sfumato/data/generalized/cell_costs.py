@@ -19,15 +19,23 @@ import numpy as np
 from ...errors import MethodError
 from ...kernels.joins.lub import (
     ANCESTORS,
+    COST,
+    DEPTH,
     INTERVAL,
+    KIND,
     LEVELS,
     MOST_BITS,
     NO_SET,
     ORDER,
+    PARENT,
     POWER,
+    STAR,
+    STEPS,
+    TABLE,
     TREE,
     VALUES,
     WHOLE,
+    WIDTH,
     Joins,
 )
 from ...poset.tree import Tree
@@ -103,34 +111,24 @@ def cell_costs(
 
 
 def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
-    sizes = [axis.cost.size for axis, _ in axes]
-    tables = [0 if axis.table is None else axis.table.size for axis, _ in axes]
+    head = np.zeros((len(axes), 8), dtype=np.int64)
+    costs: list[np.ndarray] = []
+    nodes: list[np.ndarray] = [np.zeros(1)]
 
-    def starts(lengths: Sequence[int]) -> np.ndarray:
-        return np.concatenate(([0], np.cumsum(lengths)))[:-1].astype(np.int64)
+    def begin(parts: list[np.ndarray], part: np.ndarray | None) -> int:
+        at = sum(one.size for one in parts)
+        if part is not None:
+            parts.append(part.ravel())
+        return at
 
-    def nodes(name: str) -> np.ndarray:
-        parts = [getattr(axis, name) for axis, _ in axes]
-        # Entries of columns without a tree are never looked at, but keep the offsets alike.
-        full = [np.zeros(n) if p is None else p for p, n in zip(parts, sizes, strict=True)]
-        return np.concatenate(full).astype(np.int32)
-
-    def each(values: list[Any], dtype: Any) -> np.ndarray:
-        return np.array(values, dtype=dtype)
-
-    found = [axis.table.ravel() for axis, _ in axes if axis.table is not None]
-    return Joins(
-        kind=each([axis.kind for axis, _ in axes], np.int64),
-        at=starts(sizes),
-        table_at=starts(tables),
-        width=each([axis.width for axis, _ in axes], np.int64),
-        levels=each([axis.levels for axis, _ in axes], np.int64),
-        star=each([axis.star * weight for axis, weight in axes], np.float64),
-        parent=nodes("parent"),
-        depth=nodes("depth"),
-        cost=np.concatenate([axis.cost * weight for axis, weight in axes]).astype(np.float64),
-        table=np.concatenate(found).astype(np.int32) if found else np.zeros(1, dtype=np.int32),
-    )
+    for j, (axis, weight) in enumerate(axes):
+        head[j, KIND], head[j, WIDTH], head[j, STEPS] = axis.kind, axis.width, axis.levels
+        head[j, COST] = begin(costs, axis.cost * weight)
+        head[j, TABLE] = begin(nodes, axis.table)
+        head[j, PARENT], head[j, DEPTH] = begin(nodes, axis.parent), begin(nodes, axis.depth)
+    stars = np.array([axis.star * weight for axis, weight in axes])
+    head[:, STAR] = begin(costs, stars) + np.arange(len(axes))
+    return Joins(head, np.concatenate(nodes).astype(np.int32), np.concatenate(costs).astype(float))
 
 
 def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None) -> Axis:

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
-from ..joins.lub import INTERVAL, Joins, States, cell_cost, join
+from ..joins.lub import INTERVAL, KIND, STAR, Joins, States, cell_cost, join
 
 TABLED = 256
 """Values of a column whose joins with a set are all worked out before the search."""
@@ -77,13 +77,12 @@ def exact_costs(joins: Joins) -> Joins:
 
     One step of the grid is about 2^-48 of what the dearest record costs, which nobody could tell.
     """
-    dearest = float(np.abs(joins.star).sum()) + float(np.abs(joins.cost).max(initial=0.0))
+    others = np.delete(joins.cost, joins.head[:, STAR])
+    dearest = float(np.abs(joins.star).sum()) + float(np.abs(others).max(initial=0.0))
     if not dearest:
         return joins
     grid = 2.0 ** (np.ceil(np.log2(dearest)) - _DIGITS)
-    return joins._replace(
-        star=np.round(joins.star / grid) * grid, cost=np.round(joins.cost / grid) * grid
-    )
+    return joins._replace(cost=np.round(joins.cost / grid) * grid)
 
 
 def build_trie(states: np.ndarray) -> Trie:
@@ -266,7 +265,7 @@ def first_within(
     interval from below.
     """
     j = trie.column[level]
-    if trie.tabled[level] or joins.kind[j] != INTERVAL:
+    if trie.tabled[level] or joins.head[j, KIND] != INTERVAL:
         return low
     at = trie.state_at[level]
     while low < high:
@@ -283,7 +282,7 @@ def first_within(
 def beyond(joins: Joins, trie: Trie, state: States, level: int, node: int) -> bool:
     """Whether all later siblings cost at least as much, being further above the interval."""
     j = trie.column[level]
-    if trie.tabled[level] or joins.kind[j] != INTERVAL:
+    if trie.tabled[level] or joins.head[j, KIND] != INTERVAL:
         return False
     value = trie.states[trie.state_at[level] + trie.value[node]]
     return (value >> 32) > (state[j] & ((1 << 32) - 1))

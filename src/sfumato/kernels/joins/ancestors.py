@@ -11,29 +11,19 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Codes, Ints
-
-
-@njit(cache=True, nogil=True)
-def first_common(ptr: Ints, idx: Codes, a: int, b: int) -> int:
-    """The least common ancestor of two nodes."""
-    i, j = ptr[a], ptr[b]
-    while idx[i] != idx[j]:
-        if idx[i] < idx[j]:
-            i += 1
-        else:
-            j += 1
-    return int(idx[i])
+from .lub import first_shared
 
 
 @njit(cache=True, nogil=True)
 def all_pairs(ptr: Ints, idx: Codes) -> Codes:
     """int32 (n, n): the least common ancestor of every pair."""
     n = ptr.size - 1
+    lists = np.concatenate((ptr.astype(np.int32), idx.astype(np.int32)))
     out = np.empty((n, n), dtype=np.int32)
     for a in range(n):
         out[a, a] = a
         for b in range(a):
-            out[a, b] = out[b, a] = first_common(ptr, idx, a, b)
+            out[a, b] = out[b, a] = first_shared(lists.ctypes.data, 0, n, a, b)
     return out
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..threads import cores
-from .lub import INTERVAL, ORDER, Joins, States, cell_cost, join
+from .lub import INTERVAL, KIND, ORDER, Joins, States, cell_cost, join
 
 Flags = NDArray[np.bool_]
 
@@ -50,7 +50,7 @@ def _reach(joins: Joins, flat: Flags, columns: Ints, rows: States) -> float:
         most = 0.0
         if flat[j]:
             most = 1.0
-        elif joins.kind[j] == ORDER:
+        elif joins.head[j, KIND] == ORDER:
             # The join of all need not be the dearest in a partial order.
             for a in range(values.size - 1):
                 for b in range(a + 1, values.size):
@@ -171,7 +171,7 @@ def _extents(
     if not lines:
         return np.zeros((patterns, 1)), np.zeros((patterns, 1))
     codes = states[:, lines] & ((1 << 32) - 1)
-    x = np.column_stack([joins.cost[joins.at[j] + codes[:, i]] for i, j in enumerate(lines)])
+    x = np.column_stack([joins.costs(j)[codes[:, i]] for i, j in enumerate(lines)])
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(patterns))
     # A sum and its negative have the same extents.

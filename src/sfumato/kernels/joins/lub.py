@@ -16,14 +16,20 @@ the column's poset:
 
 Code 0 is missing (bit 0 of VALUES, the sign of POWER). What is partly missing is published as "*",
 and costs as much.
+
+Numba counts references to every array that is handed on, which would take several times longer than
+the look-up itself. So the columns are packed into three arrays, and the innermost functions take
+these as addresses, mere numbers: an address is good for as long as its array lives.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
@@ -40,112 +46,163 @@ WHOLE = 1 << 62
 NO_SET = -(1 << 63)
 """The POWER state of a missing value."""
 
+KIND, COST, STAR, WIDTH, TABLE, STEPS, PARENT, DEPTH = range(8)
+"""The entries of a column in `Joins.head`."""
+
 _HIGH = (1 << 32) - 1
 
 
 class Joins(NamedTuple):
     """What the functions below know of the columns: flat arrays, and where each column's begin.
 
-    `at` points into `parent`, `depth` and `cost`, `table_at` into `table`. `width` is the number of
-    nodes (TREE, ORDER, ANCESTORS), of codes and one (INTERVAL, LEVELS) or of bits (VALUES, POWER);
-    `levels` those of LEVELS. `star` is the cost of a suppressed cell. Weights are in the costs
-    already.
+    A row of `head` holds the column's kind; where its costs begin and where the cost of "*" is, in
+    `cost`; its number of nodes (TREE, ORDER, ANCESTORS), of codes and one (INTERVAL, LEVELS) or of
+    bits (VALUES, POWER); where its table begins, in `nodes`; its levels (LEVELS); and where its
+    parents and depths begin, in `nodes` (TREE). Weights are in the costs already.
     """
 
-    kind: Ints
-    at: Ints
-    table_at: Ints
-    width: Ints
-    levels: Ints
-    star: Floats
-    parent: Nodes
-    depth: Nodes
+    head: Ints
+    nodes: Nodes
     cost: Floats
-    table: Nodes
+
+    @property
+    def kind(self) -> Ints:
+        """The kind of each column."""
+        return self.head[:, KIND]
+
+    @property
+    def star(self) -> Floats:
+        """What a suppressed cell of each column costs."""
+        return self.cost[self.head[:, STAR]]
+
+    def costs(self, j: int) -> Floats:
+        """The costs of a column's nodes or codes (TREE, ORDER, ANCESTORS, INTERVAL)."""
+        return self.cost[self.head[j, COST] :][: self.head[j, WIDTH]]
+
+    def pairs(self, j: int) -> Nodes:
+        """The table of all pairs of an ORDER column."""
+        width = int(self.head[j, WIDTH])
+        return self.nodes[self.head[j, TABLE] :][: width * width].reshape(width, width)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def ends(low: int, high: int) -> int:
-    """The state of an interval of codes."""
-    return (low << 32) | high
+def _loader(numba_type: Any, ir_type: Any) -> Any:
+    def load(context: Any, address: Any, index: Any) -> Any:
+        def generate(target_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], ir_type.as_pointer())
+            return builder.load(builder.gep(pointer, [arguments[1]]))
+
+        return numba_type(types.int64, types.int64), generate
+
+    return intrinsic(load)
+
+
+number_at = _loader(types.int64, ir.IntType(64))
+cost_at = _loader(types.float64, ir.DoubleType())
+node_at = _loader(types.int32, ir.IntType(32))
+
+
+@njit(cache=True, nogil=True)
+def addresses(joins: Joins) -> tuple[int, int, int]:
+    """Where head, costs and nodes are, as the functions below want it."""
+    return joins.head.ctypes.data, joins.cost.ctypes.data, joins.nodes.ctypes.data
 
 
 @njit(cache=True, nogil=True)
 def bits_set(state: int) -> int:
-    """How many bits of a state are set."""
-    count = 0
-    while state:
-        state &= state - 1
-        count += 1
-    return count
+    """How many bits of a state are set, added up in parallel (Warren 2002, Hacker's Delight)."""
+    bits = state - ((state >> 1) & 0x5555555555555555)
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    bits += bits >> 32
+    return bits & 127
 
 
 @njit(cache=True, nogil=True)
-def first_shared(table: Nodes, at: int, width: int, a: int, b: int) -> int:
+def first_shared(nodes: int, at: int, width: int, a: int, b: int) -> int:
     """The first node on two ascending lists of ancestors.
 
-    From `table[at]` on are where the lists begin, one for each node and one more, then the lists.
+    From `at` on are where the lists begin, one for each node and one more, then the lists.
     """
     lists = at + width + 1
-    i, j = lists + table[at + a], lists + table[at + b]
-    while table[i] != table[j]:
-        if table[i] < table[j]:
-            i += 1
+    one, other = lists + node_at(nodes, at + a), lists + node_at(nodes, at + b)
+    while node_at(nodes, one) != node_at(nodes, other):
+        if node_at(nodes, one) < node_at(nodes, other):
+            one += 1
         else:
-            j += 1
-    return int(table[i])
+            other += 1
+    return int(node_at(nodes, one))
+
+
+@njit(cache=True, nogil=True)
+def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
+    """The least upper bound of two states of column j."""
+    if a == b:
+        return a
+    kind = number_at(head, 8 * j + KIND)
+    if kind == VALUES:
+        return a | b
+    if kind in (INTERVAL, LEVELS):
+        return (min(a >> 32, b >> 32) << 32) | max(a & _HIGH, b & _HIGH)
+    if kind == POWER:
+        return a & b & ~WHOLE
+    if kind == TREE:
+        parent = number_at(head, 8 * j + PARENT)
+        depth = number_at(head, 8 * j + DEPTH)
+        while a != b:
+            if node_at(nodes, depth + a) >= node_at(nodes, depth + b):
+                a = int(node_at(nodes, parent + a))
+            else:
+                b = int(node_at(nodes, parent + b))
+        return a
+    table, width = number_at(head, 8 * j + TABLE), number_at(head, 8 * j + WIDTH)
+    if kind == ANCESTORS:
+        return first_shared(nodes, table, width, a, b)
+    return int(node_at(nodes, table + a * width + b))
+
+
+@njit(cache=True, nogil=True)
+def cost_of(head: int, cost: int, nodes: int, j: int, state: int) -> float:
+    """What publishing a state of column j costs."""
+    kind = number_at(head, 8 * j + KIND)
+    at = number_at(head, 8 * j + COST)
+    if kind == VALUES:
+        if state & 1 and state > 1:
+            return cost_at(cost, number_at(head, 8 * j + STAR))
+        return cost_at(cost, at + bits_set(state))
+    if kind == POWER:
+        if state < 0 or state & WHOLE:
+            return 0.0
+        return cost_at(cost, at + bits_set(state))
+    if kind in (INTERVAL, LEVELS):
+        low, high = state >> 32, state & _HIGH
+        if low == 0:
+            return cost_at(cost, number_at(head, 8 * j + STAR)) if high else 0.0
+        if kind == INTERVAL:
+            width = cost_at(cost, at + high) - cost_at(cost, at + low)
+            return min(width, cost_at(cost, number_at(head, 8 * j + STAR)))
+        table = number_at(head, 8 * j + TABLE)
+        codes = number_at(head, 8 * j + WIDTH)
+        for level in range(number_at(head, 8 * j + STEPS)):
+            ids = table + level * codes
+            if node_at(nodes, ids + low) == node_at(nodes, ids + high):
+                return cost_at(cost, at + level * codes + low)
+        return cost_at(cost, number_at(head, 8 * j + STAR))
+    return cost_at(cost, at + state)
 
 
 @njit(cache=True, nogil=True)
 def join(joins: Joins, j: int, a: int, b: int) -> int:
     """The least upper bound of two states of column j."""
-    if a == b:
-        return a
-    kind = joins.kind[j]
-    if kind == ORDER:
-        return int(joins.table[joins.table_at[j] + a * joins.width[j] + b])
-    if kind in (INTERVAL, LEVELS):
-        return ends(min(a >> 32, b >> 32), max(a & _HIGH, b & _HIGH))
-    if kind == VALUES:
-        return a | b
-    if kind == POWER:
-        return a & b & ~WHOLE
-    if kind == ANCESTORS:
-        return first_shared(joins.table, joins.table_at[j], joins.width[j], a, b)
-    at = joins.at[j]
-    while a != b:
-        if joins.depth[at + a] >= joins.depth[at + b]:
-            a = int(joins.parent[at + a])
-        else:
-            b = int(joins.parent[at + b])
-    return a
+    return join_at(joins.head.ctypes.data, joins.nodes.ctypes.data, j, a, b)
 
 
 @njit(cache=True, nogil=True)
 def cell_cost(joins: Joins, j: int, state: int) -> float:
     """What publishing a state of column j costs."""
-    kind = joins.kind[j]
-    at = joins.at[j]
-    if kind in (ORDER, TREE, ANCESTORS):
-        return joins.cost[at + state]
-    if kind == VALUES:
-        if state & 1 and state > 1:
-            return joins.star[j]
-        return joins.cost[at + bits_set(state)]
-    if kind == POWER:
-        if state < 0 or state & WHOLE:
-            return 0.0
-        return joins.cost[at + bits_set(state)]
-    low, high = state >> 32, state & _HIGH
-    if low == 0:
-        return joins.star[j] if high else 0.0
-    if kind == INTERVAL:
-        return min(joins.cost[at + high] - joins.cost[at + low], joins.star[j])
-    table, width = joins.table_at[j], joins.width[j]
-    for level in range(joins.levels[j]):
-        if joins.table[table + level * width + low] == joins.table[table + level * width + high]:
-            return joins.cost[at + level * width + low]
-    return joins.star[j]
+    head, cost, nodes = addresses(joins)
+    return cost_of(head, cost, nodes, j, state)
 
 
 @njit(cache=True, nogil=True)
@@ -154,6 +211,15 @@ def record_cost(joins: Joins, states: States) -> float:
     total = 0.0
     for j in range(states.size):
         total += cell_cost(joins, j, states[j])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def star_cost(joins: Joins) -> float:
+    """What a record costs that is suppressed whole."""
+    total = 0.0
+    for j in range(joins.head.shape[0]):
+        total += joins.cost[joins.head[j, STAR]]
     return total
 
 

@@ -14,7 +14,21 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..joins.lub import ANCESTORS, INTERVAL, LEVELS, ORDER, TREE, Joins, States, cell_cost, join
+from ..joins.lub import (
+    ANCESTORS,
+    INTERVAL,
+    LEVELS,
+    ORDER,
+    PARENT,
+    STEPS,
+    TABLE,
+    TREE,
+    WIDTH,
+    Joins,
+    States,
+    cell_cost,
+    join,
+)
 
 HALVINGS = 6
 """An interval's levels are bins of 1/2, 1/4, ... of the domain: so many of them."""
@@ -76,9 +90,9 @@ def _keys_of(joins: Joins, j: int, values: States) -> list[np.ndarray]:
         return _bins(joins, j, values)
     if kind == LEVELS:
         low, high = values >> 32, values & ((1 << 32) - 1)
-        width, ids = int(joins.width[j]), joins.table[joins.table_at[j] :]
+        width, ids = int(joins.head[j, WIDTH]), joins.nodes[joins.head[j, TABLE] :]
         found = [values]
-        for level in range(int(joins.levels[j])):
+        for level in range(int(joins.head[j, STEPS])):
             row = ids[level * width : (level + 1) * width]
             # Suppressed cells, whose ends differ, agree with nobody below the top.
             found.append(np.where(low == high, row[low], -1 - high))
@@ -87,9 +101,9 @@ def _keys_of(joins: Joins, j: int, values: States) -> list[np.ndarray]:
 
 
 def _climb(joins: Joins, j: int, values: States) -> list[np.ndarray]:
-    found, now, at = [values], values.copy(), joins.at[j]
+    found, now, at = [values], values.copy(), joins.head[j, PARENT]
     for _ in range(MOST_LEVELS - 2):
-        parent = joins.parent[at + now]
+        parent = joins.nodes[at + now]
         now = np.where(parent < 0, now, parent)
         found.append(now)
     return found
@@ -97,22 +111,19 @@ def _climb(joins: Joins, j: int, values: States) -> list[np.ndarray]:
 
 def _ancestors(joins: Joins, j: int, values: States) -> list[np.ndarray]:
     """Up the lists of ancestors; a list ends at the top, which comes first in another's too."""
-    at, width = int(joins.table_at[j]), int(joins.width[j])
-    starts = joins.table[at : at + width + 1].astype(np.int64)
+    at, width = int(joins.head[j, TABLE]), int(joins.head[j, WIDTH])
+    starts = joins.nodes[at : at + width + 1].astype(np.int64)
     begins, ends = starts[values], starts[values + 1]
     found = [values]
     for step in range(1, MOST_LEVELS - 1):
         place = np.minimum(begins + step, ends - 1)
-        found.append(joins.table[at + width + 1 + place].astype(np.int64))
+        found.append(joins.nodes[at + width + 1 + place].astype(np.int64))
     return found
 
 
 def _cheapest_joins(joins: Joins, j: int, values: States) -> list[np.ndarray]:
     """Each value's cheapest join with any other, then that of the joins, and so on."""
-    width = int(joins.width[j])
-    table = joins.table[joins.table_at[j] : joins.table_at[j] + width * width]
-    table = table.reshape(width, width)
-    cost = joins.cost[joins.at[j] : joins.at[j] + width]
+    table, cost = joins.pairs(j), joins.costs(j)
     found, now = [values], values.copy()
     for _ in range(MOST_LEVELS - 2):
         distinct, which = np.unique(now, return_inverse=True)
@@ -130,7 +141,7 @@ def _cheapest_joins(joins: Joins, j: int, values: States) -> list[np.ndarray]:
 
 def _bins(joins: Joins, j: int, values: States) -> list[np.ndarray]:
     low, high = values >> 32, values & ((1 << 32) - 1)
-    cost = joins.cost[joins.at[j] : joins.at[j] + joins.width[j]]
+    cost = joins.costs(j)
     place = cost[high] / max(float(cost[-1]), 1e-300)
     found = [values]
     for halving in range(HALVINGS, 0, -1):

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
-from ..joins.lub import Joins, States, cell_cost, join
+from ..joins.lub import Joins, States, cell_cost, join, star_cost
 from ._rules import Rules, group_keeps
 
 MOST_COMPARED = 4096
@@ -42,7 +42,7 @@ def total_cost(joins: Joins, states: States, labels: Ints) -> float:
         for j in range(states.shape[1]):
             total += size[g] * cell_cost(joins, j, lub[g, j])
     hidden = labels.size - np.sum(size)
-    return total + hidden * np.sum(joins.star)
+    return total + hidden * star_cost(joins)
 
 
 @njit(cache=True, nogil=True)

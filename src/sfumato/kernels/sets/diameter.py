@@ -156,7 +156,5 @@ def set_diameters(
 
 def _nothing(n: int) -> Others:
     """No columns at all, in the types that the kernel knows."""
-    none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
-    nodes = np.zeros(0, dtype=np.int32)
-    joins = Joins(none, none, none, none, none, zero, nodes, nodes, zero, nodes)
+    joins = Joins(np.zeros((0, 8), dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
     return Others(joins, np.zeros(0, dtype=np.bool_), np.zeros((n, 0), dtype=np.int64))
