@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-tables docs clean
+	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
+	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue and the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
@@ -131,6 +132,10 @@ bench-tables: .venv/.installed
 	$(BIN)/python benchmarks/tables_csplib.py --seconds 600
 	$(BIN)/python benchmarks/tables_adjustment.py
 	$(BIN)/python benchmarks/tables_scale.py
+
+# Ten minutes; with ARGS=--all every method and search, two hours.
+bench-first-minute: .venv/.installed
+	$(BIN)/python benchmarks/first_minute.py $(ARGS)
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue

@@ -172,6 +172,9 @@ def test_demo_compares_three_plans(sfumato, tmp_path: Path) -> None:
     shown = sfumato("demo", "--records", "1000", "--replace")
     assert "prosecutor-risk" in shown.out
     assert "report.html" in shown.out
+    # Nobody watches a pipe: each stage has its own line, so that one sees what is being done.
+    for name in (*found, "table"):
+        assert f"   {name}: writing" in shown.err
 
 
 def test_demo_does_not_touch_a_folder_that_is_not_its_own(sfumato, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     (folder / _MARK).write_text("Made by `sfumato demo`, which replaces this folder.\n", "utf-8")
-    say = (lambda text: None) if json else print
+    say = (lambda text: None) if json else partial(print, flush=True)
     register = folder / "register.csv"
     write(hospital(records, seed), register)
     say(f"1. {register}: {records:,} hospital stays of people who do not exist.")
@@ -81,8 +82,9 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
             plan.with_(output=plan.output.model_copy(update={"path": name})).to_toml(), "utf-8"
         )
         table, _ = read_input(plan, folder)
-        with progress(quiet=json) as tell:
+        with progress(quiet=json, name=name) as tell:
             results[name] = protect(table, plan, seed, progress=tell)
+            tell("writing, counting again and drawing", 1, 1)
             results[name].save(folder / name)
     if json:
         print_json({name: release.evidence.to_dict() for name, release in results.items()})
@@ -105,8 +107,9 @@ def _table(folder: Path, seed: int) -> None:
     write(businesses(1500, seed), source)
     plan = Plan.parse(_TABLE)
     (folder / "table.toml").write_text(_TABLE.lstrip(), encoding="utf-8")
-    with progress(quiet=False) as tell:
+    with progress(quiet=False, name="table") as tell:
         release = run_table(plan, folder, seed=seed, progress=tell)
+        tell("writing and auditing again", 1, 1)
         release.save(folder / "table")
     print(f"\n4. {source}: turnover of businesses that do not exist, by size and region.")
     show_page(release.view(most_rows=40, most_columns=12))

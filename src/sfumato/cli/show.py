@@ -50,10 +50,13 @@ def console(*, error: bool = False) -> Any:
 
 
 @contextlib.contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on standard error while there is someone to watch it."""
+def progress(*, quiet: bool, name: str = "") -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error while there is someone to watch it.
+
+    Where nobody watches, work that has a name says each new stage on a line of its own.
+    """
     if quiet or not sys.stderr.isatty():
-        yield lambda what, done, of: None
+        yield (lambda what, done, of: None) if quiet or not name else _stages(name)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -61,6 +64,19 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=console(error=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+
+def _stages(name: str) -> Callable[[str, int, int], None]:
+    """A line for every stage that differs from the one before."""
+    last = ""
+
+    def tell(what: str, done: int, of: int) -> None:
+        nonlocal last
+        if what != last:
+            print(f"   {name}: {what}", file=sys.stderr, flush=True)
+        last = what
+
+    return tell
 
 
 def load_plugins(files: list[Path] | None) -> None:

@@ -1,17 +1,19 @@
-"""The figures of a report: altair charts, and charts as inline SVG.
+"""The figures of a report: charts in the words of Vega-Lite, and charts as inline SVG.
 
-Charts are ordinary altair objects, so that a notebook or the studio can show the very same ones.
-altair is imported when the first chart is made.
+Charts are plain dictionaries: altair would look every word up in its schema, for each figure anew,
+which takes longer than drawing. `altair.Chart.from_dict` makes altair's charts of them.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,16 +51,17 @@ class Risk:
     chance: float | None = None
 
 
-def _rows(**columns: Sequence[Any] | np.ndarray) -> Any:
-    """Plain rows for altair, without those that have something not to draw."""
-    import altair as alt
+Chart = dict[str, Any]
 
+
+def _rows(**columns: Sequence[Any] | np.ndarray) -> Chart:
+    """Plain rows to draw, without those that have something not to draw."""
     plain = [v.tolist() if isinstance(v, np.ndarray) else list(v) for v in columns.values()]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
     kept = [
         row for row in rows if not any(isinstance(v, float) and math.isnan(v) for v in row.values())
     ]
-    return alt.InlineData(values=kept)
+    return {"values": kept}
 
 
 def legible(names: Sequence[str], most: int = 40) -> list[str]:
@@ -85,19 +88,27 @@ def legible(names: Sequence[str], most: int = 40) -> list[str]:
     return found
 
 
-def _axis(**more: Any) -> Any:
-    import altair as alt
-
+def _axis(**more: Any) -> Chart:
     look = {"gridColor": _FAINT, "domainColor": "#9aa1aa", "tickColor": "#9aa1aa"}
     text = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
-    return alt.Axis(**{**look, **text, **more})
+    return {**look, **text, **more}
 
 
-def _order(names: Sequence[str]) -> Any:
+def _order(names: Sequence[str]) -> Chart:
     """Names in this order. (`sort` would write them into an expression that is then evaluated.)"""
-    import altair as alt
+    return {"domain": list(names)}
 
-    return alt.Scale(domain=list(names))
+
+def _name(field: str, **more: Any) -> Chart:
+    return {"field": field, "type": "nominal", **more}
+
+
+def _number(field: str, **more: Any) -> Chart:
+    return {"field": field, "type": "quantitative", **more}
+
+
+def _layer(data: Chart, mark: str, look: Chart, **encoding: Chart) -> Chart:
+    return {"data": data, "mark": {"type": mark, **look}, "encoding": encoding}
 
 
 def _room(names: Sequence[str], size: float, most: int) -> dict[str, Any]:
@@ -110,141 +121,97 @@ def _room(names: Sequence[str], size: float, most: int) -> dict[str, Any]:
     }
 
 
-def risk_chart(risks: Sequence[Risk]) -> Any:
+def risk_chart(risks: Sequence[Risk]) -> Chart:
     """Dots joined by a line: each risk before and after, and what chance alone would give."""
-    import altair as alt
-
     names = legible([risk.name for risk in risks])
-    points = [
-        (name, series, value)
-        for name, risk in zip(names, risks, strict=True)
-        for series, value in (
-            ("before", risk.before),
-            ("after", risk.after),
-            ("chance", risk.chance),
-        )
-        if value is not None
-    ]
-    lines = [
-        (name, risk.before, risk.after)
-        for name, risk in zip(names, risks, strict=True)
-        if risk.before is not None
-    ]
-    y = alt.Y(
-        "name:N",
-        scale=_order(names),
-        title=None,
-        axis=_axis(**_room(names, 12, 230), ticks=False, labelPadding=9),
-    )
-    scale = alt.Scale(domain=[0, 1])
-    x = alt.X("value:Q", scale=scale, title="share or chance", axis=_axis(format="%", tickCount=5))
+    named = list(zip(names, risks, strict=True))
+    axis = _axis(**_room(names, 12, 230), ticks=False, labelPadding=9)
+    y = _name("name", scale=_order(names), title=None, axis=axis)
+    scale = {"domain": [0, 1]}
+    axis = _axis(format="%", tickCount=5)
+    x = _number("value", scale=scale, title="share or chance", axis=axis)
     layers = []
+    lines = [(name, r.before, r.after) for name, r in named if r.before is not None]
     if lines:
         data = _rows(
             name=[n for n, _, _ in lines], low=[b for _, b, _ in lines], high=[a for *_, a in lines]
         )
-        layers.append(
-            alt.Chart(data)
-            .mark_rule(strokeWidth=3, color=_FAINT)
-            .encode(y=y, x=alt.X("low:Q", scale=scale), x2="high:Q")
-        )
-    looks: tuple[tuple[str, dict[str, Any]], ...] = (
+        look: Chart = {"strokeWidth": 3, "color": _FAINT}
+        ends = {"x": _number("low", scale=scale), "x2": {"field": "high"}}
+        layers.append(_layer(data, "rule", look, y=y, **ends))
+    looks: tuple[tuple[str, Chart], ...] = (
         ("before", {"shape": "circle", "filled": True, "color": "#8a919a", "size": 110}),
         ("after", {"shape": "diamond", "filled": True, "color": AFTER, "size": 170}),
         ("chance", {"shape": "stroke", "filled": False, "color": CHANCE, "size": 220, "angle": 90}),
     )
     for series, look in looks:
-        chosen = [(n, v) for n, s, v in points if s == series]
+        chosen = [(n, getattr(r, series)) for n, r in named if getattr(r, series) is not None]
         if chosen:
             data = _rows(name=[n for n, _ in chosen], value=[v for _, v in chosen])
-            mark = alt.Chart(data).mark_point(opacity=1, strokeWidth=2.5, **look)
-            layers.append(mark.encode(y=y, x=x))
-    return _finished(alt.layer(*layers), _WIDE - 120, 38 * max(len(names), 1))
+            look = {"opacity": 1, "strokeWidth": 2.5, **look}
+            layers.append(_layer(data, "point", look, y=y, x=x))
+    return _finished({"layer": layers}, _WIDE - 120, 38 * max(len(names), 1))
 
 
-def sizes_chart(bins: SizeBins) -> Any:
+def _share() -> Chart:
+    return _number("share", title="share of records", axis=_axis(format="%", tickCount=5))
+
+
+def sizes_chart(bins: SizeBins) -> Chart:
     """Records by the size of their class, before and after, side by side."""
-    import altair as alt
-
     many = len(bins.names)
     data = _rows(
         size=[*bins.names, *bins.names],
         series=["before"] * many + ["after"] * many,
         share=np.concatenate((bins.before, bins.after)),
     )
-    chart = (
-        alt.Chart(data)
-        .mark_bar()
-        .encode(
-            x=alt.X(
-                "size:N",
-                scale=_order(bins.names),
-                title="records in the class",
-                axis=_axis(labelAngle=-40 if many > 7 else 0, labelFontSize=11, ticks=False),
-            ),
-            xOffset=alt.XOffset("series:N", scale=_order(["before", "after"])),
-            y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
-            color=_colours(alt),
-        )
+    axis = _axis(labelAngle=-40 if many > 7 else 0, labelFontSize=11, ticks=False)
+    series = ["before", "after"]
+    chart = _layer(
+        data,
+        "bar",
+        {},
+        x=_name("size", scale=_order(bins.names), title="records in the class", axis=axis),
+        xOffset=_name("series", scale=_order(series)),
+        y=_share(),
+        color=_name("series", scale={"domain": series, "range": [BEFORE, AFTER]}, legend=None),
     )
     return _finished(chart, _WIDE - 60, 190)
 
 
-def _colours(alt: Any) -> Any:
-    scale = alt.Scale(domain=["before", "after"], range=[BEFORE, AFTER])
-    return alt.Color("series:N", scale=scale, legend=None)
-
-
-def share_chart(names: Sequence[str], shares: np.ndarray, title: str) -> Any:
+def share_chart(names: Sequence[str], shares: np.ndarray, title: str) -> Chart:
     """One series of bars: what only the owner sees."""
-    import altair as alt
-
-    chart = (
-        alt.Chart(_rows(name=names, share=shares))
-        .mark_bar(color=AFTER)
-        .encode(
-            x=alt.X(
-                "name:N", scale=_order(names), title=title, axis=_axis(labelAngle=-30, ticks=False)
-            ),
-            y=alt.Y("share:Q", title="share of records", axis=_axis(format="%", tickCount=5)),
-        )
-    )
+    axis = _axis(labelAngle=-30, ticks=False)
+    x = _name("name", scale=_order(names), title=title, axis=axis)
+    chart = _layer(_rows(name=names, share=shares), "bar", {"color": AFTER}, x=x, y=_share())
     return _finished(chart, _WIDE - 60, 170)
 
 
-def column_chart(picture: Picture) -> Any:
+def column_chart(picture: Picture) -> Chart:
     """One column, original against masked: grey for the original, blue for the release."""
     return _bar_chart(picture) if picture.form == "bars" else _histogram_chart(picture)
 
 
-def _histogram_chart(picture: Picture) -> Any:
-    import altair as alt
-
-    dates = picture.form == "dates"
-    ends: list[Any] = [day_text(e) for e in picture.edges] if dates else picture.edges.tolist()
-    kind = "T" if dates else "Q"
-    reach: dict[str, Any] = (
-        {"type": "utc"} if dates else {"domain": [ends[0], ends[-1]], "nice": False}
-    )
-    axis = _axis(title=None, tickCount=4, grid=False, labelOverlap=True, labelFlush=True)
-    if dates:
-        axis = _axis(
-            title=None, tickCount=4, grid=False, labelOverlap=True, format=_date_format(picture)
-        )
-    x = {"scale": alt.Scale(**reach), "axis": axis}
-    y = alt.Y("share:Q", title=None, axis=_axis(format=".2~p", tickCount=4))
-    bars = (
-        alt.Chart(_rows(low=ends[:-1], high=ends[1:], share=picture.original))
-        .mark_rect(color=BEFORE)
-        .encode(x=alt.X(f"low:{kind}", **x), x2=f"high:{kind}", y=y, y2=alt.datum(0))
-    )
-    steps = np.append(picture.masked, picture.masked[-1])
-    line = (
-        alt.Chart(_rows(low=ends, share=steps))
-        .mark_line(color=AFTER, strokeWidth=2, interpolate="step-after")
-        .encode(x=alt.X(f"low:{kind}", **x), y=y)
-    )
-    return _finished(alt.layer(bars, line), _SMALL - 40, 110)
+def _histogram_chart(picture: Picture) -> Chart:
+    axis = _axis(title=None, tickCount=4, grid=False, labelOverlap=True)
+    if picture.form == "dates":
+        ends: list[Any] = [day_text(e) for e in picture.edges]
+        axis["format"] = _date_format(picture)
+        x = {"field": "low", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
+    else:
+        ends = picture.edges.tolist()
+        axis["labelFlush"] = True
+        x = _number("low", scale={"domain": [ends[0], ends[-1]], "nice": False}, axis=axis)
+    y = _number("share", title=None, axis=_axis(format=".2~p", tickCount=4))
+    bars = _rows(low=ends[:-1], high=ends[1:], share=picture.original)
+    area = {"x": x, "x2": {"field": "high"}, "y": y, "y2": {"datum": 0}}
+    steps = _rows(low=ends, share=np.append(picture.masked, picture.masked[-1]))
+    line = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-after"}
+    layers = [
+        _layer(bars, "rect", {"color": BEFORE}, **area),
+        _layer(steps, "line", line, x=x, y=y),
+    ]
+    return _finished({"layer": layers}, _SMALL - 40, 110)
 
 
 def _date_format(picture: Picture) -> str:
@@ -252,36 +219,27 @@ def _date_format(picture: Picture) -> str:
     return "%Y" if span > 1100 else "%b %Y" if span > 120 else "%d %b"
 
 
-def _bar_chart(picture: Picture) -> Any:
-    import altair as alt
-
+def _bar_chart(picture: Picture) -> Chart:
     names = legible(picture.names)
-    y = alt.Y(
-        "name:N",
-        scale=_order(names),
-        title=None,
-        axis=_axis(**_room(names, 10, 100), ticks=False, domain=False),
-    )
-    x = alt.X(
-        "share:Q", title=None, axis=_axis(format=".2~p", tickCount=4), scale=alt.Scale(zero=True)
-    )
-    wide = (
-        alt.Chart(_rows(name=names, share=picture.original))
-        .mark_bar(color=BEFORE, height=alt.RelativeBandSize(0.82))
-        .encode(y=y, x=x)
-    )
-    narrow = (
-        alt.Chart(_rows(name=names, share=picture.masked))
-        .mark_bar(color=AFTER, height=alt.RelativeBandSize(0.3))
-        .encode(y=y, x=x)
-    )
-    return _finished(alt.layer(wide, narrow), _SMALL - 120, max(17 * len(names), 50))
+    axis = _axis(**_room(names, 10, 100), ticks=False, domain=False)
+    y = _name("name", scale=_order(names), title=None, axis=axis)
+    axis = _axis(format=".2~p", tickCount=4)
+    x = _number("share", title=None, axis=axis, scale={"zero": True})
+    layers = [
+        _layer(
+            _rows(name=names, share=shares),
+            "bar",
+            {"color": colour, "height": {"band": band}},
+            y=y,
+            x=x,
+        )
+        for shares, colour, band in ((picture.original, BEFORE, 0.82), (picture.masked, AFTER, 0.3))
+    ]
+    return _finished({"layer": layers}, _SMALL - 120, max(17 * len(names), 50))
 
 
-def correlation_chart(found: Correlations) -> Any:
+def correlation_chart(found: Correlations) -> Chart:
     """How far each correlation moved: the change in each cell, in words of colour and number."""
-    import altair as alt
-
     change, names = found.after - found.before, legible(found.names)
     cells = [
         (names[i], names[j], float(change[i, j]))
@@ -297,49 +255,41 @@ def correlation_chart(found: Correlations) -> Any:
         text=[f"{d:+.2f}".replace("-", "−") if round(d, 2) else "0" for *_, d in cells],
         strong=[abs(d) > 0.62 * reach for *_, d in cells],
     )
-    axis = {"title": None, **_room(names, 10, 120), "ticks": False, "domain": False}
-    encoded = alt.Chart(data).encode(
-        y=alt.Y(
-            "row:N",
-            axis=_axis(**axis),
-            scale=_order(names[1:]),
-        ),
-        x=alt.X(
-            "column:N",
-            scale=_order(names[:-1]),
-            axis=_axis(**axis, labelAngle=-40),
-        ),
-    )
+    look = {"title": None, **_room(names, 10, 120), "ticks": False, "domain": False}
+    place = {
+        "y": _name("row", axis=_axis(**look), scale=_order(names[1:])),
+        "x": _name("column", axis=_axis(**look, labelAngle=-40), scale=_order(names[:-1])),
+    }
     # Orange to blue through white: both ends stay apart without red or green.
-    colours = alt.Scale(domain=[-reach, 0, reach], range=["#b35806", "#f7f7f7", "#2166ac"])
-    tiles = encoded.mark_rect(stroke="white").encode(
-        color=alt.Color("change:Q", scale=colours, legend=None)
-    )
-    words = encoded.mark_text(fontSize=10).encode(
-        text="text:N",
-        color=alt.condition("datum.strong", alt.value("white"), alt.value(_INK)),
-    )
+    colours = {"domain": [-reach, 0, reach], "range": ["#b35806", "#f7f7f7", "#2166ac"]}
+    colour = _number("change", scale=colours, legend=None)
+    ink = {"condition": {"test": "datum.strong", "value": "white"}, "value": _INK}
+    layers = [
+        _layer(data, "rect", {"stroke": "white"}, color=colour, **place),
+        _layer(data, "text", {"fontSize": 10}, text=_name("text"), color=ink, **place),
+    ]
     side = 40 * (len(names) - 1)
-    return _finished(alt.layer(tiles, words), side, max(26 * (len(names) - 1), 30))
+    return _finished({"layer": layers}, side, max(26 * (len(names) - 1), 30))
 
 
-def _finished(chart: Any, width: int, height: int) -> Any:
-    return (
-        chart.properties(width=width, height=height, background="transparent")
-        .configure(font="sans-serif", padding=2, aria=False)
-        .configure_view(stroke=None)
-    )
+def _finished(chart: Chart, width: int, height: int) -> Chart:
+    view = {"continuousWidth": 300, "continuousHeight": 300, "stroke": None}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        **chart,
+        "width": width,
+        "height": height,
+        "background": "transparent",
+        "config": {"font": "sans-serif", "padding": 2, "aria": False, "view": view},
+    }
 
 
-def svg(chart: Any, key: str, title: str, description: str = "") -> str:
+def svg(chart: Chart, key: str, title: str, description: str = "") -> str:
     """A chart as SVG inside a page: named for screen readers, always the same bytes.
 
     `key` is this figure's own prefix for the identifiers inside it.
     """
-    import vl_convert
-
-    # allowed_base_urls: nothing outside this process is ever asked for anything.
-    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[])
+    drawn = _drawn(json.dumps(chart))
     head = _SIZE.match(drawn)
     if head is None:
         raise AssertionError("the SVG does not begin as expected")
@@ -354,6 +304,16 @@ def svg(chart: Any, key: str, title: str, description: str = "") -> str:
         f'<svg role="img" aria-labelledby="{labels}" viewBox="{box}" '
         f'style="max-width:{math.ceil(float(width))}px">{named}{body}'
     )
+
+
+@lru_cache(maxsize=32)
+def _drawn(chart: str) -> str:
+    """A chart as the renderer draws it: once for both faces of a report, where they agree."""
+    import vl_convert
+
+    # allowed_base_urls: nothing outside this process is ever asked for anything.
+    drawn: str = vl_convert.vegalite_to_svg(chart, allowed_base_urls=[])
+    return drawn
 
 
 def _tidied(body: str, key: str) -> str:
