@@ -12,19 +12,25 @@ PIP := $(UV) pip install --quiet --python $(BIN)/python
 else
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
-PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist worksteal -q
+# One process per core is enough: threads of linear algebra beside them only wait for each other.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) \
+	--dist worksteal -q
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
+.PHONY: help venv demo test lint golden statistical heavy coverage nightly refusals bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
-	@echo "make test     every check: ruff, mypy, import-linter, pytest with doctests and coverage"
+	@echo "make test     every check of every day: ruff, mypy, import-linter, pytest with doctests"
 	@echo "make lint     ruff, mypy and import-linter only"
 	@echo "make golden   the numbers of the literature; a skipped one is a failure"
+	@echo "make statistical   the tests that draw hundreds of times to check a distribution"
 	@echo "make heavy    the tests that take minutes or gigabytes"
+	@echo "make coverage the tests of every day, with what they do not reach"
+	@echo "make nightly  statistical, heavy and coverage, the last with many random examples"
+	@echo "make refusals write anew which methods may refuse which tables (tests/contract)"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -72,7 +78,7 @@ demo: .venv/.installed-project
 	@$(BIN)/sfumato demo --replace
 
 test: lint
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST)
 
 lint: .venv/.installed
 	$(BIN)/ruff check .
@@ -82,8 +88,20 @@ lint: .venv/.installed
 golden: .venv/.installed
 	$(PYTEST) -m golden --no-skips
 
+statistical: .venv/.installed
+	$(PYTEST) -m "statistical and not heavy"
+
 heavy: .venv/.installed
 	$(BIN)/python -m pytest -m heavy -q
+
+coverage: .venv/.installed
+	$(PYTEST) --cov --cov-report=term
+
+nightly: export SFUMATO_HYPOTHESIS ?= nightly
+nightly: statistical heavy coverage
+
+refusals: .venv/.installed
+	$(PYTEST) tests/contract --remake-refusals
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py

@@ -101,6 +101,9 @@ PARAMETERS: dict[str, Parameters] = {
     "greedy": lambda t: {"repair": "k"},
     "beam": lambda t: {"repair": "k"},
     "j-anonymity": lambda t: {"k": 2, "population": max(20 * t.height, 1)},
+    # Their work grows with the cube of the columns.
+    "latin-hypercube": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
+    "gaussian-copula": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "partial-order": lambda t: {"parents": {"a": ["x", "y"], "b": ["x"], "c": ["y"]}},

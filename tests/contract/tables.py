@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
+import io
 
 import numpy as np
 import polars as pl
@@ -132,3 +134,22 @@ TABLES = {
     "sets": baskets,
     "sets missing": lambda: baskets(missing=True),
 }
+
+
+@functools.cache
+def given(name: str) -> Table:
+    """A table that all tests of a process share; what changes it is found by `arrow`."""
+    return TABLES[name]()
+
+
+@functools.cache
+def untouched(name: str) -> bytes:
+    """That table's bytes, from a copy that no test sees."""
+    return arrow(TABLES[name]())
+
+
+def arrow(table: Table) -> bytes:
+    """The values of a table, to compare."""
+    buffer = io.BytesIO()
+    table.frame.write_ipc(buffer)
+    return buffer.getvalue()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +16,7 @@ import pytest
 from sfumato.data.io import write_file
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, as_published
-from sfumato.errors import SfumatoError
-from sfumato.protocols import Criterion, Measurement
+from sfumato.protocols import Criterion, Measurement, Poset
 from sfumato.registry import Entry
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.requirement import Requirement
@@ -21,17 +24,18 @@ from sfumato.release.plan.step import Step, build
 from sfumato.release.records.evidence import take_one
 from sfumato.release.recount import recount
 from sfumato.rng import stream
-from tests.contract.catalogue import each, needs_sets, parameters, usual
-from tests.contract.tables import TABLES, ordinary
+from tests.contract.catalogue import each, needs_sets, parameters
+from tests.contract.conftest import Keeping
+from tests.contract.tables import TABLES, given
 
-each_table = pytest.mark.parametrize("name", list(TABLES))
+SEARCHES = ("mondrian", "mdav")
 
 
-def masked(table: Table, search: str) -> Table | None:
-    try:
-        return Step(build("partitioner", search, {"k": 3})).run(table, stream(0, 1, "x")).table
-    except SfumatoError:
-        return None
+@functools.cache
+def masked(name: str, search: str) -> Table:
+    """A release of the table."""
+    step = Step(build("partitioner", search, {"k": 3}))
+    return step.run(given(name), stream(0, 1, "x")).table
 
 
 def strangers(table: Table) -> Table:
@@ -42,64 +46,113 @@ def strangers(table: Table) -> Table:
     )
 
 
-def measure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement | None:
-    try:
-        built = build(entry.kind, entry.name, parameters(entry, pair.original))
-        others = strangers(pair.original) if built.needs_reference else None
-        return take_one(built, pair, seed=seed, reference=others)
-    except SfumatoError as error:
-        assert str(error).strip()
-        return None
+def figure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement:
+    built = build(entry.kind, entry.name, parameters(entry, pair.original))
+    others = strangers(pair.original) if built.needs_reference else None
+    return take_one(built, pair, seed=seed, reference=others)
 
 
-@each("measure", "attack")
-@each_table
-@pytest.mark.parametrize("search", ["mondrian", "mdav"])
-def test_measures_give_a_figure_or_a_named_error(entry: Entry, name: str, search: str) -> None:
-    table = TABLES[name]()
-    other = masked(table, search)
-    if other is None:
-        return
-    pair = Pair.of(table, other)
-    found = measure(entry, pair)
-    if found is None:
-        return
-    low, high = entry.load().bounds
+@dataclass(frozen=True)
+class Taken:
+    """One measurement of one pair."""
+
+    entry: Entry
+    pair: Pair
+    found: Measurement
+
+
+def taken(entry: Entry, name: str, search: str) -> Taken:
+    pair = Pair.of(given(name), masked(name, search))
+    return Taken(entry, pair, figure(entry, pair))
+
+
+def it_lies_within_its_bounds(case: Taken) -> None:
+    low, high = case.entry.load().bounds
+    found = case.found
     assert not math.isnan(found.value)
     assert low <= found.value <= high
     if found.interval is not None:
         assert found.interval[0] <= found.value <= found.interval[1]
+
+
+def records_stay_private(case: Taken) -> None:
+    found, pair = case.found, case.pair
     if found.per_record is not None:
-        assert len(found.per_record) in (table.height, other.height)
-    again = measure(entry, pair)
-    assert again is not None
-    assert again.value == found.value
+        assert len(found.per_record) in (pair.original.height, pair.masked.height)
     assert found.to_dict()["value"] == found.value
     assert "per_record" not in found.to_dict()
 
 
-@each("measure", "attack")
-def test_measures_work_on_an_ordinary_pair(entry: Entry) -> None:
-    if needs_sets(entry):
-        table = usual(entry)
-        other = masked(table, "set-mondrian")
-        assert other is not None
-        assert measure(entry, Pair.of(table, other)) is not None
-        return
-    table = ordinary()
-    searched = [other for s in ("mondrian", "mdav") if (other := masked(table, s)) is not None]
-    suppressed = Step(build("method", "local-suppression", {"k": 3})).run(table, stream(0, 1, "x"))
-    pairs = [Pair.of(table, other) for other in (*searched, suppressed.table, table)]
-    assert any(measure(entry, pair) is not None for pair in pairs)
+def the_same_seed_gives_the_same_figure(case: Taken) -> None:
+    assert figure(case.entry, case.pair).value == case.found.value
+
+
+OF_FIGURES: tuple[Callable[[Taken], None], ...] = (
+    it_lies_within_its_bounds,
+    records_stay_private,
+    the_same_seed_gives_the_same_figure,
+)
 
 
 @each("measure", "attack")
-def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> None:
-    cls = entry.load()
-    if cls.about != "utility" or entry.name in ("discernibility", "average-class-size"):
+def test_figures_on_every_pair(entry: Entry, keeping: Keeping) -> None:
+    with keeping("pairs", entry) as promises:
+        for name in TABLES:
+            for search in SEARCHES:
+                on = f"{name} by {search}"
+                case = promises.run(on, lambda name=name, search=search: taken(entry, name, search))
+                if case is None:
+                    continue
+                for promise in OF_FIGURES:
+                    with promises.keeps(promise.__name__.replace("_", " "), on):
+                        promise(case)
+
+
+@each("measure", "attack")
+def test_figures_of_special_pairs(entry: Entry, keeping: Keeping) -> None:
+    """A release of its kind, the same one shuffled, the table itself, and nobody knows who is who.
+
+    A measure that refused every ordinary release would keep every other promise.
+    """
+    table = given("sets" if needs_sets(entry) else "ordinary")
+    release = as_released(entry)
+    order = np.random.default_rng(1).permutation(table.height)
+    pairs = {
+        "a release": Pair.of(table, release),
+        "shuffled": Pair(table, release.take(order), order),
+        "itself": Pair.of(table, table),
+        "unaligned": Pair(table, table, None),
+    }
+    if not needs_sets(entry):
+        step = Step(build("method", "local-suppression", {"k": 3}))
+        pairs["suppressed"] = Pair.of(table, step.run(table, stream(0, 1, "x")).table)
+    with keeping("special pairs", entry) as promises:
+        found = {
+            on: promises.run(on, lambda pair=pair: figure(entry, pair))
+            for on, pair in pairs.items()
+        }
+        with promises.keeps("an ordinary release has a figure", "a release, suppressed or itself"):
+            assert any(found.get(on) is not None for on in ("a release", "suppressed", "itself"))
+        with promises.keeps("an identical table has lost nothing", "itself"):
+            nothing_is_lost(entry, found["itself"])
+        with promises.keeps("it refuses without alignment exactly if it needs one", "unaligned"):
+            assert (found["unaligned"] is None) == entry.load().needs_alignment
+            assert "align" in promises.said.get("unaligned", "align")
+        with promises.keeps("the order of the rows does not matter", "shuffled"):
+            straight, shuffled = found["a release"], found["shuffled"]
+            assert (straight is None) == (shuffled is None)
+            if straight is not None and shuffled is not None:
+                assert shuffled.value == pytest.approx(straight.value, rel=1e-9, abs=1e-12)
+
+
+def as_released(entry: Entry) -> Table:
+    """A release that suits a measure: groups of records, or of sets."""
+    return masked("sets", "set-mondrian") if needs_sets(entry) else masked("ordinary", "mdav")
+
+
+def nothing_is_lost(entry: Entry, found: Measurement | None) -> None:
+    if entry.load().about != "utility" or entry.name in ("discernibility", "average-class-size"):
         return  # those two count classes, which an untouched table has as well
-    table = usual(entry)
-    found = measure(entry, Pair.of(table, table))
     assert found is not None
     # Where the figure is what is left, or has a figure before masking, nothing has changed.
     before = found.baseline if found.detail.get("baseline") == "before masking" else 0.0
@@ -107,50 +160,31 @@ def test_measures_of_utility_see_no_loss_in_an_identical_table(entry: Entry) -> 
     assert found.value == pytest.approx(before, abs=1e-12)
 
 
-@each("measure", "attack")
-def test_measures_that_need_alignment_refuse_without_it(entry: Entry) -> None:
-    table = usual(entry)
-    pair = Pair(table, table, None)
-    if entry.load().needs_alignment:
-        with pytest.raises(SfumatoError, match="align"):
-            take_one(build(entry.kind, entry.name, parameters(entry, table)), pair, seed=0)
-    else:
-        assert measure(entry, pair) is not None
-
-
-@each("measure", "attack")
-def test_row_order_does_not_matter(entry: Entry) -> None:
-    """The same release, shuffled, with its alignment: the same figure."""
-    table = usual(entry)
-    other = masked(table, "set-mondrian" if needs_sets(entry) else "mdav")
-    assert other is not None
-    order = np.random.default_rng(1).permutation(table.height)
-    straight = measure(entry, Pair.of(table, other))
-    shuffled = measure(entry, Pair(table, other.take(order), order))
-    assert (straight is None) == (shuffled is None)
-    if straight is not None and shuffled is not None:
-        assert shuffled.value == pytest.approx(straight.value, rel=1e-9, abs=1e-12)
-
-
 @each("criterion")
-@each_table
-def test_criteria_find_or_name_an_error(entry: Entry, name: str) -> None:
-    table = TABLES[name]()
-    try:
-        found = build("criterion", entry.name, parameters(entry, table)).check(table)
-    except SfumatoError as error:
-        assert str(error).strip()
-        return
-    assert found.requirement == entry.name
-    assert isinstance(found.met, bool)
-    assert 0 <= found.broken <= found.of
-    assert found.met == (found.broken == 0)
+def test_criteria_on_every_table(entry: Entry, keeping: Keeping) -> None:
+    with keeping("tables", entry) as promises:
+        for name in TABLES:
+            table = given(name)
+            found = promises.run(
+                name,
+                lambda table=table: build("criterion", entry.name, parameters(entry, table)).check(
+                    table
+                ),
+            )
+            if found is not None:
+                with promises.keeps("what it counts agrees with its verdict", name):
+                    assert found.requirement == entry.name
+                    assert isinstance(found.met, bool)
+                    assert 0 <= found.broken <= found.of
+                    assert found.met == (found.broken == 0)
 
 
 @each("criterion")
 def test_criteria_round_trip_and_judge_a_file(entry: Entry, tmp_path: Path) -> None:
-    search = "set-mondrian" if needs_sets(entry) else "mondrian"
-    table = as_published(masked(usual(entry), search) or usual(entry))
+    of_sets = needs_sets(entry)
+    table = as_published(
+        masked("sets", "set-mondrian") if of_sets else masked("ordinary", "mondrian")
+    )
     criterion = build("criterion", entry.name, parameters(entry, table))
     assert isinstance(criterion, Criterion)
     plan = Plan(requirements=(Requirement(criterion),))
@@ -171,7 +205,7 @@ def test_joining_classes_never_breaks_a_monotone_criterion(entry: Entry) -> None
     held = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        table = ordinary(60).take(rng.integers(0, 60, 40)).without(["born", "zip", "level"])
+        table = given("ordinary").take(rng.integers(0, 60, 40)).without(["born", "zip", "level"])
         table = table.with_columns([(table["age"] // 50).alias("age")])
         criterion = build("criterion", entry.name, parameters(entry, table))
         before = criterion.check(table)
@@ -181,27 +215,36 @@ def test_joining_classes_never_breaks_a_monotone_criterion(entry: Entry) -> None
     assert held, "no table met the criterion, so that nothing was tested"
 
 
+DOMAINS: dict[str, list[Any]] = {
+    "numbers": [1, 2, 40, 80],
+    "letters": ["a", "b", "c"],
+    "codes": ["02139", "02141", "10001"],
+    "dates": [dt.date(1950, 1, 31), dt.date(1978, 2, 13), dt.date(2001, 12, 1)],
+}
+
+
 @each("poset")
-def test_posets_bind_and_order(entry: Entry) -> None:
-    days = [dt.date(1950, 1, 31), dt.date(1978, 2, 13), dt.date(2001, 12, 1)]
-    domains: list[list[object]] = [
-        [1, 2, 40, 80], ["a", "b", "c"], ["02139", "02141", "10001"], list(days)
-    ]  # fmt: skip
-    bound = 0
-    for domain in domains:
-        try:
-            poset = build("poset", entry.name, parameters(entry, ordinary())).bind(
-                domain, np.ones(len(domain), dtype=np.int64)
-            )
-            codes = poset.codes(domain)
-        except (ValueError, SfumatoError) as error:
-            assert str(error).strip()
-            continue
-        bound += 1
-        assert sorted(set(codes.tolist())) == sorted(codes.tolist())
-        top = poset.lub(domain)
-        assert all(poset.leq(value, top) for value in domain)
-        assert all(poset.measure(value) == 0 for value in map(str, domain))
-        # What is never generalized costs nothing.
-        assert getattr(poset, "unchanged", False) or 0 < poset.measure(top) <= 1
-    assert bound
+def test_posets_bind_and_order(entry: Entry, keeping: Keeping) -> None:
+    source = build("poset", entry.name, parameters(entry, given("ordinary")))
+
+    def bound(domain: list[Any]) -> tuple[Poset, np.ndarray]:
+        poset = source.bind(domain, np.ones(len(domain), dtype=np.int64))
+        return poset, poset.codes(domain)
+
+    with keeping("domains", entry) as promises:
+        made = 0
+        for name, domain in DOMAINS.items():
+            found = promises.run(name, lambda domain=domain: bound(domain), (ValueError,))
+            if found is None:
+                continue
+            made += 1
+            with promises.keeps("every value has a code, and the top is above all", name):
+                poset, codes = found
+                assert sorted(set(codes.tolist())) == sorted(codes.tolist())
+                top = poset.lub(domain)
+                assert all(poset.leq(value, top) for value in domain)
+                assert all(poset.measure(value) == 0 for value in map(str, domain))
+                # What is never generalized costs nothing.
+                assert getattr(poset, "unchanged", False) or 0 < poset.measure(top) <= 1
+        with promises.keeps("it can be bound", "any domain"):
+            assert made

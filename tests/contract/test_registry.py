@@ -3,6 +3,7 @@ golden number."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import pkgutil
@@ -14,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from sfumato.catalogue import FILE, ROOMS, made
-from sfumato.cli.explain import facts
+from sfumato.cli.explain import explain, facts
 from sfumato.protocols import Measure
 from sfumato.registry import KINDS, Entry, entries, find
 from sfumato.release.plan.plan import Plan
 from tests.contract.catalogue import EXEMPTIONS, each
+from tests.contract.promises import REMAKE, listed
 
 TESTS = Path(__file__).parents[1]
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -26,14 +28,6 @@ NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 
 def test_the_catalogue_is_what_the_classes_say() -> None:
     assert FILE.read_text(encoding="utf-8") == made(), "run `make docs`"
-
-
-@each(*KINDS)
-def test_an_entry_leads_to_its_class(entry: Entry) -> None:
-    cls = entry.load()
-    assert cls.name == entry.name
-    assert cls.registry_kind == entry.kind
-    assert NAME.match(entry.name)
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -47,22 +41,45 @@ def test_packages_order_modules_that_exist(room: str) -> None:
 
 
 @each(*KINDS)
-def test_it_is_documented(entry: Entry) -> None:
+def test_it_is_declared_and_documented(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
     cls = entry.load()
+    assert cls.name == entry.name
+    assert cls.registry_kind == entry.kind
+    assert NAME.match(entry.name)
+    assert cls.model_config["frozen"] is True, "parameters must be frozen"
+    assert cls.model_config["extra"] == "forbid", "unknown parameters must be refused"
     for name, field in cls.model_fields.items():
         assert field.description, f"{entry.name}.{name} has no description"
     if entry.kind in ("method", "partitioner", "criterion", "rule", "table-method"):
         assert cls.paper, f"{entry.name} names no paper"
+    if entry.kind in ("measure", "attack"):
+        assert issubclass(cls, Measure)
+        assert cls.about in ("risk", "utility")
+        assert cls.direction in ("lower", "higher")
+        assert cls.bounds[0] < cls.bounds[1]
     found = facts(entry)
     assert found["about"]
     Plan.parse(found["example"])  # what the reference shows must work
+    explain(entry.name, json=False)
+    shown = capsys.readouterr().out
+    assert entry.name in shown
+    assert "In a plan" in shown
+
+
+@functools.cache
+def proofs() -> list[str]:
+    """The tests that compare with tests/oracle or with a number from the literature."""
+    proof = re.compile(r"tests\.oracle|from tests import oracle|mark\.golden|pytestmark = .*golden")
+    files = (p for p in TESTS.rglob("test_*.py") if "contract" not in p.parts)
+    return [text for p in files if proof.search(text := p.read_text("utf-8"))]
 
 
 @each(*KINDS)
-def test_its_parameters_are_frozen(entry: Entry) -> None:
-    config = entry.load().model_config
-    assert config["frozen"] is True
-    assert config["extra"] == "forbid"
+def test_it_has_an_oracle_or_a_golden_number(entry: Entry) -> None:
+    """Some test file names it and compares with tests/oracle or a number from the literature."""
+    wanted = re.compile(rf'\b{entry.load().__name__}\b|"{re.escape(entry.name)}"')
+    found = any(wanted.search(text) for text in proofs())
+    assert found, f"no test compares {entry.name} with an oracle or a golden number"
 
 
 def test_everything_is_reachable_from_the_command_line() -> None:
@@ -70,36 +87,6 @@ def test_everything_is_reachable_from_the_command_line() -> None:
     listed = subprocess.run([*run, "methods", "--json"], capture_output=True, text=True, check=True)
     names = {row["name"] for row in json.loads(listed.stdout)}
     assert names == {entry.name for entry in entries()}
-
-
-@each(*KINDS)
-def test_explain_works(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
-    from sfumato.cli.explain import explain
-
-    explain(entry.name, json=False)
-    shown = capsys.readouterr().out
-    assert entry.name in shown
-    assert "In a plan" in shown
-
-
-@each(*KINDS)
-def test_it_has_an_oracle_or_a_golden_number(entry: Entry) -> None:
-    """Some test file names it and compares with tests/oracle or a number from the literature."""
-    cls = entry.load().__name__
-    wanted = re.compile(rf'\b{cls}\b|"{re.escape(entry.name)}"')
-    proof = re.compile(r"tests\.oracle|from tests import oracle|mark\.golden|pytestmark = .*golden")
-    files = [p for p in TESTS.rglob("test_*.py") if "contract" not in p.parts]
-    found = [p.name for p in files if proof.search(t := p.read_text("utf-8")) and wanted.search(t)]
-    assert found, f"no test compares {entry.name} with an oracle or a golden number"
-
-
-@each("measure", "attack")
-def test_measures_declare_direction_and_bounds(entry: Entry) -> None:
-    cls = entry.load()
-    assert issubclass(cls, Measure)
-    assert cls.about in ("risk", "utility")
-    assert cls.direction in ("lower", "higher")
-    assert cls.bounds[0] < cls.bounds[1]
 
 
 def test_names_are_unique_and_aliases_lead_home() -> None:
@@ -120,3 +107,10 @@ def test_exemptions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     for (name, _), reason in EXEMPTIONS.items():
         assert find(name)
         assert len(reason) > 10
+
+
+def test_the_list_of_refusals_names_what_exists() -> None:
+    """Whatever else stands in it is found by the tests that try the pairs."""
+    known = {entry.name for entry in entries()}
+    strays = [pair for pair in listed() if pair.entry not in known]
+    assert not strays, f"refusals.tsv names what is not registered: {strays}; {REMAKE}"

@@ -9,11 +9,13 @@ import pytest
 import sfumato as sf
 from sfumato.registry import Entry, entries
 from sfumato.release.plan.plan import Plan
+from sfumato.release.tables.release import TableRelease
 from sfumato.release.tables.run import run_table
 from sfumato.rng import stream
 from sfumato.tabular.base import Rule, TableMethod
 from sfumato.tabular.cells.table import CellTable
 from sfumato.tabular.threats.protection_problem import pose
+from tests.contract.conftest import Keeping
 
 RULES = [pytest.param(entry, id=entry.name) for entry in entries("rule")]
 METHODS = [pytest.param(entry, id=entry.name) for entry in entries("table-method")]
@@ -76,36 +78,52 @@ def test_a_rule_finds_cells_and_leaves_the_table_alone(entry: Entry, magnitude: 
 
 
 @pytest.mark.parametrize("entry", METHODS)
-@pytest.mark.parametrize("kind", ["magnitude", "counts", "small_counts"])
 def test_a_method_protects_or_says_why_not(
-    entry: Entry, kind: str, request: pytest.FixtureRequest
+    entry: Entry,
+    keeping: Keeping,
+    magnitude: CellTable,
+    counts: CellTable,
+    small_counts: CellTable,
 ) -> None:
-    table: CellTable = request.getfixturevalue(kind)
-    rules = [sf.rule("p-percent", p=10)] if kind == "magnitude" else []
-    rules.append(sf.rule("minimum-frequency", minimum=3))
     method = made(entry)
     assert isinstance(method, TableMethod)
-    before = copies(table)
-    try:
-        release = sf.protect_table(table, method, rules, seed=5)
-    except sf.ReleaseRefused as refusal:
-        assert "narrow" in str(refusal)
-        assert not method.keeps_totals or entry.name == "controlled-rounding"
-        return
-    assert release.audit.safe or entry.name == "controlled-adjustment"
+    few = [sf.rule("minimum-frequency", minimum=3)]
+    cases = {
+        "magnitude": (magnitude, [sf.rule("p-percent", p=10), *few]),
+        "counts": (counts, few),
+        "small counts": (small_counts, few),
+    }
+    with keeping("cell tables", entry) as promises:
+        for name, (table, rules) in cases.items():
+            before = copies(table)
+            release = promises.run(
+                name,
+                lambda table=table, rules=rules: sf.protect_table(table, method, rules, seed=5),
+            )
+            with promises.keeps("the table is left alone", name):
+                for old, new in zip(before, copies(table), strict=True):
+                    np.testing.assert_array_equal(old, new)
+            if release is None:
+                with promises.keeps("a refusal is that of the audit", name):
+                    assert "narrow" in promises.said[name]
+                    assert not method.keeps_totals or entry.name == "controlled-rounding"
+            else:
+                with promises.keeps("what is published is safe, and adds up", name):
+                    is_protected(release, method)
+
+
+def is_protected(release: TableRelease, method: TableMethod) -> None:
+    assert release.audit.safe or method.name == "controlled-adjustment"
     assert all(finding.met for finding in release.findings)
-    hidden = release.outcome.hidden
-    shown = release.outcome.published[~np.isnan(release.outcome.published)]
-    assert np.isfinite(shown).all()
-    assert np.isnan(release.outcome.published[hidden]).all()
+    hidden, published = release.outcome.hidden, release.outcome.published
+    assert np.isfinite(published[~np.isnan(published)]).all()
+    assert np.isnan(published[hidden]).all()
     assert not hidden[release.problem.fixed].any()
     if hidden.any():
         assert hidden[release.problem.primary].all()
     elif method.keeps_totals and release.outcome.shown is None:
-        sums = table.relations.sums(release.outcome.published)
-        assert np.abs(sums).max() <= 1e-6 * np.abs(table.values).max()
-    for old, new in zip(before, copies(table), strict=True):
-        np.testing.assert_array_equal(old, new)
+        sums = release.cells.relations.sums(published)
+        assert np.abs(sums).max() <= 1e-6 * np.abs(release.cells.values).max()
 
 
 @pytest.mark.parametrize("entry", METHODS)

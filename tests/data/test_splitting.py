@@ -73,6 +73,7 @@ def test_a_number_of_records_may_be_given() -> None:
     assert (inside.height, outside.height) == (7, 3)
 
 
+@pytest.mark.statistical
 def test_every_record_is_as_likely_to_be_held_out() -> None:
     strata = [0] * 20 + [1] * 6 + list(range(2, 12))
     table = sf.table(numbered(36, s=strata))

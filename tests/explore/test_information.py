@@ -70,6 +70,7 @@ def test_figures_are_those_of_counting() -> None:
     assert shuffled.columns[0].random == pytest.approx(1 / (2 * 500 * np.log(2)), rel=0.3)
 
 
+@pytest.mark.statistical
 def test_the_threshold_lets_columns_of_chance_through_at_the_rate_that_is_said() -> None:
     rng = np.random.default_rng(8)
     n, kept = 400, 0

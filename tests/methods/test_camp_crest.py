@@ -50,6 +50,7 @@ def averaged(table: Table, seed: int, *, centre: bool) -> np.ndarray:
     return method.mask(table, stream(seed, 1, "x")).table.frame.select(QUASI).to_numpy()
 
 
+@pytest.mark.statistical
 def test_the_average_of_runs_keeps_means_and_restores_the_covariance() -> None:
     """Its expectation, with a false alarm once in a million; the printed form is found out."""
     table = patients()

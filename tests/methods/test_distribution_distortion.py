@@ -139,6 +139,7 @@ def test_ties_are_broken_at_random() -> None:
     assert first.std() < 0.1
 
 
+@pytest.mark.statistical
 def test_categories_are_drawn_by_frequency() -> None:
     rng = np.random.default_rng(6)
     n = 500
@@ -234,6 +235,7 @@ def test_what_is_told_of_a_fit_does_not_tell_the_last_value() -> None:
 
 @pytest.mark.parametrize("family", ["exponential", "normal", "gamma", "uniform", "triangular"])
 @pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.statistical
 def test_the_mean_of_whole_numbers_is_kept_in_expectation(family: Family, mapped: bool) -> None:
     """Rounding to the nearest would move the mean of small counts."""
     k = np.random.default_rng(1).geometric(0.6, 1000) - (family != "gamma")

@@ -201,6 +201,7 @@ def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("way", "n"), [("regression", 100), ("predictive-mean-matching", 400)])
+@pytest.mark.statistical
 def test_intervals_cover(way: str, n: int) -> None:
     """The 95 % interval of a mean and of a slope, over 500 samples; a rule that covers 95 % falls
     below 90 % once in a million. Matching pulls records at the ends inwards, and needs more of

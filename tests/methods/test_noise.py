@@ -72,6 +72,7 @@ names = lambda method: method.name  # noqa: E731
 
 @pytest.mark.parametrize("method", WITH_ITS_COVARIANCE, ids=names)
 @pytest.mark.parametrize("restore", [True, False])
+@pytest.mark.statistical
 def test_means_and_covariances_in_expectation(method: Method, restore: bool) -> None:
     method = method.model_copy(update={"restore": restore})
     table = people()
@@ -184,6 +185,7 @@ def test_resampled_noise_leaves_equivalents_or_says_where_it_does_not() -> None:
     assert np.mean(lacking) < 0.8 * np.mean([count < 3 for count in plain])
 
 
+@pytest.mark.statistical
 def test_resampling_for_equivalents_keeps_means_and_covariances() -> None:
     """By the relative variance that it reports; only the length of the noise is chosen."""
     table = people()

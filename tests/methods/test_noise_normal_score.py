@@ -46,6 +46,7 @@ def shares(table: sf.Table, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("amount", [0.1, 3.0])
+@pytest.mark.statistical
 def test_normal_score_noise_keeps_the_shares_of_categories(amount: float) -> None:
     table = ordinary()
     made = draws(NormalScoreNoise(amount=amount), table, 100)
@@ -56,6 +57,7 @@ def test_normal_score_noise_keeps_the_shares_of_categories(amount: float) -> Non
 
 
 @pytest.mark.parametrize("between", [True, False])
+@pytest.mark.statistical
 def test_normal_score_noise_keeps_means_and_distributions(between: bool) -> None:
     table = skewed(30)
     x = matrix(table)

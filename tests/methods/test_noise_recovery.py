@@ -75,6 +75,7 @@ def no_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.usefixtures("no_distributions")
+@pytest.mark.statistical
 def test_means_and_covariances_come_back(method: Method) -> None:
     assert {"mean", "covariance"} <= set(method.recovers)
     x = numbers(60)
@@ -82,6 +83,7 @@ def test_means_and_covariances_come_back(method: Method) -> None:
     agree(found, np.vstack([x.mean(axis=0), covariance(x)]))
 
 
+@pytest.mark.statistical
 def test_density_noise_is_taken_out_where_missing_goes_with_density() -> None:
     """The dense half lacks most values of the first column, which gets more noise than the other;
     a tenth more or less than is published would be seen."""
@@ -162,6 +164,7 @@ def test_multiplied_variances_are_those_of_the_formula() -> None:
 
 @pytest.mark.parametrize("method", [CorrelatedNoise(), UncorrelatedNoise()], ids=str)
 @pytest.mark.usefixtures("no_distributions")
+@pytest.mark.statistical
 def test_rounding_to_whole_numbers_is_taken_out(method: Method) -> None:
     """Sheppard's 1/12, which is many standard errors here."""
     x = np.random.default_rng(0).poisson(6, (4000, 2))

@@ -47,6 +47,7 @@ def test_the_replacements_are_placed_by_rank() -> None:
     assert out == pytest.approx(oracle.by_rank(x.tolist(), sorted(out)))
 
 
+@pytest.mark.statistical
 def test_the_mean_is_kept_in_expectation() -> None:
     """A z-test over many draws; the mean of t samples has variance s^2 / (n t)."""
     rng = np.random.default_rng(1)

@@ -91,6 +91,7 @@ DESIGNS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
+@pytest.mark.statistical
 def test_weighted_totals_are_unbiased(design: dict[str, Any]) -> None:
     """Horvitz & Thompson: 1,200 draws, and a false alarm once in a million."""
     table, y = population()
@@ -116,6 +117,7 @@ def _strata(method: Sampling, table: sf.Table) -> tuple[np.ndarray, np.ndarray]:
     return stratum, method._counts(np.bincount(stratum), labels, [])
 
 
+@pytest.mark.statistical
 def test_pareto_is_nearly_unbiased() -> None:
     """Its chances are nearly pi: within two per cent here, which Rosen's theory promises."""
     table, y = population()

@@ -242,6 +242,7 @@ def linear_uniform(n: int, share: float, rng: np.random.Generator) -> np.ndarray
 
 @pytest.mark.parametrize("bound", [0.9, 0.975])
 @pytest.mark.parametrize("both", [True, False])
+@pytest.mark.statistical
 def test_the_derived_p_keeps_correlations_of_uniform_columns(bound: float, both: bool) -> None:
     """In expectation, and not by more than the ends of the columns make up."""
     rng = np.random.default_rng(9)

@@ -62,6 +62,7 @@ def test_b_and_c_are_exact(variant: str, table: sf.Table, seed: int) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.statistical
 def test_coefficients_and_covariance_on_average(variant: str) -> None:
     """z-tests at 6 deviations over 800 draws."""
     rng = np.random.default_rng(1)

@@ -138,6 +138,7 @@ def test_any_table(name: str) -> None:
             assert outcome.table[column].equals(table[column], null_equal=True)
 
 
+@pytest.mark.statistical
 def test_condensation_keeps_means_and_the_covariance_of_the_whole() -> None:
     """Group means exact; covariances of the whole by z-tests at 6 deviations over 3,000 draws."""
     rng = np.random.default_rng(5)

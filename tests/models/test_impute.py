@@ -65,6 +65,7 @@ def test_copies_differ_and_seeds_repeat() -> None:
     assert impute(shown, m=3, seed=1).tables[2].frame.equals(frames[2])
 
 
+@pytest.mark.statistical
 def test_intervals_of_the_copies_cover() -> None:
     """Seven tenths of a column are hidden; Rubin's intervals for a share cover it about as often as
     they say, which copies of one fitted network do not (0.85)."""

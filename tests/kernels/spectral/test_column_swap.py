@@ -168,6 +168,7 @@ def test_a_budget_ends_repair() -> None:
     assert repaired(start, 1e-5, np.random.default_rng(0), budget=0).swaps == 0
 
 
+@pytest.mark.statistical
 def test_orders_stay_uniform_and_scores_of_a_record_do_not_meet_again() -> None:
     # With 20 records repair touches an eighth of the values: far more than in any real table.
     n, r, runs = 20, 5, 1500

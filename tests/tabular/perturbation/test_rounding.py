@@ -141,6 +141,7 @@ def test_counts_are_known_to_be_whole() -> None:
     assert any("smaller than what some" in w for w in small.warnings)
 
 
+@pytest.mark.statistical
 def test_random_rounding_is_unbiased() -> None:
     problem = two_way(np.random.default_rng(3), 3, 3, most=12)
     method = ControlledRounding(base=5, objective="random")
