@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses $(WORKERS) --dist wo
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden heavy bench bench-microaggregation bench-masking \
+.PHONY: help venv demo test lint golden heavy mutants bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-tables docs clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make lint     ruff, mypy and import-linter only"
 	@echo "make golden   the numbers of the literature; a skipped one is a failure"
 	@echo "make heavy    the tests that take minutes or gigabytes"
+	@echo "make mutants  whether the tests of the safety rooms notice planted faults (SAMPLE=60 SEED=2: fewer, others)"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -83,6 +84,13 @@ golden: .venv/.installed
 
 heavy: .venv/.installed
 	$(BIN)/python -m pytest -m heavy -q
+
+# Two hours on two cores at most; ONLY=criteria takes one stratum of tests/mutants/strata.toml.
+SAMPLE ?= 600
+SEED ?= 1
+JOBS ?= 2
+mutants: .venv/.installed
+	$(BIN)/python -m tests.mutants.run --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) $(ONLY:%=--only %)
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py
