@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.release.publish import private_path, publish
+from sfumato.errors import OutputError
+from sfumato.release.publish import check_free, private_path, publish
 
 WRITER = """
 import os, sys
@@ -178,8 +180,175 @@ def test_two_runs_do_not_sweep_each_other(tmp_path: Path) -> None:
         publish(tmp_path / "out", write_small, write_small)
         write_small(folder)
 
-    from sfumato.errors import OutputError
-
     with pytest.raises(OutputError, match="exists already"):
         publish(tmp_path / "out", outer, write_small)
     assert (tmp_path / "out" / "data.csv").read_text() == "x\n1\n"
+
+
+def release_in(folder: Path, mark: str, content: str = '{"sfumato": "0"}') -> Path:
+    folder.mkdir(parents=True)
+    (folder / mark).write_text(content)
+    return folder
+
+
+def test_modes_do_not_depend_on_the_writer(tmp_path: Path) -> None:
+    """Whatever the umask and the writer say: others read the public half, and nothing else."""
+
+    def careless(folder: Path) -> None:
+        (folder / "inner").mkdir()
+        for name in ("a", "inner/b", "z"):
+            (folder / name).write_text(name)
+            (folder / name).chmod(0o666 if "b" in name else 0o600)
+        (folder / "inner").chmod(0o777)
+        folder.chmod(0o777)
+
+    publish(tmp_path / "out", careless, careless)
+    for name, folders, files in (("out", 0o755, 0o644), ("out.private", 0o700, 0o600)):
+        root = tmp_path / name
+        found = {p: p.stat().st_mode & 0o777 for p in (root, *root.rglob("*"))}
+        assert len(found) == 5
+        assert all(mode == (folders if p.is_dir() else files) for p, mode in found.items())
+
+
+def test_both_halves_are_on_disk_before_either_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[tuple[str, str]] = []
+    fsync, rename = os.fsync, os.rename
+
+    def flushed(descriptor: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{descriptor}")
+        events.append(("flush", path.rpartition(".staging/")[2]))
+        fsync(descriptor)
+
+    def renamed(source: Path, target: Path) -> None:
+        events.append(("rename", Path(target).name))
+        rename(source, target)
+
+    def nested(folder: Path) -> None:
+        (folder / "inner").mkdir()
+        for name in ("data.csv", "inner/more"):
+            (folder / name).write_text("x")
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "rename", renamed)
+    publish(tmp_path / "out", nested, nested)
+    monkeypatch.undo()
+    names = ("", "/data.csv", "/inner", "/inner/more")
+    wanted = {("flush", f"{half}{name}") for half in ("private", "public") for name in names}
+    assert set(events[:-3]) == wanted
+    # The appearance of the public folder is the release, and the last thing to happen.
+    last = [("rename", "out.private"), ("rename", "out"), ("flush", str(tmp_path))]
+    assert events[-3:] == last
+
+
+def test_a_release_is_replaced_whole(tmp_path: Path) -> None:
+    public = tmp_path / "out"
+    # All that a release may hold, in as many copies as there are.
+    release_in(public, "evidence.json")
+    for name in ("csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"):
+        (public / f"data.{name}").touch()
+        (public / f"data-12.{name}").touch()
+    (public / "report.html").touch()
+    private = release_in(private_path(public), "seed.json")
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    publish(public, write_small, write_small, replace=True)
+    assert [p.name for p in public.iterdir()] == ["data.csv"]
+    assert [p.name for p in private.iterdir()] == ["data.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
+@pytest.mark.parametrize("half", ["out", "out.private"])
+@pytest.mark.parametrize(
+    "other",
+    ["file", "link", "dangling", "empty", "not json", "list", "a stranger's", "folder", "more"],
+)
+def test_nothing_but_a_release_is_replaced(half: str, other: str, tmp_path: Path) -> None:
+    mark = "evidence.json" if half == "out" else "seed.json"
+    elsewhere = release_in(tmp_path / "elsewhere", mark)
+    target = tmp_path / half
+    match other:
+        case "file":
+            target.write_text("mine")
+        case "link" | "dangling":
+            target.symlink_to(elsewhere if other == "link" else tmp_path / "nowhere")
+        case "empty":
+            target.mkdir()
+        case "not json" | "list" | "a stranger's":
+            words = {"not json": "{", "list": '["sfumato"]', "a stranger's": '{"name": "sfumato"}'}
+            release_in(target, mark, words[other])
+        case "folder":
+            (release_in(target, mark) / "report.html").mkdir()
+        case "more":
+            (release_in(target, mark) / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match="is not a release of Sfumato's"):
+        publish(tmp_path / "out", write_small, write_small, replace=True)
+    assert target.is_symlink() or target.exists()
+    assert (elsewhere / mark).is_file()
+    with pytest.raises(OutputError, match=r"exists"):
+        publish(tmp_path / "out", write_small, write_small)
+
+
+def test_places_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for replace in (False, True):
+        with pytest.raises(OutputError, match="cannot be a release"):
+            check_free(Path("/"), replace=replace)
+        with pytest.raises(OutputError, match="there is no folder"):
+            check_free(tmp_path / "no" / "out", replace=replace)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(OutputError, match="cannot be written to"):
+        check_free(tmp_path / "out", replace=False)
+    monkeypatch.undo()
+    (tmp_path / "out.private").mkdir()
+    with pytest.raises(OutputError, match="exists without out"):
+        check_free(tmp_path / "out", replace=False)
+
+
+def test_the_dead_are_swept_and_the_living_are_not(tmp_path: Path) -> None:
+    """In whatever order they are met."""
+    locks, kept = [], set()
+    for i in range(6):
+        for kind in ("dead", "living", "new"):
+            aside = tmp_path / f".out.{kind}{i}.staging"
+            aside.mkdir()
+            if kind != "new":
+                lock = os.open(aside / "lock", os.O_CREAT | os.O_RDWR)
+                locks.append(lock)
+                if kind == "living":
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+            if kind != "dead":
+                kept.add(aside.name)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    check_free(tmp_path / "out", replace=False)
+    assert {p.name for p in tmp_path.iterdir()} == kept
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    for lock in locks:
+        os.close(lock)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_a_replacement_that_fails_at_any_step_is_undone(
+    nth: int, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    public = release_in(tmp_path / "out", "evidence.json")
+    private = release_in(tmp_path / "out.private", "seed.json")
+    rename, calls = os.rename, [0]
+
+    def fail(source: Path, target: Path) -> None:
+        calls[0] += 1
+        if calls[0] == nth:
+            raise error("now")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail)
+    told = KeyboardInterrupt if error is KeyboardInterrupt else OutputError
+    with pytest.raises(told, match="now"):
+        publish(public, write_small, write_small, replace=True)
+    monkeypatch.undo()
+    assert [p.name for p in public.iterdir()] == ["evidence.json"]
+    assert [p.name for p in private.iterdir()] == ["seed.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]

@@ -77,7 +77,8 @@ def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:
     number = id(frame)
     known = _kept.get(number)
     if known is None or known[0]() is not frame:
-        known = (weakref.ref(frame, lambda _: _kept.pop(number, None)), {})
+        # A frame may outlive the names of this module, when the interpreter ends.
+        known = (weakref.ref(frame, lambda _, kept=_kept: kept.pop(number, None)), {})
         _kept[number] = known
     made = known[1].get(key)
     if made is None or made[0] is not of:

@@ -66,7 +66,7 @@ def check_free(public: Path, *, replace: bool) -> None:
         return
     if public.exists() or public.is_symlink():
         raise OutputError(f"{public} exists already", remedy="--replace, or another output path")
-    if private.exists():
+    if private.exists() or private.is_symlink():
         raise OutputError(
             f"{private} exists without {public.name}: the private half of a release that was "
             "moved, or of one that was interrupted",

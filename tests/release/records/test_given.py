@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.covering import covering
 from sfumato.criteria.intersection import intersected
-from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.errors import InputError, ParameterError, ReleaseRefused
 from tests.oracle.covering import fitting
 
 K = 3
@@ -264,3 +265,108 @@ def test_the_intruder_gains_by_joining(earlier: Path) -> None:
     assert all(share == round(share, 2) for key, share in found.detail.items() if "certain" in key)
     with pytest.raises(sf.SfumatoError, match="needs the earlier release"):
         sf.attack("release-intersection", release)
+
+
+def named(shown: dict[int, int]) -> sf.Table:
+    """People by name, each with a value that is published as it is."""
+    frame = {"name": [f"P{i}" for i in shown], "q": list(shown.values())}
+    return sf.table(frame, identifier=["name"], quasi=["q"])
+
+
+FIRST = {i: i // 6 for i in range(12)}
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        FIRST,
+        # Halves of three of either class, and one of two.
+        {i: i // 3 % 2 for i in range(12)},
+        {**{i: i // 3 % 2 for i in range(12)}, 3: 0},
+        # Three came, two came; three left, two left; three of either.
+        {i: i // 6 for i in range(15)},
+        {i: i // 6 for i in range(14)},
+        {i: i // 6 for i in range(3, 12)},
+        {i: i // 6 for i in range(2, 12)},
+        {i: i // 6 for i in range(3, 15)},
+        {i: i // 6 for i in range(10, 22)},
+    ],
+)
+def test_exactly_k_share_a_pair_and_one_less_is_refused(
+    now: dict[int, int], tmp_path: Path
+) -> None:
+    everybody = {**dict.fromkeys(FIRST), **dict.fromkeys(now)}
+    pairs = Counter((FIRST.get(i), now.get(i)) for i in everybody)
+    short = [pair for pair, count in pairs.items() if count < K]
+    words = {"require": {"k-anonymity": K}, "measures": (), "seed": 1}
+    step = sf.method("drop", columns=["name"])
+    first = sf.protect(named(FIRST), step, **words).save(tmp_path / "first")
+    try:
+        release = sf.protect(named(now), step, given=first, **words)
+        findings = release.evidence.findings
+        release.save(tmp_path / "second")
+    except ReleaseRefused as refused:
+        findings = tuple(refused.findings)
+    found = next(one for one in findings if "first" in one.subject)
+    assert (found.met, found.value, found.limit) == (not short, min(pairs.values()), K)
+    assert (found.broken, found.of) == (len(short), len(pairs))
+    assert found.detail["records_in_broken_classes"] == sum(pairs[pair] for pair in short)
+    alone = any(None in pair for pair in short)
+    assert ("whom subtraction leaves" in str(found.detail["because"])) == alone
+    assert (tmp_path / "second").exists() == all(one.met for one in findings)
+
+
+def test_all_earlier_releases_together(tmp_path: Path) -> None:
+    """Each pair holds six people or more, and the three side by side single out three."""
+    words = {"require": {"k-anonymity": 4}, "measures": (), "seed": 1}
+    step = sf.method("drop", columns=["name"])
+    shown = [{i: i // 12 for i in range(24)}, {i: i // 6 % 2 for i in range(24)}]
+    paths = [
+        sf.protect(named(one), step, **words).save(tmp_path / f"r{n}")
+        for n, one in enumerate(shown)
+    ]
+    third = {i: i // 3 % 2 for i in range(24)}
+    with pytest.raises(ReleaseRefused) as refused:
+        sf.protect(named(third), step, given=paths, **words)
+    found = {one.subject.rpartition(" with ")[2]: one for one in refused.value.findings[1:]}
+    assert {name: (one.met, one.value) for name, one in found.items()} == {
+        "r0": (True, 6),
+        "r1": (True, 6),
+        "all of them": (False, 3),
+    }
+    assert (found["all of them"].broken, found["all of them"].of) == (8, 8)
+    kept = sf.protect(named(third), step, given=paths[0], **words)
+    assert [one.met for one in kept.evidence.findings] == [True, True]
+    assert any("joined with r0: people were found again by name" in n for n in kept.evidence.notes)
+
+
+def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
+    words = {"require": {"k-anonymity": K}, "measures": (), "seed": 1}
+    step = sf.method("drop", columns=["name"])
+    path = sf.protect(named(FIRST), step, **words).save(tmp_path / "first")
+    private = tmp_path / "first.private"
+
+    def refusal(table: sf.Table) -> str:
+        with pytest.raises((InputError, ParameterError)) as error:
+            sf.protect(table, step, given=path, **words)
+        return str(error.value)
+
+    others = named({i: i // 6 % 2 for i in range(100, 112)})
+    assert "nobody of" in refusal(others)
+    nameless = sf.table({"id": list(range(12)), "q": [i // 6 for i in range(12)]}, quasi=["q"])
+    with pytest.raises(ParameterError, match="the data have no 'name'"):
+        sf.protect(nameless, sf.method("drop", columns=["id"]), given=path, **words)
+    people = pl.read_parquet(private / "people.parquet")
+    people.head(11).write_parquet(private / "people.parquet")
+    assert "is not that of its data" in refusal(named(FIRST))
+    people.write_parquet(private / "people.parquet")
+    (private / "seed.json").write_text("{}")
+    assert "cannot be read" in refusal(named(FIRST))
+    (private / "people.parquet").unlink()
+    # Without it, the same people are taken to be in both; one more cannot be placed.
+    kept = sf.protect(named(FIRST), step, given=path, **words)
+    assert any("no private folder" in note for note in kept.evidence.notes)
+    assert "has 12 records and the data have 13" in refusal(named({**FIRST, 12: 1}))
+    assert "does not cover all" in refusal(named({**FIRST, 0: 7, 1: 7, 2: 7}))
+    elsewhere = sf.table({"name": [f"P{i}" for i in range(12)], "z": [1] * 12}, quasi=["z"])
+    assert "shares no quasi-identifier" in refusal(elsewhere)

@@ -222,6 +222,149 @@ def test_what_is_missing_is_named() -> None:
         PriorPosterior.build({"p": 20, "q": 10})
 
 
+def at(rule: Rule, table: CellTable) -> bool:
+    return bool(rule.judge(table).sensitive[1])
+
+
+STEP = 1e-8
+"""Beyond what rounding may amount to, and far below one per cent."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "safe", "beyond"),
+    [
+        (Dominance(n=1, k=70), [7.0, 2.0, 1.0], [7.0 + STEP * 30, 2.0, 1.0]),
+        (Dominance(), [50.0, 35.0, 10.0, 5.0], [50.0, 35.0 + STEP * 700, 10.0, 5.0]),
+        (PPercent(p=25), [8.0, 4.0, 1.0, 1.0], [8.0 + STEP * 60, 4.0, 1.0, 1.0]),
+        (PPercent(), [10.0, 4.0, 1.0], [10.0 + STEP * 200, 4.0, 1.0]),
+        (PPercent(p=25, coalition=2), [8.0, 4.0, 3.0, 2.0], [8.0, 4.0, 3.0, 2.0 - STEP * 30]),
+        (PriorPosterior(p=20, q=40), [8.0, 4.0, 3.0, 1.0], [8.0, 4.0, 3.0, 1.0 - STEP * 30]),
+        (PriorPosterior(), [10.0, 4.0, 2.0], [10.0 + STEP * 100, 4.0, 2.0]),
+        (MinimumFrequency(), [1.0, 1.0, 1.0], [1.0, 1.0]),
+        (MinimumFrequency(minimum=1), [1.0], None),
+        (MinimumFrequency(minimum=2), [1.0, 1.0], [1.0]),
+    ],
+)
+def test_exactly_the_limit_is_safe_and_just_beyond_is_not(
+    rule: Rule, safe: list[float], beyond: list[float] | None
+) -> None:
+    assert not at(rule, line(safe))
+    assert beyond is None or at(rule, line(beyond))
+
+
+def test_one_who_asked_may_hold_exactly_his_percentage() -> None:
+    held = [70.0, 20.0, 10.0]
+    assert not at(Request(), line(held, asked={0: 1.0}))
+    assert at(Request(), line([70.0 + STEP * 1000, 20.0, 10.0], asked={0: 1.0}))
+    # p is 10 where nothing is said: 8 less what all but the two largest hold.
+    assert needs(Request(), line([80.0, 19.5, 0.5], asked={0: 1.0})) == pytest.approx(
+        max(80 / 0.7 - 100, 8 - 0.5)
+    )
+    # Alone, with one place kept, and as the smaller of two.
+    assert needs(Request(p=50), line([5.0], keep=1, asked={0: 1.0})) == pytest.approx(2.5)
+    assert needs(Request(percent=90, p=50), line([5.0, 0.2], keep=2, asked={0: 1.0})) == (
+        pytest.approx(2.5)
+    )
+    # Of weight 2 he has a twin, who subtracts his own amount; below that he has none.
+    for weight, other in ((1.9, 4.0), (2.0, 10.0), (2.1, 10.0)):
+        table = line([10.0, 4.0], asked={0: 1.0}, weights={0: weight, 1: 1.0})
+        total = 10 * weight + 4
+        stranger = 10 / 0.3 - total
+        insider = 0.9 * 10 - (total - 10 - other)
+        assert needs(Request(percent=30, p=90), table) == pytest.approx(max(stranger, insider))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Dominance(n=0),
+        lambda: Dominance(k=0),
+        lambda: Dominance(k=100),
+        lambda: PPercent(p=0),
+        lambda: PPercent(coalition=0),
+        lambda: PriorPosterior(p=0),
+        lambda: PriorPosterior(p=10, q=10),
+        lambda: MinimumFrequency(minimum=0),
+        lambda: MinimumFrequency(width=0),
+        lambda: Request(percent=0),
+        lambda: Request(percent=100),
+        lambda: Request(p=0),
+        lambda: Stated(width=0),
+    ],
+)
+def test_rules_that_protect_nobody_are_refused(wrong: Callable[[], Rule]) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        wrong()
+
+
+def test_the_outermost_parameters_can_be_asked_for() -> None:
+    for rule in (
+        Dominance(n=1, k=STEP),
+        Dominance(n=1, k=100 - STEP),
+        PPercent(p=STEP),
+        PriorPosterior.build({"p": STEP, "q": 2 * STEP}),
+        MinimumFrequency(minimum=1, width=STEP),
+        Request(percent=100 - STEP, p=STEP),
+        Stated(width=STEP),
+    ):
+        assert isinstance(rule, Rule)
+
+
+def test_a_verdict_does_not_depend_on_the_unit() -> None:
+    # Rounding is a share of what the cell holds: thousandths of a cent are judged like millions.
+    for size in (1e-9, 1e9):
+        held = [size * amount for amount in (7.0, 2.0, 1.0)]
+        assert not at(Dominance(n=1, k=70), line(held))
+        assert at(Dominance(n=1, k=70 - STEP * 100), line(held))
+        assert not at(Request(percent=70), line(held, asked={0: 1.0}))
+        assert at(Request(percent=70 - STEP * 100), line(held, asked={0: 1.0}))
+
+
+def test_contributors_that_were_not_kept() -> None:
+    # All three of the total are kept, though the rule looks at four; of four, three do not do.
+    assert needs(Dominance(n=4, k=50), line([3.0, 2.0], keep=3)) == pytest.approx(5.0)
+    with pytest.raises(MethodError, match="only 3 of the 4 of cell x=Total"):
+        Dominance(n=4, k=50).judge(line([3.0, 2.0, 1.0], keep=3))
+
+
+def test_what_a_zero_needs() -> None:
+    """The smallest amount of any cell, however small; 1 where there is none, and for counts."""
+    zero = [(("a",), 1, 0.0)]
+    half = tiny(["x"], [["a", "b"]], [*zero, (("b",), 2, 0.5)])
+    nothing = tiny(["x"], [["a", "b"]], zero)
+    rule = MinimumFrequency(zeros=True)
+    assert rule.judge(half).up.tolist() == [pytest.approx(0.15), 0.5, pytest.approx(0.15)]
+    assert rule.judge(nothing).up[1] == 1.0
+    # A cell that nobody contributes to is not sensitive; one whose amounts cancel is not zero.
+    assert rule.judge(nothing).sensitive.tolist() == [True, True, False]
+    cancel = [(("a",), i, amount) for i, amount in enumerate((4.0, -4.0, 1.0, -1.0))]
+    assert not rule.judge(tiny(["x"], [["a", "b"]], cancel, lower=-np.inf)).sensitive[1]
+    counts = tiny(["x"], [["a", "b"]], zero, measure="count")
+    assert rule.judge(counts).up[1] == 1.0
+    bare = half.with_(contributions=None)
+    assert rule.judge(bare).sensitive.tolist() == [True, True, True]
+
+
+def test_levels_that_are_missing_or_negative() -> None:
+    table = line([3.0, 5.0], lower=-2.0).with_(status=np.array([0, SENSITIVE, SENSITIVE]))
+    nan = np.nan
+    for up, down, found in (
+        ([nan, nan, 4.0], [nan, nan, nan], [0.3 * 8, 4.0]),
+        ([nan, nan, nan], [nan, 7.0, 4.0], [7.0, 4.0]),
+        ([0, 0.0, 2.0], [0, 5.0, 0.0], [0.0, 2.0]),
+    ):
+        judged = Stated().judge(table.with_(needs=(np.array(up), np.array(down))))
+        assert judged.up[1:].tolist() == pytest.approx(found)
+    # Below, no more than is left above the known bound of -2.
+    judged = Stated().judge(table.with_(needs=(np.full(3, 50.0), np.full(3, 50.0))))
+    assert judged.down[1:].tolist() == [10.0, 3.0]
+    # The first cell is not sensitive and its level is not looked at; the second is zero, not less.
+    wrong = np.array([-1.0, 0.0, -1.0])
+    for side, levels in (("upper", (wrong, np.zeros(3))), ("lower", (np.zeros(3), wrong))):
+        with pytest.raises(MethodError, match=f"the {side} protection level of cell x=b"):
+            Stated().judge(table.with_(needs=levels))
+
+
 @pytest.mark.golden
 @pytest.mark.parametrize(
     ("task", "cells", "primaries"),
