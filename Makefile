@@ -18,13 +18,8 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-<<<<<<< HEAD
-.PHONY: help venv demo test lint golden statistical heavy coverage nightly refusals bench bench-microaggregation bench-masking \
+.PHONY: help venv demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute docs clean
-=======
-.PHONY: help venv demo test lint golden heavy mutants bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-tables docs clean
->>>>>>> 1fe8697d360989b6d857b5dca43221216c6b296c
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -33,13 +28,10 @@ help:
 	@echo "make golden   the numbers of the literature; a skipped one is a failure"
 	@echo "make statistical   the tests that draw hundreds of times to check a distribution"
 	@echo "make heavy    the tests that take minutes or gigabytes"
-<<<<<<< HEAD
 	@echo "make coverage the tests of every day, with what they do not reach"
 	@echo "make nightly  statistical, heavy and coverage, the last with many random examples"
 	@echo "make refusals write anew which methods may refuse which tables (tests/contract)"
-=======
 	@echo "make mutants  whether the tests of the safety rooms notice planted faults (SAMPLE=60 SEED=2: fewer, others)"
->>>>>>> 1fe8697d360989b6d857b5dca43221216c6b296c
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -103,7 +95,6 @@ statistical: .venv/.installed
 heavy: .venv/.installed
 	$(BIN)/python -m pytest -m heavy -q
 
-<<<<<<< HEAD
 coverage: .venv/.installed
 	$(PYTEST) --cov --cov-report=term
 
@@ -112,14 +103,13 @@ nightly: statistical heavy coverage
 
 refusals: .venv/.installed
 	$(PYTEST) tests/contract --remake-refusals
-=======
+
 # Two hours on two cores at most; ONLY=criteria takes one stratum of tests/mutants/strata.toml.
 SAMPLE ?= 600
 SEED ?= 1
 JOBS ?= 2
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants.run --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) $(ONLY:%=--only %)
->>>>>>> 1fe8697d360989b6d857b5dca43221216c6b296c
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py

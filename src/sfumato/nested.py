@@ -21,15 +21,15 @@ def found(kind: str, given: Any) -> Any:
     """The thing that a name, a table with `use`, or an instance stands for."""
     if isinstance(given, Declaration):
         return given
-    told = {"use": given} if isinstance(given, str) else given
-    if not isinstance(told, Mapping) or "use" not in told:
+    table = {"use": given} if isinstance(given, str) else given
+    if not isinstance(table, Mapping) or "use" not in table:
         what = kind.replace("|", " or an ")
         raise ValueError(f"should be the name of a {what}, or a table {{ use = NAME, ... }}")
-    parameters = {key: value for key, value in told.items() if key != "use"}
+    parameters = {key: value for key, value in table.items() if key != "use"}
     if "columns" in parameters and kind in ("partitioner", "verb"):
         raise ValueError("takes its columns from the step that it is part of: name them there")
     try:
-        return find(str(told["use"]), *kind.split("|")).load().build(parameters)
+        return find(str(table["use"]), *kind.split("|")).load().build(parameters)
     except SfumatoError as error:
         raise ValueError(str(error)) from error
 
@@ -50,12 +50,12 @@ Search = Annotated[
 ]
 """A search, by name, as a table or as an instance."""
 
-Deed = Annotated[
+VerbParameter = Annotated[
     Verb, BeforeValidator(lambda given: found("verb", given)), PlainSerializer(words), SCHEMA
 ]
 """What is done to groups, by name, as a table or as an instance."""
 
-Gauge = Annotated[
+MeasureParameter = Annotated[
     Measure,
     BeforeValidator(lambda given: found("measure|attack", given)),
     PlainSerializer(words),

@@ -14,7 +14,7 @@ from sfumato.release.tables.run import run_table
 from sfumato.rng import stream
 from sfumato.tabular.base import Rule, TableMethod
 from sfumato.tabular.cells.table import CellTable
-from sfumato.tabular.threats.protection_problem import pose
+from sfumato.tabular.threats.protection_problem import protection_problem
 from tests.contract.conftest import Keeping
 
 RULES = [pytest.param(entry, id=entry.name) for entry in entries("rule")]
@@ -128,7 +128,7 @@ def is_protected(release: TableRelease, method: TableMethod) -> None:
 
 @pytest.mark.parametrize("entry", METHODS)
 def test_a_method_repeats_itself(entry: Entry, counts: CellTable) -> None:
-    problem = pose(counts, [sf.rule("minimum-frequency", minimum=3)])
+    problem = protection_problem(counts, [sf.rule("minimum-frequency", minimum=3)])
     first, second = (
         made(entry).protect(counts, problem, stream(7, 1, entry.name))  # type: ignore[attr-defined]
         for _ in range(2)

@@ -21,7 +21,6 @@ from sfumato.poset.interval import Interval
 from sfumato.poset.partial_order import PartialOrder
 from sfumato.poset.plain import PassThrough
 from sfumato.poset.power_set import PowerSet
-from sfumato.poset.product import Product
 from sfumato.poset.xml_import import read_columns
 from sfumato.release.plan.plan import Plan
 from tests.oracle.poset_orders import Order, age_on
@@ -192,17 +191,16 @@ def test_example_9_a_pass_through_poset(tmp_path: Path) -> None:
 
 def test_example_10_records() -> None:
     """<10-30 years, 0213*, (F,T,T)> and <20-35 years, 0214*, (F,F,T)>."""
-    records = Product(
-        {
-            "age": Interval(low=10, high=90).bind([10, 90]),
-            "zip": PartialOrder(parents=ZIP, values=VALUES).bind(LEAVES),
-            "ill": PowerSet(bits=3).bind(["011", "001"]),
-        }
+    columns = (
+        Interval(low=10, high=90).bind([10, 90]),
+        PartialOrder(parents=ZIP, values=VALUES).bind(LEAVES),
+        PowerSet(bits=3).bind(["011", "001"]),
     )
     one, other = ("[10, 30]", "0213", "011"), ("[20, 35]", "0214", "001")
-    assert records.lub_set(one, other) == (("[10, 35]",), ("021",), ("**1",))
-    assert records.lub(one, other) == ("[10, 35]", "021", "**1")
-    assert records.measure(records.lub(one, other)) == pytest.approx((25 / 80 + 2 / 3 + 2 / 3) / 3)
+    joined = [poset.lub(pair) for poset, *pair in zip(columns, one, other, strict=True)]
+    assert joined == ["[10, 35]", "021", "**1"]
+    costs = [poset.measure(label) for poset, label in zip(columns, joined, strict=True)]
+    assert costs == pytest.approx([25 / 80, 2 / 3, 2 / 3])
 
 
 def test_the_same_in_a_plan() -> None:

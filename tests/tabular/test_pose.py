@@ -19,7 +19,7 @@ from sfumato.tabular.rules.p_percent import PPercent
 from sfumato.tabular.rules.stated import Stated
 from sfumato.tabular.threats.insiders import insiders
 from sfumato.tabular.threats.problem import Problem
-from sfumato.tabular.threats.protection_problem import costs, found_by, pose
+from sfumato.tabular.threats.protection_problem import costs, found_by, protection_problem
 from tests.oracle.sensitive import Record, line, tiny, towns
 
 RULES = (Dominance(n=1, k=50), PPercent(p=50), MinimumFrequency(minimum=3))
@@ -27,7 +27,7 @@ RULES = (Dominance(n=1, k=50), PPercent(p=50), MinimumFrequency(minimum=3))
 
 def test_the_slides_table() -> None:
     table = towns()
-    problem = pose(table, RULES)
+    problem = protection_problem(table, RULES)
     found = {table.name(int(c)) for c in np.flatnonzero(problem.primary)}
     assert found == {
         "town=M1, profession=P1",  # two people
@@ -48,9 +48,11 @@ def test_the_slides_table() -> None:
 
 def test_needs_end_at_the_bounds() -> None:
     table = line([10.0])
-    free = pose(table, [Dominance(n=1, k=30)], singletons=False)
+    free = protection_problem(table, [Dominance(n=1, k=30)], singletons=False)
     assert free.threats.down.max() == 11  # the total; its need is 25.7
-    within = pose(table, [Dominance(n=1, k=30)], singletons=False, bounds=20.0, slide=0.9)
+    within = protection_problem(
+        table, [Dominance(n=1, k=30)], singletons=False, bounds=20.0, slide=0.9
+    )
     assert within.lower == pytest.approx(0.8 * table.values)
     assert within.upper == pytest.approx(1.2 * table.values)
     at = int(np.flatnonzero(within.threats.cell == 1)[0])
@@ -58,27 +60,27 @@ def test_needs_end_at_the_bounds() -> None:
     assert within.threats.slide[at] == pytest.approx(4)
     for wrong in (0.0, -1.0, np.inf, "posteriori"):
         with pytest.raises(ParameterError, match="bounds"):
-            pose(table, [PPercent()], bounds=wrong)  # type: ignore[arg-type]
+            protection_problem(table, [PPercent()], bounds=wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="slide"):
-        pose(table, [PPercent()], slide=-0.1)
+        protection_problem(table, [PPercent()], slide=-0.1)
     with pytest.raises(ParameterError, match="no rule"):
-        pose(table, [])
+        protection_problem(table, [])
 
 
 def test_what_must_be_published() -> None:
     records = [(("a",), i, 5.0) for i in range(4)] + [(("b",), 9, 3.0), (("d",), 7, 0.0)]
     table = tiny(["x"], [["a", "b", "c", "d"]], records)
     status = np.array([PUBLISH, 0, 0, 0, ZERO])
-    problem = pose(table.with_(status=status), [PPercent()])
+    problem = protection_problem(table.with_(status=status), [PPercent()])
     assert problem.fixed.tolist() == [True, False, False, True, True]
     with pytest.raises(MethodError, match=r"x=b must be published \(status 'publish'\)"):
-        pose(table.with_(status=np.array([0, 0, PUBLISH, 0, 0])), [PPercent()])
+        protection_problem(table.with_(status=np.array([0, 0, PUBLISH, 0, 0])), [PPercent()])
     with pytest.raises(MethodError, match="x=a is said to be zero but is 20"):
-        pose(table.with_(status=np.array([0, ZERO, 0, 0, 0])), [PPercent()])
+        protection_problem(table.with_(status=np.array([0, ZERO, 0, 0, 0])), [PPercent()])
     with pytest.raises(MethodError, match="outside of its known bounds"):
-        pose(table.with_(lower=np.full(5, 4.0)), [PPercent()])
+        protection_problem(table.with_(lower=np.full(5, 4.0)), [PPercent()])
     # What the user calls sensitive is hidden, though it be empty.
-    said = pose(table.with_(status=np.array([0, 0, 0, SENSITIVE, 0])), [Stated()])
+    said = protection_problem(table.with_(status=np.array([0, 0, 0, SENSITIVE, 0])), [Stated()])
     assert said.primary[3]
     assert not said.fixed[3]
     assert (said.threats.up[0], said.threats.down[0]) == (3, 0)
@@ -87,7 +89,7 @@ def test_what_must_be_published() -> None:
 def test_the_users_word_counts_with_any_rules() -> None:
     table = line([5.0] * 9).with_(status=np.array([0, SENSITIVE, 0]))
     for rules in ([], [Stated(width=0.3)], [PPercent()]):
-        problem = pose(table, rules, singletons=False)
+        problem = protection_problem(table, rules, singletons=False)
         assert problem.primary[1]
         assert problem.threats.up[problem.threats.cell == 1] == pytest.approx([0.3 * 45])
     assert found_by(table, [PPercent()]) == ["", "stated", "p-percent"]
@@ -125,15 +127,17 @@ def test_two_single_contributors_threaten_one_another() -> None:
     records: list[Record] = [(("a",), 1, 5.0), (("b",), 2, 7.0)]
     records += [(("c",), 10 + i, 4.0) for i in range(6)]
     table = tiny(["x"], [["a", "b", "c"]], records)
-    problem = pose(table, [MinimumFrequency()])
+    problem = protection_problem(table, [MinimumFrequency()])
     assert inside(problem) == {(1, (2,)), (2, (1,))}
     assert len(problem.threats) == 4
-    assert inside(pose(table, [MinimumFrequency()], singletons=False)) == set()
+    assert inside(protection_problem(table, [MinimumFrequency()], singletons=False)) == set()
     # The same room against an insider as against a stranger.
     assert problem.threats.up[problem.threats.cell == 1] == pytest.approx([1.5, 1.5])
     # Without contributors, cells of one record are taken to have one each; counts are not attacked.
-    assert inside(pose(table.with_(contributions=None), [MinimumFrequency()])) == inside(problem)
-    assert inside(pose(table.with_(measure="count"), [MinimumFrequency()])) == set()
+    assert inside(
+        protection_problem(table.with_(contributions=None), [MinimumFrequency()])
+    ) == inside(problem)
+    assert inside(protection_problem(table.with_(measure="count"), [MinimumFrequency()])) == set()
 
 
 def test_a_holding_knows_all_that_it_has_to_itself() -> None:
@@ -141,13 +145,13 @@ def test_a_holding_knows_all_that_it_has_to_itself() -> None:
     records: list[Record] = [(("a", "u"), 1, 5.0), (("b", "v"), 1, 7.0), (("a", "v"), 2, 9.0)]
     records += [((r, "w"), 10 + i, 4.0) for i in range(6) for r in "ab"]
     table = tiny(["x", "y"], [["a", "b"], ["u", "v", "w"]], records)
-    problem = pose(table, [MinimumFrequency(minimum=2)])
+    problem = protection_problem(table, [MinimumFrequency(minimum=2)])
     au, bv, av = (table.find(x=r, y=c) for r, c in ("au", "bv", "av"))
     tu = table.find(y="u")  # the total of u is holding 1's too
     known = tuple(sorted((au, bv, tu)))
     # v's total has two contributors and is not sensitive; holding 1 threatens only a/v.
     assert inside(problem) == {(av, known), (au, (av,)), (bv, (av,))}
-    apart = pose(table, [MinimumFrequency(minimum=2)], holdings=False)
+    apart = protection_problem(table, [MinimumFrequency(minimum=2)], holdings=False)
     assert (av, (au,)) in inside(apart)
     assert (av, (bv,)) in inside(apart)
 
@@ -198,7 +202,7 @@ records_2d = st.lists(
 @given(records_2d)
 def test_insiders_are_all_pairs_up_to_the_limit(records: list[Record]) -> None:
     table = tiny(["x", "y"], [list("abc"), list("uvwz")], records, keep=6)
-    problem = pose(table, [MinimumFrequency(minimum=3)], singletons=False)
+    problem = protection_problem(table, [MinimumFrequency(minimum=3)], singletons=False)
     everybody = all_pairs(table, problem, records)
     none = insiders(table, problem, attackers=None)
     found = {
@@ -223,7 +227,7 @@ def test_an_attacker_who_has_a_part_in_the_cell_knows_that_part() -> None:
     table = tiny(["x", "y"], [["a", "b"], ["u", "v"]], records)
     for given_ in (table, table.with_(contributions=None)):
         rules = [MinimumFrequency(width=2.0)]
-        problem = pose(given_, rules)
+        problem = protection_problem(given_, rules)
         a, au, av = table.find(x="a"), table.find(x="a", y="u"), table.find(x="a", y="v")
         threats = problem.threats
         needs = {
@@ -240,8 +244,10 @@ def test_totals_of_one_record_are_of_the_same_person() -> None:
     records: list[Record] = [(("a", "u"), 1, 9.0), (("b", "v"), 2, 7.0)]
     records += [(("c", "v"), 10 + i, 5.0) for i in range(6)]
     table = tiny(["x", "y"], [["a", "b", "c"], ["u", "v"]], records)
-    known = pose(table, [MinimumFrequency()])
-    assert inside(known) == inside(pose(table.with_(contributions=None), [MinimumFrequency()]))
+    known = protection_problem(table, [MinimumFrequency()])
+    assert inside(known) == inside(
+        protection_problem(table.with_(contributions=None), [MinimumFrequency()])
+    )
     # The person in a/u has all of a and of u.
     assert (
         table.find(x="b"),
@@ -252,13 +258,13 @@ def test_totals_of_one_record_are_of_the_same_person() -> None:
 def test_many_stand_behind_a_weight() -> None:
     records: list[Record] = [(("a",), 1, 5.0), (("b",), 2, 7.0)]
     table = tiny(["x"], [["a", "b"]], records, weights={1: 1.5, 2: 2.0})
-    assert inside(pose(table, [PPercent(p=300)])) == {(2, (1,)), (0, (1,))}
+    assert inside(protection_problem(table, [PPercent(p=300)])) == {(2, (1,)), (0, (1,))}
 
 
 def test_many_single_contributors_make_no_more_threats_than_cells() -> None:
     records: list[Record] = [((str(i),), i, 1.0 + i) for i in range(300)]
     table = tiny(["x"], [[str(i) for i in range(300)]], records)
-    problem = pose(table, [PPercent()])
+    problem = protection_problem(table, [PPercent()])
     assert len(problem.threats) == 300 * 3
     # Those who know most: the last ones, and for these the one before.
     first, last = table.find(x="0"), table.find(x="299")
@@ -268,13 +274,13 @@ def test_many_single_contributors_make_no_more_threats_than_cells() -> None:
     assert by[first] == {table.find(x="299"), table.find(x="298")}
     assert by[last] == {table.find(x="298"), table.find(x="297")}
     with pytest.raises(ParameterError, match="1 or more"):
-        pose(table, [PPercent()], attackers=0)
+        protection_problem(table, [PPercent()], attackers=0)
 
 
 def test_the_table_is_not_changed() -> None:
     table = towns()
     before = [table.values.copy(), table.lower.copy(), table.upper.copy(), table.status.copy()]
-    problem = pose(table, RULES, bounds=50)
+    problem = protection_problem(table, RULES, bounds=50)
     problem.costs[:] = -1
     for old, new in zip(
         before, (table.values, table.lower, table.upper, table.status), strict=True
@@ -291,7 +297,7 @@ def test_tau_status_and_levels(
 
     folder = shared_data("tables") / "tauargus"
     table = tau_table(folder, "size-region")
-    problem = pose(table, [PPercent(p=15)], singletons=False)
+    problem = protection_problem(table, [PPercent(p=15)], singletons=False)
     above, below = problem.needs
     ours = table.labels.with_columns(
         pl.col("region").str.split("/").list.last(),

@@ -110,30 +110,32 @@ class Ambiguator(Partitioner):
 
     def _weights(self, x: Matrix) -> dict[str, float]:
         target = target_column(x.table, self.target, f"{self.name} by {self.measure}")
-        told = column_weights(x, target)
-        if not any(told.values()):
+        informative = column_weights(x, target)
+        if not any(informative.values()):
             raise MethodError(
                 f"no column tells anything about {target!r}, so that nothing would cost anything",
                 remedy='measure = "height", or another target',
             )
-        stray = [name for name in self.importance if name not in told]
+        stray = [name for name in self.importance if name not in informative]
         if stray:
             raise MethodError(
                 f"importance names {stray[0]!r}, which is not among the columns",
                 remedy=f"the columns are {', '.join(x.names)}",
             )
-        return {name: weight * self.importance.get(name, 1.0) for name, weight in told.items()}
+        return {
+            name: weight * self.importance.get(name, 1.0) for name, weight in informative.items()
+        }
 
     def _by_value(self, x: Matrix) -> tuple[CellCosts, np.ndarray]:
         target = target_column(x.table, self.target, f"{self.name} by {self.measure}")
         valued = NodeMatrix(x, RARE)
         nodes, most = value_costs(valued, target)
         plain = [nodes(valued.coded(j).poset, j) is None for j in range(len(x.names))]
-        told = column_weights(x, target)
+        informative = column_weights(x, target)
         weights = dict(self.importance)
         for name, without_nodes in zip(x.names, plain, strict=True):
             if without_nodes:
-                share = min(told[name] / most, 1.0) if most else told[name]
+                share = min(informative[name] / most, 1.0) if most else informative[name]
                 weights[name] = weights.get(name, 1.0) * share
         found = cell_costs(valued, by="height", importance=weights, node_costs=nodes)
         return found, np.array(plain)

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from ..criteria.classes import Grouping
 from ..data.generalized.cell_costs import cell_costs
-from ..data.partition import Partition
+from ..data.partition import Partition, require_group
 from ..errors import MethodError
 from ..kernels.classes.moves import join_chosen, total_cost
 from ..kernels.classes.regroup import cut_large
@@ -63,11 +63,7 @@ class CheapGroups(Partitioner):
 
     def priced(self, x: Matrix) -> Priced:
         """The records, or an error where there are too few."""
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         found = cell_costs(x, importance=self.importance)
         return Priced(x.table, in_units(found.joins), found.states)
 

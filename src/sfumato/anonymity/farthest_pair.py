@@ -34,11 +34,11 @@ class DividingAmbiguator(Ambiguator):
             found.joins, found.states, self.k, share=share, exact_up_to=self.exact_up_to
         )
         tried, swept, undone, tied = tally.tolist()
-        told: dict[str, Any] = self.facts(tied, tried)
-        told["farthest pairs"] = "exact" if not swept else "by sweeps in large groups"
+        facts: dict[str, Any] = self.facts(tied, tried)
+        facts["farthest pairs"] = "exact" if not swept else "by sweeps in large groups"
         if not share and min(undone, tried - undone) >= FEWEST_TOLD:
-            told["undone splits"] = round(undone / tried, 2)
-        return Partition.of(labels, told)
+            facts["undone splits"] = round(undone / tried, 2)
+        return Partition.of(labels, facts)
 
 
 class FarthestPair(DividingAmbiguator):

@@ -89,7 +89,7 @@ class FullDomain(Method):
     ] = None
 
     @model_validator(mode="after")
-    def _what_goes_together(self) -> Self:
+    def _options_agree(self) -> Self:
         if self.importance and self.measure in ("discernibility", "average-class-size"):
             raise ValueError(f"importance weighs cells, and {self.measure} looks at classes only")
         limited = self.seconds is not None or self.steps is not None

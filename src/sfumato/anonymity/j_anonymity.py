@@ -166,7 +166,7 @@ class JAnonymity(Method):
             "population": self.population,
             "confidence": self.confidence,
             "overdispersion": round(1.0 / counts.shape, 2),
-            **_told({"released as they are": as_is, "suppressed records": suppressed,
+            **_rounded({"released as they are": as_is, "suppressed records": suppressed,
                      "generalized records": ~as_is & ~suppressed}),
         }  # fmt: skip
         ranged = [axis.name for axis in axes if not axis.exact]
@@ -271,7 +271,7 @@ def _blank(names: list[str]) -> list[str]:
     return [f"{name} was left alone: it is missing throughout" for name in names]
 
 
-def _told(shares: dict[str, np.ndarray]) -> dict[str, float]:
+def _rounded(shares: dict[str, np.ndarray]) -> dict[str, float]:
     """Shares to two decimals, without those that rest on few records."""
     return {
         name: round(float(one.mean()), 2)

@@ -16,7 +16,7 @@ from ..criteria.l_diversity import LDiversity
 from ..criteria.t_closeness import TCloseness
 from ..data.codec import encode
 from ..data.generalized.cell_costs import CostRule, cell_costs
-from ..data.partition import Partition
+from ..data.partition import Partition, require_group
 from ..data.schema import ORDERED as ORDERED_KINDS
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
@@ -103,11 +103,7 @@ class LocalRecoding(CheapGroups):
     ] = 0.0
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         begun = time.monotonic()
         found = cell_costs(x, by=self.by, importance=self.importance)
         priced = Priced(x.table, in_units(found.joins), found.states)

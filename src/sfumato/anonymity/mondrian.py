@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from ..data.partition import Partition
+from ..data.partition import Partition, require_group
 from ..data.schema import Kind
 from ..errors import MethodError
 from ..kernels.mondrian import Tree as TreeArrays
@@ -53,11 +53,7 @@ class Mondrian(Partitioner):
     ]
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         stray = [name for name in self.importance if name not in x.names]
         if stray:
             raise MethodError(

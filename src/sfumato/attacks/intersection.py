@@ -57,9 +57,9 @@ class ReleaseIntersection(Attack):
         share = _most_frequent(pair.original, column)
         detail: dict[str, Any] = {
             "column": column,
-            **_told("certain", found.left == 1),
-            **_told("certain_alone", found.alone == 1),
-            **_told("nothing_fits", found.left == 0),
+            **_shares_by_column("certain", found.left == 1),
+            **_shares_by_column("certain_alone", found.alone == 1),
+            **_shares_by_column("nothing_fits", found.left == 0),
         }
         return self.outcome(
             float(found.guessed.mean()),
@@ -94,7 +94,7 @@ class ReleaseIntersection(Attack):
         return found, shared[0]
 
 
-def _told(name: str, people: np.ndarray) -> dict[str, float]:
+def _shares_by_column(name: str, people: np.ndarray) -> dict[str, float]:
     """A share as it may be published: not of a handful, nor of all but a handful."""
     count = int(people.sum())
     few = 0 < count < FEWEST_TOLD or 0 < people.size - count < FEWEST_TOLD

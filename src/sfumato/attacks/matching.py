@@ -116,13 +116,13 @@ class Matching(Attack):
         sampled = rows.size < n
         baseline = float((own >= 0).mean() / m)
         naive, naively = self._naive(context, rows, own, baseline)
-        told, private = _telling(found, credit.records, rng)
+        by_measure, private = _telling(found, credit.records, rng)
         detail: dict[str, Any] = {
             **facts_of(pair, own, left_out),
             "columns": names,
             **encoding.said,
             **naively,
-            **told,
+            **by_measure,
             "interval": about_interval(sampled),
             "baseline": _GUESS,
             "placement": worst,
@@ -220,12 +220,12 @@ def _telling(
     }
     if min(correct, wrong) < FEWEST_TOLD:
         return {"correct": "nearly all" if correct > wrong else "nearly none"}, private
-    told = {
+    by_measure = {
         "correct": int(round(correct, -1)),
         "incorrect": int(round(wrong, -1)),
         "auc": {name: round(value, 2) for name, value in auc.items() if not np.isnan(value)},
     }
-    return told, private
+    return by_measure, private
 
 
 def _learnt(measures: Sequence[np.ndarray], share: np.ndarray, rng: np.random.Generator) -> float:

@@ -121,7 +121,7 @@ def protect(
             chosen = tuned.plan
         release = run_plan(original, chosen, seed, given=given or (), progress=tell)
         if tuned is not None:
-            release = release.with_note(tuned.told())
+            release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
         with listening(tell):
             release.save(target, replace=replace)

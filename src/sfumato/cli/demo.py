@@ -113,7 +113,7 @@ def _table(folder: Path, seed: int) -> None:
         release.save(folder / "table")
     print(f"\n4. {source}: turnover of businesses that do not exist, by size and region.")
     show_page(release.view(most_rows=40, most_columns=12))
-    print(release.told)
+    print(release.summary)
 
 
 def plans(drafted: Plan) -> dict[str, Plan]:

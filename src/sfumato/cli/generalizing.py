@@ -177,7 +177,7 @@ def prepare(
             )
     else:
         shown = read_published(release)
-        before = _told(shown)
+        before = _shown_values(shown)
     try:
         found = model_ready(shown, before, columns=names(columns), most=most)
     except MethodError as error:
@@ -197,7 +197,7 @@ def prepare(
         print("values of the original went into it: do not publish it")
 
 
-def _told(shown: Table) -> Table | None:
+def _shown_values(shown: Table) -> Table | None:
     """The values that the labels of a release name, in place of its original."""
     import polars as pl
 
@@ -229,12 +229,12 @@ def _prepared(shown: Table, found: ModelReady) -> Sequence[str]:
     """The columns whose cells are no longer as the release shows them, and what they hold."""
     from ..data.schema import Kind
 
-    told = []
+    listed = []
     for name in shown.names:
         if not found.table[name].equals(shown[name].gather(found.rows), check_dtypes=True):
             date = shown.schema[name].kind == Kind.DATE
-            told.append(f"{name} (days since 1970)" if date else name)
-    return told
+            listed.append(f"{name} (days since 1970)" if date else name)
+    return listed
 
 
 @app.command()

@@ -207,7 +207,7 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
     secondary = int((hidden & ~primary).sum())
     print(f"{release.cells.n:,} cells, {int(primary.sum()):,} sensitive", end="")
     print(f", {secondary:,} more suppressed to protect them" if hidden.any() else "")
-    print(release.told)
+    print(release.summary)
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")
     print(f"keep     {private}/   (true values, needs, intervals: never publish it)")
 
@@ -223,4 +223,4 @@ def _audited(found: Any) -> None:
     for row in rows[1:]:
         grid.add_row(*row)
     show.console().print(grid)
-    print(found.told())
+    print(found.summary())

@@ -61,7 +61,7 @@ def _first_equal(sets: SetTable) -> np.ndarray:
     return first_equal_sets(sets.starts, sets.items, sets.missing)
 
 
-def told_by_all(counts: ValueCounts) -> np.ndarray:
+def held_by_all(counts: ValueCounts) -> np.ndarray:
     """bool: classes in which some item is held by everybody whose set is known."""
     assert counts.holders is not None
     known = counts.holders.known

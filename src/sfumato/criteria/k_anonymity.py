@@ -102,9 +102,12 @@ class KAnonymity(Criterion):
         if self.unit == "household":
             return self._households(Grouping.published(table))
         classes = equivalence_classes(table)
-        matches, told = classes.sizes, _wildcard(table, classes, asked=self.missing == "wildcard")
-        if self.missing == "wildcard" and told.matches is not None:
-            matches = told.matches
+        matches, wildcard = (
+            classes.sizes,
+            _wildcard(table, classes, asked=self.missing == "wildcard"),
+        )
+        if self.missing == "wildcard" and wildcard.matches is not None:
+            matches = wildcard.matches
         short = matches < self.k
         detail: dict[str, Any] = {
             "quasi_identifiers": list(classes.columns),
@@ -113,10 +116,12 @@ class KAnonymity(Criterion):
             "records": table.height,
             "records_in_broken_classes": int(classes.sizes[short].sum()),
         }
-        if told.cells:
-            detail["cells_missing_or_suppressed"] = told.cells
+        if wildcard.cells:
+            detail["cells_missing_or_suppressed"] = wildcard.cells
             detail["k_category"] = classes.smallest
-            detail["k_wildcard"] = told.why_not if told.matches is None else int(told.matches.min())
+            detail["k_wildcard"] = (
+                wildcard.why_not if wildcard.matches is None else int(wildcard.matches.min())
+            )
         value = int(matches.min())
         return Finding(
             requirement=self.name,

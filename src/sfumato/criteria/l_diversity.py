@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
-from .item_counts import told_by_all, with_none
+from .item_counts import held_by_all, with_none
 from .verdict import different, largest, shares, telling
 
 # What the rounding of a logarithm can amount to: l equally frequent values are l-diverse.
@@ -121,7 +121,7 @@ class LDiversity(Criterion):
             detail["without_missing"] = float(self._figures(present, len(classes)).min())
         return Finding(
             requirement=self.name,
-            subject=f"{self._words()} of {column.name}",
+            subject=f"{self._meaning()} of {column.name}",
             value=float(figures.min()),
             limit=float(self.at_least),
             met=not bool(short.any()),
@@ -131,7 +131,7 @@ class LDiversity(Criterion):
             detail=detail,
         )
 
-    def _words(self) -> str:
+    def _meaning(self) -> str:
         if self.variant == "recursive":
             return f"recursive ({self.c:g}, l)-diversity"
         return "l-diversity" if self.variant == "distinct" else "entropy l-diversity"
@@ -147,7 +147,7 @@ class LDiversity(Criterion):
             found = np.minimum(found, 1.0 / np.maximum(most, 1e-300))
         else:
             found = np.minimum(found, counts.holders.different)
-            found[told_by_all(counts) & (found > 1)] = 1.0
+            found[held_by_all(counts) & (found > 1)] = 1.0
         return found
 
     def _spread(self, counts: ValueCounts, classes: int) -> np.ndarray:

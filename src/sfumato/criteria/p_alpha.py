@@ -122,12 +122,12 @@ class PAlphaSensitive(OfValues):
             (f"the smallest class under {self.name}", float(self.k), True),
         )
         # The first part that is broken; alpha where none is.
-        told = next((i for i, (_, held) in enumerate(parts) if not held.all()), 0)
-        subject, limit, at_least = words[told]
+        first_broken = next((i for i, (_, held) in enumerate(parts) if not held.all()), 0)
+        subject, limit, at_least = words[first_broken]
         return verdict(
             self,
             grouping,
-            parts[told][0],
+            parts[first_broken][0],
             kept,
             subject=subject,
             limit=limit,

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..data.schema import SUPPRESSED, Column
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
-from .item_counts import told_by_all
+from .item_counts import held_by_all
 
 ROUNDING = 1e-12
 """What the rounding of a share can amount to: a figure of exactly the limit is allowed."""
@@ -81,7 +81,7 @@ def different(counts: ValueCounts, classes: int) -> np.ndarray:
     if counts.holders is None:
         return found
     found = np.minimum(found + (counts.holders.none > 0), counts.holders.different)
-    found[told_by_all(counts) & (found > 1)] = 1
+    found[held_by_all(counts) & (found > 1)] = 1
     return found
 
 

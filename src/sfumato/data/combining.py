@@ -34,11 +34,6 @@ class Combined:
     adjusted: Any = False
     """Where the fully synthetic rule came out negative and Reiter's adjustment took its place."""
 
-    @property
-    def standard_error(self) -> Any:
-        """The square root of the variance."""
-        return np.sqrt(self.variance)
-
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """The confidence interval, by Student's t with the degrees of freedom of the rule.
 

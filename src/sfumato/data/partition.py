@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SfumatoError
+from ..errors import MethodError, SfumatoError
 
 SUPPRESSED_LABEL = -1
 
@@ -146,3 +146,22 @@ class Cover:
         if not len(self):
             return "Cover(no records)"
         return f"Cover({len(self):,} records with sets of {self.sizes.min()} to {self.sizes.max()})"
+
+
+def disjoint(groups: Partition | Cover, asking: str) -> Partition:
+    """The groups, or an error where they overlap."""
+    if not isinstance(groups, Partition):
+        raise MethodError(
+            f"{asking} replaces the values of disjoint groups, and these overlap",
+            remedy='then = "generalize"',
+        )
+    return groups
+
+
+def require_group(records: int, k: int) -> None:
+    """Refuse a table that is too small for a single group."""
+    if records < k:
+        raise MethodError(
+            f"a table of {records} cannot form a group of {k}",
+            remedy="release nothing, or lower k",
+        )

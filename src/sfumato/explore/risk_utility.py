@@ -229,12 +229,12 @@ def _verb(then: Any) -> Any:
 
 
 def _label(name: str, parameters: Mapping[str, Any], then: str | None) -> str:
-    told = [
+    settings = [
         f"{key.replace('_', '-')}={_short(value)}"
         for key, value in parameters.items()
         if key != "columns"
     ]
-    return " ".join([name, *told, *([f"then {then}"] if then else [])])
+    return " ".join([name, *settings, *([f"then {then}"] if then else [])])
 
 
 def _short(value: Any) -> str:

@@ -75,7 +75,7 @@ class Tuned:
             return False
         return any(trial.judged <= self.at_most for trial in self.trials)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the evidence of a release says of it."""
         tried = ", ".join(str(trial.value) for trial in self.trials)
         return (

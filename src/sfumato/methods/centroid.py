@@ -10,9 +10,8 @@ import polars as pl
 from pydantic import Field
 
 from ..data.codec import decode, encode, floats, from_floats
-from ..data.partition import Partition
+from ..data.partition import Partition, disjoint
 from ..data.schema import NUMERIC, ORDERED, Kind
-from ..errors import MethodError
 from ..kernels.groups import group_means, group_medians, group_modes
 from ..protocols import Outcome, Verb
 from .suppression import suppress
@@ -51,11 +50,7 @@ class Centroid(Verb):
         columns: Sequence[str],
         rng: np.random.Generator,
     ) -> Outcome:
-        if not isinstance(partition, Partition):
-            raise MethodError(
-                "centroid replaces the values of disjoint groups, and these overlap",
-                remedy='then = "generalize"',
-            )
+        partition = disjoint(partition, self.name)
         labels = partition.labels
         series, changed, marks = [], [], {}
         facts: dict[str, Any] = {"groups": partition.groups, "smallest group": partition.smallest}

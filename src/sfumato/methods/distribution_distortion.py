@@ -15,7 +15,7 @@ from ..kernels.masking.rounding import multiples
 from ..kernels.statistics.densities import FAMILIES, draw, fit, published
 from ..kernels.statistics.scores import in_order_of
 from ..protocols import Method, Outcome
-from .numbers import with_numbers
+from .numbers import require_size, with_numbers
 
 if TYPE_CHECKING:
     from ..data.schema import Column
@@ -89,11 +89,7 @@ class DistributionDistortion(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
-        if table.height < FEWEST:
-            raise MethodError(
-                f"{self.name} needs {FEWEST} records or more, not {table.height}",
-                remedy="use another method for a table this small",
-            )
+        require_size(table, FEWEST, self.name)
         fitted: dict[str, Any] = {}
         warnings = [f"{name} was left alone: no distribution is fitted to it" for name in left]
         numbers = [

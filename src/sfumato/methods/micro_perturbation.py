@@ -9,18 +9,16 @@ import numpy as np
 from pydantic import Field
 
 from ..kernels.groups import group_means
-from ..protocols import Outcome, Verb
-from .original_domain import Domain, Drawn, disjoint, numbers_of, outcome
+from .original_domain import DrawingVerb, Drawn, Numbers, PublishedDomain
 
 if TYPE_CHECKING:
-    from ..data.partition import Cover, Partition
-    from ..data.table import Table
+    from ..data.partition import Partition
 
 _NOTHING = 1e-12
 """An eigenvalue of a correlation matrix this small beside the largest is rounding."""
 
 
-class MicroPerturbation(Verb):
+class MicroPerturbation(DrawingVerb):
     """Replace each value by its group's mean plus noise that restores the covariance.
 
     Averaging takes the covariance within the groups away. The noise has just that covariance,
@@ -53,34 +51,19 @@ class MicroPerturbation(Verb):
         "Li & Sarkar 2013, Class-restricted clustering and microperturbation for data privacy, "
         "Management Science 59(4)"
     )
-    perturbs: ClassVar[bool] = True
 
     centre: Annotated[
         bool,
         Field(description="noise of mean zero in each group; false: independent, as printed"),
     ] = True
-    domain: Annotated[
-        Domain,
-        Field(
-            description="publish the drawn numbers, which keep the statistics, or values of the "
-            "original domain (a group's own values, in the order of the drawn numbers)"
-        ),
-    ] = "statistics"
+    domain: PublishedDomain = "statistics"
 
-    def apply(
-        self,
-        table: Table,
-        partition: Partition | Cover,
-        columns: Sequence[str],
-        rng: np.random.Generator,
-    ) -> Outcome:
-        groups = disjoint(partition, self.name)
-        numbers = numbers_of(table, columns)
+    def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:
+        """Group means plus noise."""
         y, found = perturb(numbers.x, groups, rng, centre=self.centre)
         still = _unmasked(numbers.x, groups, found.covariance, numbers.names)
-        drawn = Drawn(y, found.facts, (*found.warnings, *still))
         noise = "recentred in each group" if self.centre else "independent draws"
-        return outcome(table, numbers, drawn, groups, self.domain, rng, noise=noise)
+        return Drawn(y, {"noise": noise, **found.facts}, (*found.warnings, *still))
 
 
 class Within(NamedTuple):

@@ -95,11 +95,11 @@ class MultivariateRounding(NumericMethod):
         empty = [pl.Series(name, [None] * table.height, dtype=table[name].dtype) for name in few]
         marks = {n: table.suppressed(n) | table[n].is_not_null().to_numpy() for n in few}
         made = super().mask(table.with_columns(empty, suppressed=marks), rng)
-        told = [
+        warned = [
             f"{name} was suppressed: it has fewer than {self.fewest} values to take a mean of"
             for name in few
         ]
-        return replace(made, warnings=(*made.warnings, *told))
+        return replace(made, warnings=(*made.warnings, *warned))
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
         made = np.full(x.shape, np.nan)

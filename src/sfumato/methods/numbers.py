@@ -47,11 +47,7 @@ class NumericMethod(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
-        if table.height < self.least:
-            raise MethodError(
-                f"{self.name} needs {self.least} records or more, not {table.height}",
-                remedy="use another method for a table this small",
-            )
+        require_size(table, self.least, self.name)
         x = Matrix(table, chosen).numeric
         made = self.masked(x, rng)
         if not isinstance(made, Masked):
@@ -86,3 +82,12 @@ def with_numbers(
         widened = column.kind == Kind.INTEGER and made.dtype.is_float()
         columns.append(column.with_(kind=Kind.CONTINUOUS) if widened else column)
     return table.with_columns(series, columns)
+
+
+def require_size(table: Table, least: int, asking: str) -> None:
+    """Refuse a table with fewer records than a method needs."""
+    if table.height < least:
+        raise MethodError(
+            f"{asking} needs {least} records or more, not {table.height}",
+            remedy="use another method for a table this small",
+        )

@@ -17,18 +17,20 @@ and 22.0 %, since a group's own values stay in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from ..data.codec import Matrix, encode, floats, from_floats
-from ..data.partition import Partition
+from ..data.partition import Partition, disjoint
 from ..data.schema import ORDERED, Column, Kind
-from ..errors import MethodError
-from ..protocols import Outcome
+from ..kernels.synthesis.frames import Stratum
+from ..protocols import Outcome, Verb
 from .centroid import Centroid
 from .suppression import suppress
 
@@ -37,6 +39,13 @@ if TYPE_CHECKING:
     from ..data.table import Table
 
 Domain = Literal["statistics", "original"]
+PublishedDomain = Annotated[
+    Domain,
+    Field(
+        description="publish the drawn numbers, which keep the statistics, or values of the "
+        "original domain (a group's own values, in the order of the drawn numbers)"
+    ),
+]
 
 _PAIR = 2
 
@@ -74,32 +83,83 @@ class Drawn:
     """Cells that must be suppressed."""
 
 
-def outcome(
+class DrawingVerb(Verb):
+    """A verb that draws new numbers for every group."""
+
+    perturbs: ClassVar[bool] = True
+    domain: PublishedDomain = "statistics"
+
+    @abstractmethod
+    def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:
+        """New numbers for all groups."""
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        groups = disjoint(partition, self.name)
+        numbers = numbers_of(table, columns)
+        return _outcome(table, numbers, self.draw(numbers, groups, rng), groups, self.domain, rng)
+
+
+def _outcome(
     table: Table,
     numbers: Numbers,
     drawn: Drawn,
     groups: Partition,
     domain: Domain,
     rng: np.random.Generator,
-    **said: Any,
 ) -> Outcome:
     """The table with the drawn numbers in place of its own; columns without numbers take their
-    group's mode. `said` are facts of the verb's own."""
+    group's mode."""
     made = publish(table, numbers, drawn.y, groups, domain, rng, gone=drawn.gone)
     facts: dict[str, Any] = {
         "groups": groups.groups,
         "smallest group": groups.smallest,
-        **said,
         **drawn.facts,
         **made.facts,
     }
     result = table.with_columns(made.series, made.columns, made.marks)
     warnings = [*drawn.warnings, *made.warnings]
     if numbers.without:
-        result, told, warned = by_mode(result, groups, numbers.without, rng)
-        facts |= told
+        result, mode_facts, warned = by_mode(result, groups, numbers.without, rng)
+        facts |= mode_facts
         warnings += warned
     return Outcome(result, partition=groups, facts=facts, warnings=tuple(warnings))
+
+
+def alike_blocks(
+    strata: Iterable[Stratum], partition: Partition, fewest: int, gone: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Records of a group that miss the same values, as groups of their own.
+
+    They come as matrices (groups, size) of rows, one for each size, with the columns that they
+    have. Where fewer than `fewest` of a larger group miss the same, their cells are marked in
+    `gone` instead.
+    """
+    labels = partition.labels
+    for stratum in strata:
+        rows = stratum.rows[labels[stratum.rows] >= 0]
+        if not stratum.present.size or not rows.size:
+            continue
+        for block in _by_size(rows, labels[rows]):
+            if block.shape[1] < fewest:
+                part = block.shape[1] < partition.sizes[labels[block[:, 0]]]
+                gone[np.ix_(block[part].reshape(-1), stratum.present)] = True
+                block = block[~part]
+            if block.size:
+                yield block, stratum.present
+
+
+def _by_size(rows: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    """Rows of all groups of one size as a matrix (groups, size), for each size that occurs."""
+    order = rows[np.argsort(labels, kind="stable")]
+    _, sizes = np.unique(labels, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]
 
 
 def by_mode(
@@ -115,16 +175,6 @@ def by_mode(
         "group's mode, which loses the spread within the group"
     )
     return found.table, facts, [warning]
-
-
-def disjoint(partition: Partition | Cover, asking: str) -> Partition:
-    """The partition, or an error for a cover."""
-    if not isinstance(partition, Partition):
-        raise MethodError(
-            f"{asking} draws values for disjoint groups, and these overlap",
-            remedy='then = "generalize"',
-        )
-    return partition
 
 
 def numbers_of(table: Table, columns: Sequence[str]) -> Numbers:

@@ -16,7 +16,7 @@ def exact_shares(chosen: Mapping[str, np.ndarray]) -> dict[str, float]:
     return {name: float(one.mean()) if one.size else 0.0 for name, one in chosen.items()}
 
 
-def told_shares(chosen: Mapping[str, np.ndarray]) -> dict[str, float]:
+def published_shares(chosen: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Shares by name, to two decimals; without those that rest on few records.
 
     >>> told_shares({"a": np.arange(60) < 20, "b": np.arange(60) < 55})

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from ..kernels.groups import group_means
-from ..protocols import Outcome, Verb
-from .original_domain import Domain, Drawn, disjoint, numbers_of, outcome
+from ..kernels.synthesis.frames import strata_of
+from .original_domain import DrawingVerb, Drawn, Numbers, alike_blocks
 
 if TYPE_CHECKING:
-    from ..data.partition import Cover, Partition
-    from ..data.table import Table
+    from ..data.partition import Partition
 
 _NOTHING = 1e-10
 """A singular value this small beside the largest is rounding."""
@@ -22,7 +19,7 @@ _FREE = 3
 """In groups below this the same mean and covariance leave only the original values, in any order"""
 
 
-class RMicrohybrid(Verb):
+class RMicrohybrid(DrawingVerb):
     """Replace each group by synthetic records with its mean vector and covariance matrix.
 
     Normal numbers are drawn for each group, centred, made orthonormal and multiplied by a square
@@ -47,27 +44,10 @@ class RMicrohybrid(Verb):
         "Information Sciences 180(15); Burridge 2003, Information preserving statistical "
         "obfuscation, Statistics and Computing 13"
     )
-    perturbs: ClassVar[bool] = True
 
-    domain: Annotated[
-        Domain,
-        Field(
-            description="publish the drawn numbers, which keep the statistics, or values of the "
-            "original domain (a group's own values, in the order of the drawn numbers)"
-        ),
-    ] = "statistics"
-
-    def apply(
-        self,
-        table: Table,
-        partition: Partition | Cover,
-        columns: Sequence[str],
-        rng: np.random.Generator,
-    ) -> Outcome:
-        groups = disjoint(partition, self.name)
-        numbers = numbers_of(table, columns)
-        found = synthesize(numbers.x, groups, rng)
-        return outcome(table, numbers, found, groups, self.domain, rng)
+    def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:
+        """Numbers with each group's mean vector and covariance matrix."""
+        return synthesize(numbers.x, groups, rng)
 
 
 def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) -> Drawn:
@@ -77,31 +57,17 @@ def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) ->
     y = np.full((n, p), np.nan)
     gone = np.zeros((n, p), dtype=bool)
     missing = np.isnan(x)
-    patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
-    pattern = pattern.reshape(-1)
-    singular = small = bound = lost = made = 0
-    for at, absent in enumerate(patterns):
-        present = np.flatnonzero(~absent)
-        rows = np.flatnonzero((pattern == at) & (partition.labels >= 0))
-        if not present.size or not rows.size:
-            continue
-        for block in _by_size(rows, partition.labels[rows]):
-            size = block.shape[1]
-            if size < _FREE:
-                part = size < partition.sizes[partition.labels[block[:, 0]]]
-                hidden = block[part].reshape(-1)
-                gone[np.ix_(hidden, present)] = True
-                lost += hidden.size
-                block = block[~part]
-                if not block.size:
-                    continue
-            part_of = x[np.ix_(block.reshape(-1), present)]
-            drawn, ranks = _hybrid(part_of, size, scale[present], rng)
-            y[np.ix_(block.reshape(-1), present)] = drawn
-            made += block.shape[0]
-            singular += int((ranks < present.size).sum())
-            small += block.shape[0] * (size <= present.size)
-            bound += block.shape[0] * (size < _FREE)
+    singular = small = bound = made = 0
+    # In the order of what is missing, on which the draws depend.
+    strata = sorted(strata_of(missing), key=lambda stratum: missing[stratum.rows[0]].tolist())
+    for block, present in alike_blocks(strata, partition, _FREE, gone):
+        size = block.shape[1]
+        cells = np.ix_(block.reshape(-1), present)
+        y[cells], ranks = _hybrid(x[cells], size, scale[present], rng)
+        made += block.shape[0]
+        singular += int((ranks < present.size).sum())
+        small += block.shape[0] * (size <= present.size)
+        bound += block.shape[0] * (size < _FREE)
     facts: dict[str, Any] = {
         "numeric columns": p,
         "groups with a singular covariance": singular,
@@ -109,7 +75,7 @@ def synthesize(x: np.ndarray, partition: Partition, rng: np.random.Generator) ->
     }
     if missing.any():
         facts["groups by what they miss"] = made
-    if lost:
+    if lost := int(gone.any(axis=1).sum()):
         facts["records suppressed where fewer than three of a group miss the same"] = lost
     return Drawn(y, facts, _warnings(made, singular, small, bound, p), gone)
 
@@ -137,14 +103,6 @@ def _spread(x: np.ndarray) -> np.ndarray:
     mean = np.where(here, x, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(here, x - mean, 0.0) ** 2).sum(axis=0) / count)
     return np.where(spread > 0, spread, 1.0)
-
-
-def _by_size(rows: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
-    """Rows of all groups of one size as a matrix (groups, size), for each size that occurs."""
-    order = rows[np.argsort(labels, kind="stable")]
-    _, sizes = np.unique(labels, return_counts=True)
-    starts = np.cumsum(sizes) - sizes
-    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]
 
 
 def _hybrid(

@@ -79,7 +79,7 @@ class LocalSuppression(Method):
     ] = "none"
 
     @model_validator(mode="after")
-    def _what_goes_together(self) -> Self:
+    def _options_agree(self) -> Self:
         if self.ladder and self.search == "best":
             raise ValueError('ladder goes with search = "greedy" or "optimal-per-record"')
         if self.ladder and self.reading == "wildcard":

@@ -92,7 +92,7 @@ class TableSynthesis(Synthesizer):
             return list(range(j - 1, max(j - self.order, 0) - 1, -1))
         chosen: list[int] = []
         group = np.zeros(codes[j].size, dtype=np.int64)
-        told = 0.0
+        best_so_far = 0.0
         while len(chosen) < min(self.order, j):
             trial = {
                 p: information(_joined(group, codes[p]), codes[j])
@@ -100,10 +100,10 @@ class TableSynthesis(Synthesizer):
                 if p not in chosen
             }
             best = max(trial, key=lambda p: trial[p])
-            if trial[best] <= told + 1e-12:
+            if trial[best] <= best_so_far + 1e-12:
                 break  # nothing more is learned
             chosen.append(best)
-            told = trial[best]
+            best_so_far = trial[best]
             group = _joined(group, codes[best])
         return chosen
 

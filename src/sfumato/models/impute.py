@@ -42,8 +42,8 @@ class Imputed:
         return self.tables[0]
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {count:,}" for name, count in self.filled.items())
-        return f"{len(self.tables)} x filled: {told or 'nothing'}"
+        listed = ", ".join(f"{name} {count:,}" for name, count in self.filled.items())
+        return f"{len(self.tables)} x filled: {listed or 'nothing'}"
 
 
 def impute(

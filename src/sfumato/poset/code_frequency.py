@@ -45,14 +45,14 @@ def _source(given: Any) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _words(source: PosetSource) -> dict[str, Any]:
+def _as_in_plan(source: PosetSource) -> dict[str, Any]:
     return {"kind": source.name, **source.parameters()}
 
 
 Over = Annotated[
     PosetSource,
     BeforeValidator(_source),
-    PlainSerializer(_words),
+    PlainSerializer(_as_in_plan),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
 ]
 """Another poset, as a plan writes it."""

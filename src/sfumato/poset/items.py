@@ -66,14 +66,14 @@ class Items(PosetSource):
 
     def utilities_of(self, names: Sequence[str]) -> np.ndarray:
         """float64: what each of these items is worth; `ValueError` names what a file has wrong."""
-        told = self._told()
-        return np.array([told.get(name, self.default) for name in names], dtype=np.float64)
+        utilities = self._known_utilities()
+        return np.array([utilities.get(name, self.default) for name in names], dtype=np.float64)
 
     def named(self) -> set[str]:
         """The items that a utility is given of."""
-        return set(self._told())
+        return set(self._known_utilities())
 
-    def _told(self) -> dict[str, float]:
+    def _known_utilities(self) -> dict[str, float]:
         if self.path is None:
             return self.utilities
         return {**read_utilities(self.path, self.item, self.utility), **self.utilities}

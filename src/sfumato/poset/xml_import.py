@@ -91,8 +91,8 @@ def plan_columns(hierarchy: str | Path, columns: str | Path) -> str:
     weights = {c.name: c.weight for c in found if c.weight > 0 and c.words["role"] == "quasi"}
     free = [c.name for c in found if not c.weight and c.words["role"] == "quasi"]
     if free:
-        told = ", ".join(map(toml_text, free))
-        lines += ["", f"# Weight 0, which no search takes; they count as others do: {told}"]
+        listed = ", ".join(map(toml_text, free))
+        lines += ["", f"# Weight 0, which no search takes; they count as others do: {listed}"]
     if any(weight != 1 for weight in weights.values()):
         lines += ["", "# The weights of Columns.xml, for the step that searches:"]
         lines.append(f"# importance = {toml_text(weights)}")

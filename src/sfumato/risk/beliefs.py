@@ -71,7 +71,7 @@ class BayesOptimalPrivacy(Measure):
             baseline=_before(context.pair.original, names),
             per_record=grouping.classes.of_records(of_class),
             detail={
-                "columns": {name: _told(grouping, found) for name, found in shifts.items()},
+                "columns": {name: _details(grouping, found) for name, found in shifts.items()},
                 "classes": len(grouping),
                 "baseline": "the same figure before masking",
             },
@@ -111,7 +111,7 @@ def _shifts(grouping: Grouping, name: str) -> _Shifts:
     return _Shifts(rise, np.where(held > 0, np.maximum(fall, lacking), 0.0))
 
 
-def _told(grouping: Grouping, found: _Shifts) -> dict[str, Any]:
+def _details(grouping: Grouping, found: _Shifts) -> dict[str, Any]:
     size = int(grouping.sizes[int(np.argmax(found.largest))])
     return {
         "rise": float(found.rise.max()),

@@ -104,7 +104,7 @@ class _ClassDisclosure(Measure):
             # Sums of chances may end a rounding error above what is possible.
             baseline=min(self.together(expected, cells.sizes), self.bounds[1]),
             per_record=per_record,
-            detail={**cells.facts, **self.told(groups), "baseline": _CHANCE},
+            detail={**cells.facts, **self.details(groups), "baseline": _CHANCE},
         )
 
     def _measure_sets(self, context: Context, name: str) -> Measurement:
@@ -112,8 +112,8 @@ class _ClassDisclosure(Measure):
         if not (labels >= 0).any():
             raise MeasureError(_NOBODY.format(self.name), remedy="publish some records")
         held = HeldItems.of(context.pair.masked, name, labels)
-        marked, told = self.of_items(held)
-        facts = {**held.facts, "groups are": how, **told}
+        marked, of_items = self.of_items(held)
+        facts = {**held.facts, "groups are": how, **of_items}
         per_record = np.where(held.labels >= 0, marked.astype(np.float64), np.nan)
         return self.result(float(np.nanmean(per_record)), per_record=per_record, detail=facts)
 
@@ -129,7 +129,7 @@ class _ClassDisclosure(Measure):
         handed: np.ndarray = groups[cells.labels]
         return handed
 
-    def told(self, groups: np.ndarray) -> dict[str, Any]:
+    def details(self, groups: np.ndarray) -> dict[str, Any]:
         """More of the groups, for `detail`."""
         return {"largest": float(groups.max()), "mean over groups": float(groups.mean())}
 
@@ -193,7 +193,7 @@ class ClassChiSquare(_ClassDisclosure):
     def together(self, groups: np.ndarray, sizes: np.ndarray) -> float:
         return float(groups.mean())
 
-    def told(self, groups: np.ndarray) -> dict[str, Any]:
+    def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"largest": float(groups.max())}
 
 
@@ -215,7 +215,7 @@ class HomogeneousGroups(_ClassDisclosure):
         same: np.ndarray = ((count == size) & (count > 0)).astype(np.float64)
         return same
 
-    def told(self, groups: np.ndarray) -> dict[str, Any]:
+    def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"homogeneous groups": int(groups.sum())}
 
     def of_items(self, held: HeldItems) -> tuple[np.ndarray, dict[str, Any]]:
@@ -252,7 +252,7 @@ class LoneMembers(_ClassDisclosure):
         marked: np.ndarray = np.isin(cells.labels * width + cells.codes, lone).astype(np.float64)
         return marked
 
-    def told(self, groups: np.ndarray) -> dict[str, Any]:
+    def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"lone members": int(groups.sum()), "groups with one": int((groups > 0).sum())}
 
     def of_items(self, held: HeldItems) -> tuple[np.ndarray, dict[str, Any]]:

@@ -73,7 +73,7 @@ class LikelihoodLinkage(LinkageMeasure):
         pair = context.pair
         files = Files(pair, self.columns, "standardized", self.name)
         n, m = pair.original.height, pair.masked.height
-        here, told = likelihood(pair, files.names, self._steps(context), context.rng)
+        here, by_step = likelihood(pair, files.names, self._steps(context), context.rng)
         sides = here.sides()
         weight = None
         if self.weigh == "ratio":
@@ -90,7 +90,7 @@ class LikelihoodLinkage(LinkageMeasure):
         detail: dict[str, Any] = {
             "naive": naive,
             "gain": credit.value - naive,
-            "mechanism": told,
+            "mechanism": by_step,
             "weigh": self.weigh,
             **facts_of(pair, files.own, files.left_out),
         }

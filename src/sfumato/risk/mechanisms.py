@@ -293,14 +293,14 @@ def likelihood(
             masking[name].append(step)
     here = Likelihood(pair, names, rng)
     by: dict[int, list[str]] = {}
-    told: dict[str, list[str]] = {}
+    by_step: dict[str, list[str]] = {}
     for name in names:
         steps_of = masking[name]
         if len(steps_of) != 1 or steps_of[0].name not in _KNOWN:
             if _changed(pair, name):
                 raise MeasureError(_why(name, steps_of), remedy=_REMEDY)
             here.unmasked(name)
-            told.setdefault("unchanged", []).append(name)
+            by_step.setdefault("unchanged", []).append(name)
             continue
         place = next(i for i, step in enumerate(steps) if step is steps_of[0])
         by.setdefault(place, []).append(name)
@@ -308,8 +308,8 @@ def likelihood(
     for place, columns in by.items():
         step = steps[place]
         _KNOWN[step.name](here, step, columns, given[place])
-        told.setdefault(step.name, []).extend(columns)
-    return here, told
+        by_step.setdefault(step.name, []).extend(columns)
+    return here, by_step
 
 
 _REMEDY = (

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from ..nested import Gauge, named
+from ..nested import MeasureParameter, named
 from ..protocols import Context, Measure, Measurement
 
 WEIGHTS: dict[str, dict[str, float]] = {
@@ -56,10 +56,16 @@ class DisclosureRisk(Measure):
     decimals: ClassVar[int | None] = 2
 
     weights: _Weights = "general"
-    distance: Gauge = Field(default=_seven("dbrl"), description="DLD", validate_default=True)
-    probabilistic: Gauge = Field(default=_seven("prl"), description="PLD", validate_default=True)
-    specific: Gauge = Field(default=_seven("rs-rl"), description="RSLD", validate_default=True)
-    interval: Gauge = named("interval-disclosure", "ID")
+    distance: MeasureParameter = Field(
+        default=_seven("dbrl"), description="DLD", validate_default=True
+    )
+    probabilistic: MeasureParameter = Field(
+        default=_seven("prl"), description="PLD", validate_default=True
+    )
+    specific: MeasureParameter = Field(
+        default=_seven("rs-rl"), description="RSLD", validate_default=True
+    )
+    interval: MeasureParameter = named("interval-disclosure", "ID")
 
     def measure(self, context: Context) -> Measurement:
         parts = self.parts(context)
@@ -96,8 +102,8 @@ class Score(Measure):
     usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 2
 
-    risk: Gauge = named("disclosure-risk", "DR, in percent")
-    loss: Gauge = named("information-loss", "IL, in percent")
+    risk: MeasureParameter = named("disclosure-risk", "DR, in percent")
+    loss: MeasureParameter = named("information-loss", "IL, in percent")
 
     def measure(self, context: Context) -> Measurement:
         # What the parts may not publish in full, their mean may not either.

@@ -58,9 +58,11 @@ class UniquenessEstimates(Measure):
         picked, found = dankar(classes.sizes, share)
         models: dict[str, Any] = {}
         for model in MODELS:
-            told = estimate(classes.sizes, share, model)
+            estimated = estimate(classes.sizes, share, model)
             models[model] = {"supposes": _ASSUMPTIONS[model]}
-            models[model] |= {"share": told.share} if told.found else {"no_answer": told.why_not}
+            models[model] |= (
+                {"share": estimated.share} if estimated.found else {"no_answer": estimated.why_not}
+            )
         before = equivalence_classes(original).sizes
         return self.result(
             found.share,

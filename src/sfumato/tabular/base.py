@@ -82,9 +82,9 @@ class TableMethod(Declaration, ABC):
         narrow, unless the method promises something else."""
         return audit.findings(table)
 
-    def told(self, audit: Audit) -> str:
+    def summary(self, audit: Audit) -> str:
         """What the audit found, in words."""
-        return audit.told()
+        return audit.summary()
 
 
 CellRule = Annotated[

@@ -90,18 +90,18 @@ class BayesLoss(Measure):
         network = learn(before, parents=self.parents, target=at)
         cells = Cells.of(pair, columns.axes, before.readings)
         rows = drawn(pair.masked.height, self.sample, context.rng)
-        told: dict[str, Any] = {
+        detail: dict[str, Any] = {
             "network": {"links": network.links, **network.facts},
             "binned": [axis.name for axis in columns.axes if not axis.exact],
         }
         if columns.left_out:
-            told["left_out"] = columns.left_out
+            detail["left_out"] = columns.left_out
         if rows.size < pair.masked.height:
-            told["sample"] = int(rows.size)
+            detail["sample"] = int(rows.size)
         if at is not None:
-            return self._target(at, network, cells, before, pair, rows, told)
+            return self._target(at, network, cells, before, pair, rows, detail)
         wanted = [j for j, axis in enumerate(columns.axes) if axis.name in named]
-        return self._cells(wanted, network, cells, before, pair, rows, told)
+        return self._cells(wanted, network, cells, before, pair, rows, detail)
 
     def _cells(
         self,
@@ -111,7 +111,7 @@ class BayesLoss(Measure):
         before: Records,
         pair: Pair,
         rows: np.ndarray,
-        told: dict[str, Any],
+        detail: dict[str, Any],
     ) -> Measurement:
         if not wanted:
             raise MeasureError(
@@ -147,7 +147,7 @@ class BayesLoss(Measure):
         count = held.sum(axis=0) * scale + (dropped > 0).sum(axis=0)
         everything = blind.sum(axis=0) * scale + dropped.sum(axis=0)
         names = [network.axes[j].name for j in wanted]
-        told |= {
+        detail |= {
             "columns": names,
             "by_column": dict(zip(names, _ratio(total, count).tolist(), strict=True)),
             "bits_per_changed_cell": float(bits[changed].mean()) if changed.any() else 0.0,
@@ -156,9 +156,9 @@ class BayesLoss(Measure):
         }
         astray = int(against[rows][:, wanted].sum())
         if astray:
-            told["labels_that_do_not_cover_the_value"] = astray
+            detail["labels_that_do_not_cover_the_value"] = astray
         if dropped.size:
-            told["dropped_records"] = dropped.shape[0]
+            detail["dropped_records"] = dropped.shape[0]
         per_record = np.full(pair.masked.height, np.nan)
         per_record[rows] = _ratio(bits.sum(axis=1), held.sum(axis=1))
         whole = max(float(count.sum()), 1.0)
@@ -166,7 +166,7 @@ class BayesLoss(Measure):
             float(total.sum()) / whole,
             baseline=float(everything.sum()) / whole,
             per_record=per_record,
-            detail=told,
+            detail=detail,
         )
 
     def _dropped(
@@ -191,7 +191,7 @@ class BayesLoss(Measure):
         before: Records,
         pair: Pair,
         rows: np.ndarray,
-        told: dict[str, Any],
+        detail: dict[str, Any],
     ) -> Measurement:
         rows = rows[cells.truth[rows, at] >= 0]
         if not rows.size:
@@ -206,7 +206,7 @@ class BayesLoss(Measure):
         nothing = -np.log2(nothing_known(network)[at][truth])
         per_record = np.full(pair.masked.height, np.nan)
         per_record[rows] = after - first
-        told |= {
+        detail |= {
             "target": self.target,
             "bits_before": float(first.mean()),
             "bits_after": float(after.mean()),
@@ -216,7 +216,7 @@ class BayesLoss(Measure):
             max(float((after - first).mean()), 0.0),
             baseline=max(float((nothing - first).mean()), 0.0),
             per_record=per_record,
-            detail=told,
+            detail=detail,
         )
 
 

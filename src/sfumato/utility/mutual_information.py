@@ -134,9 +134,9 @@ class ValueInformation(_OfTarget):
         for cells in columns:
             if cells.name == target or cells.name in sets:
                 continue
-            told = _Told(pair, cells.name, classes, self.rare)
-            one = told.of(pair, cells)
-            before = float(told.own.mean())
+            information = _Information(pair, cells.name, classes, self.rare)
+            one = information.of(pair, cells)
+            before = float(information.own.mean())
             by_record += one
             baseline += before
             # Suppressed cells without known rows tell nothing, but nobody knows which they are:
@@ -166,7 +166,7 @@ def _sets(columns: Sequence[Cells], measure: str) -> list[str]:
     return sets
 
 
-class _Told:
+class _Information:
     """What the values and labels of one column tell about the target's classes."""
 
     def __init__(self, pair: Pair, name: str, classes: np.ndarray, rare: int) -> None:
@@ -190,8 +190,8 @@ class _Told:
         if cells.dropped:
             return np.zeros(cells.place.size)
         if cells.reader is None:
-            told = self._of_values(pair.masked[cells.name], pair)
-            return np.where(cells.place == EXACT, told, 0.0)
+            information = self._of_values(pair.masked[cells.name], pair)
+            return np.where(cells.place == EXACT, information, 0.0)
         figures = self._of_labels(cells.reader, cells.labels)
         return cells.spread(figures, star=0.0)
 
@@ -230,8 +230,8 @@ class _Told:
         if not known.size or not present.any():
             return out
         at = np.clip(np.searchsorted(known, numbers[present]), 0, known.size - 1)
-        told = self.of_value[self.read.place[at + 1]]
+        information = self.of_value[self.read.place[at + 1]]
         if not self.read.cut:
-            told = np.where(known[at] == numbers[present], told, 0.0)
-        out[present] = told
+            information = np.where(known[at] == numbers[present], information, 0.0)
+        out[present] = information
         return out

@@ -24,9 +24,9 @@ class SetConditions:
         self._filled = np.flatnonzero(self.before.sizes > 0)
         self._published = len(after)
         share = np.array([h.size for h in self._holders]) / max(len(self.before), 1)
-        told = np.array([h.size for h in self._shown]) / max(len(after), 1)
+        shown = np.array([h.size for h in self._shown]) / max(len(after), 1)
         # Of those who do not show the item, so many have it.
-        self._left = np.clip((share - told) / np.where(told < 1, 1 - told, 1.0), 0.0, 1.0)
+        self._left = np.clip((share - shown) / np.where(shown < 1, 1 - shown, 1.0), 0.0, 1.0)
 
     @property
     def empty(self) -> bool:

@@ -183,7 +183,7 @@ def test_a_tuned_size_is_confirmed_on_people_not_seen_before() -> None:
     assert found.met
     assert found.confirmed.value == found.value
     assert found.confirmed.judged <= 2
-    assert "second sample" in found.told()
+    assert "second sample" in found.summary()
     assert found.plan.requirements[0].name == "non-participation"
 
 

@@ -251,7 +251,7 @@ def test_a_table_that_hides_one_cell_tells_it(tmp_path: Path) -> None:
     assert not found.safe
     assert found.low == pytest.approx([20.0], rel=1e-8)
     assert found.high == pytest.approx([20.0], rel=1e-8)
-    assert "very number" in found.told()
+    assert "very number" in found.summary()
 
 
 def test_views() -> None:

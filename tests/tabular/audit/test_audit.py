@@ -174,7 +174,7 @@ def test_a_rectangle_moves_as_one() -> None:
     assert (found.low[0], found.high[0]) == (3.0, 14.0)
     assert found.safe
     assert found.programs == 0
-    assert "every interval is wide enough" in found.told()
+    assert "every interval is wide enough" in found.summary()
     assert found.findings()[0].met
 
 
@@ -314,7 +314,7 @@ def test_a_sample_says_so() -> None:
     some = audit(problem, lower, upper, sample=1, rng=np.random.default_rng(0))
     assert some.sampled
     assert (len(some), some.of) == (1, count)
-    assert f"1 of {count}, drawn at random" in some.told()
+    assert f"1 of {count}, drawn at random" in some.summary()
     assert not audit(problem, lower, upper, sample=count).sampled
 
 

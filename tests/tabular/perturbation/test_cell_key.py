@@ -20,7 +20,7 @@ from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.perturbation.cell_key import MULTIPLIERS, CellKey
 from sfumato.tabular.rules.dominance import Dominance
 from sfumato.tabular.threats.problem import Problem, Threats
-from sfumato.tabular.threats.protection_problem import pose
+from sfumato.tabular.threats.protection_problem import protection_problem
 from tests.oracle import perturbed_tables as oracle
 
 
@@ -126,7 +126,7 @@ def test_amounts_change_by_the_formula() -> None:
 @given(st.integers(0, 10**6))
 def test_sensitive_amounts_move_by_their_needs(seed: int) -> None:
     table = made(people(seed, 60), ["a", "b"], "pay")
-    problem = pose(table, [Dominance(n=1, k=50)])
+    problem = protection_problem(table, [Dominance(n=1, k=50)])
     found = perturbed(CellKey(), table, problem)
     t = problem.threats
     move = found.published[t.cell] - problem.values[t.cell]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.table_data import as_table
 from sfumato.tabular.suppression import local_lp, sequential
-from sfumato.tabular.suppression.joint_proof import prove_together
+from sfumato.tabular.suppression.joint_proof import prove_jointly
 from sfumato.tabular.suppression.optimal import OptimalSuppression
 from sfumato.tabular.suppression.sequential import Search, complete, searched
 from sfumato.tabular.threats.problem import Problem
@@ -32,7 +32,7 @@ def test_what_is_proven_together_is_met(seed: int) -> None:
         return
     search = Search(problem, problem.primary)
     left = set(range(len(search.ledger)))
-    for served in prove_together(search, left):
+    for served in prove_jointly(search, left):
         assert served > 0
     threats = problem.threats
     for t in range(len(threats)):
@@ -52,7 +52,7 @@ def test_most_needs_of_a_plain_table_are_met_together() -> None:
         search = Search(problem, problem.primary)
         left = {s for s in range(len(search.ledger)) if not search.ledger.known[s]}
         asked += len(left)
-        met += sum(prove_together(search, left))
+        met += sum(prove_jointly(search, left))
     assert asked > 40
     assert met > 0.5 * asked
 

@@ -24,7 +24,7 @@ from sfumato.tabular.threats import open_insiders as module
 from sfumato.tabular.threats.insiders import joined, threats_of
 from sfumato.tabular.threats.open_insiders import open_insiders
 from sfumato.tabular.threats.problem import Problem, Threats
-from sfumato.tabular.threats.protection_problem import pose
+from sfumato.tabular.threats.protection_problem import protection_problem
 from tests.oracle.tables import brute_interval, is_met
 
 Pair = tuple[int, tuple[int, ...]]
@@ -94,7 +94,7 @@ def looped(
 def test_the_other_corner_of_a_block(witnesses: bool) -> None:
     frame = square({("r1", "c1"): [100.0], ("r2", "c2"): [80.0]}, [500.0, 510.0, 520.0, 530.0])
     table = from_microdata(frame, ["r", "c"], "v")
-    problem = pose(table, [PPercent(p=10)])
+    problem = protection_problem(table, [PPercent(p=10)])
     one, other = table.find(r="r1", c="c1"), table.find(r="r2", c="c2")
     hidden, proofs = complete(problem, problem.primary)
     outcome = suppressed(problem, hidden, witnesses=proofs if witnesses else None)
@@ -113,7 +113,7 @@ def test_the_owner_of_a_secondary_cell(witnesses: bool) -> None:
         [400.0, 410.0, 420.0],
     )
     table = from_microdata(frame, ["r", "c"], "v", request="ask")
-    problem = pose(table, [Request(percent=70)])
+    problem = protection_problem(table, [Request(percent=70)])
     asks = table.find(r="r1", c="c1")
     assert np.flatnonzero(problem.primary).tolist() == [asks]
     assert len(problem.threats) == 1
@@ -148,7 +148,9 @@ def test_nobody_learns_too_much_after_the_loop(seed: int, monkeypatch: pytest.Mo
         monkeypatch.setattr(module, "BLOCK", 3)
         monkeypatch.setattr(module, "AUDITED", 2)
     table = drawn(seed)
-    problem = pose(table, [PPercent(p=10), MinimumFrequency(minimum=2)][: 1 + seed % 2])
+    problem = protection_problem(
+        table, [PPercent(p=10), MinimumFrequency(minimum=2)][: 1 + seed % 2]
+    )
     hidden, proofs = complete(problem, problem.primary)
     before = suppressed(problem, hidden, witnesses=proofs if seed % 4 else None)
     # All that the linear programs find is found, and nothing else.
@@ -169,7 +171,7 @@ def test_what_is_known_adds_up_through_all_totals() -> None:
         pl.DataFrame(rows, schema=["r", "c", "v"], orient="row"), ["r", "c"], "v"
     )
     table = table.with_(contributions=None)
-    problem = pose(table, [MinimumFrequency(minimum=4, width=1.0)], singletons=False)
+    problem = protection_problem(table, [MinimumFrequency(minimum=4, width=1.0)], singletons=False)
     total, leaf = table.find(), table.find(r="a", c="x")
     mine = np.full(table.n, -1, np.int64)
     mine[leaf] = 0
@@ -190,7 +192,7 @@ def test_a_known_value_is_never_enough_where_room_is_asked_for() -> None:
     table = from_microdata(frame, ["x"], "v")
     cell = table.find(x="a")
     for need, safe in ((0.05, False), (0.0, True)):
-        problem = pose(table, [PPercent()], singletons=False).with_(
+        problem = protection_problem(table, [PPercent()], singletons=False).with_(
             threats=Threats.of([cell], [need], [need])
         )
         for hidden in (np.zeros(table.n, bool), np.arange(table.n) == cell):

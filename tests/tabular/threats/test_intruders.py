@@ -16,7 +16,7 @@ from sfumato.tabular.rules.dominance import Dominance
 from sfumato.tabular.rules.minimum_frequency import MinimumFrequency
 from sfumato.tabular.rules.p_percent import PPercent
 from sfumato.tabular.threats.intruders import deduce, dominance_attack, external, internal
-from sfumato.tabular.threats.protection_problem import pose
+from sfumato.tabular.threats.protection_problem import protection_problem
 from tests.oracle.sensitive import line, towns
 from tests.oracle.tables import brute_interval, is_met, random_problem
 
@@ -93,7 +93,7 @@ def test_they_say_what_they_need() -> None:
 
 
 def test_the_slides_own_suppression_leaves_a_sensitive_cell_published(table: CellTable) -> None:
-    problem = pose(table, RULES)
+    problem = protection_problem(table, RULES)
     found = deduce(problem, hide(table, *SLIDE), table)
     left = found.filter(pl.col("sensitive") & ~pl.col("hidden"))
     # (P5,M3), and (P1,M1) as well: 200 of 360 is more than half, and nobody else is in it.
@@ -115,7 +115,7 @@ def test_the_slides_own_suppression_leaves_a_sensitive_cell_published(table: Cel
 
 
 def test_the_lone_person_alone_hidden_is_worked_out(table: CellTable) -> None:
-    problem = pose(table, [MinimumFrequency(minimum=2)])
+    problem = protection_problem(table, [MinimumFrequency(minimum=2)])
     found = deduce(problem, hide(table, ("P3", "M2")), table).row(0, named=True)
     assert found["exact"]
     assert not found["met"]
@@ -128,7 +128,7 @@ def test_the_lone_person_alone_hidden_is_worked_out(table: CellTable) -> None:
 
 
 def test_more_cells_protect_the_slides_table(table: CellTable) -> None:
-    problem = pose(table, RULES)
+    problem = protection_problem(table, RULES)
     more = (("P1", "M1"), ("P1", "M3"), ("P3", "M3"), ("P5", "M3"))
     hidden = hide(table, *SLIDE, *more)
     found = deduce(problem, hidden, table)
@@ -143,7 +143,7 @@ def test_what_follows_from_bounds() -> None:
     table = table.with_(
         values=np.zeros(3), contributions=None, status=np.array([0, 1, 1], np.int64)
     )
-    problem = pose(table, [])
+    problem = protection_problem(table, [])
     found = deduce(problem, np.array([False, True, True]), table)
     assert found["exact"].all()
     assert found["attacker learns"].to_list() == ["0: follows from totals and bounds together"] * 2
@@ -169,7 +169,7 @@ def test_intervals_are_those_of_the_oracle(seed: int) -> None:
 
 def test_the_largest_numbers_are_no_trouble(table: CellTable) -> None:
     large = table.with_(values=table.values * 1e9)
-    problem = pose(large, [MinimumFrequency(minimum=2)])
+    problem = protection_problem(large, [MinimumFrequency(minimum=2)])
     found = deduce(problem, hide(large, *SLIDE), large)
     widths = (found["highest"] - found["lowest"]).to_numpy()
     assert widths[found["hidden"].to_numpy()] == pytest.approx(342e9)

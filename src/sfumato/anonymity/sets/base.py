@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.partition import Cover, Partition
+from ...data.partition import Cover, Partition, require_group
 from ...data.sets.item_utilities import check_utilities, item_utilities
 from ...data.sets.table import SetTable, item_type
 from ...errors import MethodError
@@ -104,11 +104,7 @@ class SetSearch(Partitioner):
         """Groups of at least k records that have much in common. There are at least k records."""
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         sets, missing = sets_of(x)
         return self._keeping(self._partition(sets, missing, rng), sets, x)
 
@@ -137,12 +133,12 @@ class SetSearch(Partitioner):
                 "a few records have no set; they are grouped with others as empty sets, "
                 "since fewer than k cannot stay apart"
             )
-            return _told(found, (*found.warnings, warning))
+            return _with_warnings(found, (*found.warnings, warning))
         present = np.flatnonzero(~missing)
         return _apart(self.search(sets.take(present), rng), present, missing)
 
 
-def _told(found: Partition | Cover, warnings: tuple[str, ...]) -> Partition | Cover:
+def _with_warnings(found: Partition | Cover, warnings: tuple[str, ...]) -> Partition | Cover:
     if isinstance(found, Partition):
         return Partition(found.labels, found.facts, warnings)
     return Cover(found.starts, found.members, found.facts, warnings)

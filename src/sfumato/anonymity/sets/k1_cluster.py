@@ -45,7 +45,7 @@ class K1Cluster(HashedSearch):
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
         given = (sets.starts, sets.items, sets.utilities, self.k)
         if self.neighbours == "all":
-            return cover_of(k1_all(*given, progress=_told))
+            return cover_of(k1_all(*given, progress=_report_done))
         n = len(sets)
         hashed = lsh_tables(
             sets.starts, sets.items, sets.d, self.tables,
@@ -53,7 +53,7 @@ class K1Cluster(HashedSearch):
         )  # fmt: skip
         # Buckets differ in size: twice the aim keeps most of them whole.
         most = int(2 * self.sample * np.log(max(n, 2))) + 1
-        return cover_of(k1_near(*given, hashed, most, rng, progress=_told))
+        return cover_of(k1_near(*given, hashed, most, rng, progress=_report_done))
 
 
 def cover_of(members: np.ndarray) -> Cover:
@@ -62,5 +62,5 @@ def cover_of(members: np.ndarray) -> Cover:
     return Cover(np.arange(n + 1, dtype=np.int64) * k, members.reshape(-1), warnings=(ONLY_K1,))
 
 
-def _told(done: int, of: int) -> None:
+def _report_done(done: int, of: int) -> None:
     report("finding companions", done, of)

@@ -115,8 +115,8 @@ class OnDemand:
                 f"there is no row {row} among {len(self):,}",
                 remedy=f"rows are 0 to {len(self) - 1:,}",
             )
-        told = self._by_tree(row) if self._choice == "tree" else self._by_items(row)
-        return [self._names[item] for item in told]
+        held = self._by_tree(row) if self._choice == "tree" else self._by_items(row)
+        return [self._names[item] for item in held]
 
     def _of(self, row: int) -> list[int]:
         """The items of a record that may be told at all."""
@@ -131,8 +131,8 @@ class OnDemand:
             has = item in own
             group = group & self._holders[item] if has else group & ~self._holders[item]
             size = inside if has else size - inside
-        told: list[int] = np.flatnonzero(self._count(group, 1)[:-1] == size).tolist()
-        return told
+        held: list[int] = np.flatnonzero(self._count(group, 1)[:-1] == size).tolist()
+        return held
 
     def _drawn(self, group: np.ndarray, size: int) -> tuple[int, int] | None:
         """The item drawn to split a node, and how many have it; None where the node is a class.

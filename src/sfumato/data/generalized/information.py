@@ -231,14 +231,14 @@ def value_costs(
     and only sets of values are without.
     """
     classes = target_codes(x.table, target, quantiles)
-    told: list[np.ndarray | None] = []
+    by_column: list[np.ndarray | None] = []
     for j in range(len(x.names)):
         coded = x.coded(j)
-        told.append(node_information(coded.poset, coded.codes, classes, rare))
-    most = max((float(one.max(initial=0.0)) for one in told if one is not None), default=0.0)
+        by_column.append(node_information(coded.poset, coded.codes, classes, rare))
+    most = max((float(one.max(initial=0.0)) for one in by_column if one is not None), default=0.0)
 
     def costs(poset: Poset, j: int) -> np.ndarray | None:
-        one = told[j]
+        one = by_column[j]
         if one is None:
             return None
         return np.ones(one.size) if most == 0 else 1.0 - one / most

@@ -120,10 +120,10 @@ def torra_towns() -> Table:
     rows: list[tuple[str, str, int]] = []
     for m, town in enumerate(TOWNS):
         for p, profession in enumerate(PROFESSIONS):
-            told = _TOLD.get((m, p), ())
-            left = TOWN_PEOPLE[m][p] - len(told)
-            rest = TOWN_SALARIES[m][p] - sum(told)
-            salaries = [*told, *_spread(left, rest)]
+            printed = _TOLD.get((m, p), ())
+            left = TOWN_PEOPLE[m][p] - len(printed)
+            rest = TOWN_SALARIES[m][p] - sum(printed)
+            salaries = [*printed, *_spread(left, rest)]
             rows += [(town, profession, salary) for salary in salaries]
     frame = pl.DataFrame(rows, schema=["town", "profession", "salary"], orient="row")
     return table(frame, quasi=["town", "profession"], confidential="salary")

@@ -94,7 +94,7 @@ def read_with_notes(
         reading = interpret(
             raw,
             kinds={**wanted, **as_text},
-            missing=_words(missing),
+            missing=_missing_words(missing),
             decimal=_decimal(decimal),
             delimiter=dialect.delimiter,
             formats=dates,
@@ -257,12 +257,12 @@ def _check_options(
         )
 
 
-def _words(missing: Any) -> tuple[str, ...]:
+def _missing_words(missing: Any) -> tuple[str, ...]:
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
 def _given(missing: Any) -> tuple[str, ...] | None:
-    words = _words(missing)
+    words = _missing_words(missing)
     return None if words == MISSING else words
 
 

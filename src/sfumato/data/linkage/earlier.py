@@ -39,8 +39,8 @@ def read_published(path: str | Path) -> Table:
     if not evidence.is_file():
         return read_with_notes(str(file))[0]
     try:
-        told = json.loads(evidence.read_text(encoding="utf-8"))["columns"]
-        known = {one["name"]: one for one in told if one["published"]}
+        listed = json.loads(evidence.read_text(encoding="utf-8"))["columns"]
+        known = {one["name"]: one for one in listed if one["published"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{evidence} cannot be read", remedy="move it away") from None
     sets = [

@@ -155,8 +155,8 @@ class CampCrest(Method):
                 f"the average of {len(runs)} runs with noise of their own has too little variance"
             )
         if numbers.without:
-            result, told, warned = by_mode(result, runs[0], numbers.without, rng)
-            facts |= told
+            result, mode_facts, warned = by_mode(result, runs[0], numbers.without, rng)
+            facts |= mode_facts
             warnings += warned
         return Outcome(result, facts=facts, warnings=tuple(warnings))
 

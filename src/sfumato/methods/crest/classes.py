@@ -125,7 +125,7 @@ class ClassRestricted(Microaggregator):
         return codes
 
 
-def told(space_side: np.ndarray | None) -> tuple[NDArray[np.int64], int, dict[str, Any]]:
+def class_numbers(space_side: np.ndarray | None) -> tuple[NDArray[np.int64], int, dict[str, Any]]:
     """The classes that occur in a stratum, numbered 0..C-1, how many, and what to say of them."""
     assert space_side is not None  # ClassRestricted.sides gives it
     present, codes = np.unique(space_side, return_inverse=True)

@@ -12,7 +12,7 @@ from ...data.points.space import Scale, Space
 from ...kernels.crest import central, crest_tree, weighted_jsd
 from ...kernels.micro.trees import cut_by_ratio, minimum_spanning_tree
 from ..microaggregation.base import Grouping
-from .classes import Alpha, Around, ClassRestricted, Partial, told
+from .classes import Alpha, Around, ClassRestricted, Partial, class_numbers
 
 
 class Crest(ClassRestricted):
@@ -65,12 +65,12 @@ class Crest(ClassRestricted):
         return self
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
-        codes, count, facts = told(space.side)
+        codes, count, facts = class_numbers(space.side)
         points = space.points
         if self.partial:
             edges, lengths = minimum_spanning_tree(points)
             found = cut_by_ratio(edges, lengths, codes, count, self.k)
-            return self._told(points, found, codes, count, facts)
+            return self._outcome_facts(points, found, codes, count, facts)
         columns = max(len(space.names), 1)
         unit = 1.0 / columns if self.length == "attributes" else 1.0 / np.sqrt(columns)
         first = central(points)
@@ -83,9 +83,9 @@ class Crest(ClassRestricted):
             if best is None or spread < least:
                 best, least = found, spread
         assert best is not None
-        return self._told(points, best, codes, count, facts)
+        return self._outcome_facts(points, best, codes, count, facts)
 
-    def _told(
+    def _outcome_facts(
         self,
         points: NDArray[np.float64],
         labels: NDArray[np.int64],

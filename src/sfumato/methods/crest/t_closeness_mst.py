@@ -10,7 +10,7 @@ from pydantic import Field
 from ...data.points.space import Scale, Space
 from ...kernels.micro.trees import cut_t_close, minimum_spanning_tree
 from ..microaggregation.base import Grouping
-from .classes import ClassRestricted, told
+from .classes import ClassRestricted, class_numbers
 
 
 class TClosenessMst(ClassRestricted):
@@ -41,7 +41,7 @@ class TClosenessMst(ClassRestricted):
     ] = "range"
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
-        codes, count, facts = told(space.side)
+        codes, count, facts = class_numbers(space.side)
         edges, lengths = minimum_spanning_tree(space.points)
         cut = cut_t_close(edges, lengths, codes, count, self.k, self.t)
         found, told_too, warnings = self.exchanged(space.points, cut, codes, count, self.t)

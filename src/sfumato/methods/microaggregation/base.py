@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from ...data.partition import Partition
+from ...data.partition import Partition, require_group
 from ...data.points.space import Scale, Space, space_of
 from ...errors import MethodError, suggest
 from ...protocols import Partitioner
@@ -60,11 +60,7 @@ class Microaggregator(Partitioner):
         return None
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         self._check_weights(x)
         space = space_of(x, self.weights, self.category_weight, self.scale, self.sides(x))
         labels = np.empty(len(x), dtype=np.int64)
@@ -79,8 +75,8 @@ class Microaggregator(Partitioner):
             count += int(grouping.labels.max()) + 1
             facts.append(grouping.facts)
             warnings += grouping.warnings
-        told = facts[0] if len(facts) == 1 else {"strata": facts} if any(facts) else {}
-        return Partition.of(labels, told, tuple(dict.fromkeys(warnings)))
+        joined = facts[0] if len(facts) == 1 else {"strata": facts} if any(facts) else {}
+        return Partition.of(labels, joined, tuple(dict.fromkeys(warnings)))
 
     def _check_weights(self, x: Matrix) -> None:
         if self.weights and not any(self.weights.get(name, 1.0) for name in x.names):

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from ...data.codec import Matrix
 from ...errors import MethodError
-from ...nested import Deed, Search, named
+from ...nested import Search, VerbParameter, named
 from ...protocols import Method, Outcome, Partitioner
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Microaggregation(Method):
         Field(description="lists of columns, each grouped by itself; one of all unless given"),
     ] = ()
     by: Search = named("mdav", "the search that groups the records of a block")
-    replace: Deed = named("centroid", "the verb: what is done to the groups")
+    replace: VerbParameter = named("centroid", "the verb: what is done to the groups")
 
     @field_validator("blocks")
     @classmethod

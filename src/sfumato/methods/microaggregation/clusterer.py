@@ -82,8 +82,8 @@ class Clusterer(Microaggregator):
             "clusters": int(np.unique(found[found >= 0]).size),
             "noise": int(np.count_nonzero(found < 0)),
         }
-        told = tuple(dict.fromkeys(f"{self.estimator}: {w.message}" for w in heard))
-        return Grouping(labels, facts, told)
+        warned = tuple(dict.fromkeys(f"{self.estimator}: {w.message}" for w in heard))
+        return Grouping(labels, facts, warned)
 
 
 def estimators() -> dict[str, Any]:

@@ -97,8 +97,8 @@ class MultiplicativeNoise(NoiseMethod):
             )
         made = super().mask(table, rng)
         zeros = [name for name, any_ in zip(chosen, (x == 0).any(axis=0), strict=True) if any_]
-        told = [f"{name}: its zeros stay zero" for name in zeros]
-        return Outcome(made.table, facts=made.facts, warnings=(*made.warnings, *told))
+        warned = [f"{name}: its zeros stay zero" for name in zeros]
+        return Outcome(made.table, facts=made.facts, warnings=(*made.warnings, *warned))
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
         if not self.correlated:

@@ -14,6 +14,7 @@ from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
+from ..numbers import require_size
 from .base import unchanged
 from .shape import correlation_root, units
 
@@ -72,11 +73,7 @@ class NormalScoreNoise(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
-        if table.height < 2:
-            raise MethodError(
-                f"{self.name} needs 2 records or more, not {table.height}",
-                remedy="use another method for a table this small",
-            )
+        require_size(table, 2, self.name)
         ranks = [_Ranked(table, name, self.between) for name in chosen]
         scores = np.column_stack([one.scores(rng) for one in ranks])
         root, repaired = correlation_root(_correlations(scores))

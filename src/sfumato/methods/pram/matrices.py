@@ -194,24 +194,24 @@ def unchanged(unit: Unit, parts: list[Part], matrices: list[Made]) -> list[str]:
     Without figures for strata, since these words are published: whoever knew that one stratum is
     as it was, and sees one that has a single category, would know all its values.
     """
-    told = []
+    warnings = []
     unseen = sum(made.unseen for made in matrices)
     if unseen:
-        told.append(
+        warnings.append(
             f"{unseen:,} categories of {unit.label} stay: no transition of theirs was observed"
         )
     fixed = left_alone(parts, matrices)
     if not fixed:
-        return told
+        return warnings
     if len(parts) == 1:
         alone = parts[0].ids.size == 1
         why = "it has a single category" if alone else "its matrix changes nothing"
-        return [*told, f"{unit.label} is published as it is: {why}"]
-    told.append(
+        return [*warnings, f"{unit.label} is published as it is: {why}"]
+    warnings.append(
         f"{unit.label} is published as it is in strata with a single category, or with a matrix "
         "that changes nothing, and there are such strata: merge them with others"
     )
-    return told
+    return warnings
 
 
 def left_alone(parts: list[Part], matrices: list[Made]) -> list[Part]:

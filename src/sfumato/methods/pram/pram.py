@@ -214,8 +214,8 @@ class Pram(Method):
             # What is expected follows from the same counts as the matrices; with a given one it
             # rests on them too, where the categories are not equally likely to stay.
             few = self.matrix and min(int(part.counts.min()) for part in parts) < self.least
-            told = hidden if few or not all(is_open) else expected
-            told[unit.label] = float(changing / rows.size)
+            shares = hidden if few or not all(is_open) else expected
+            shares[unit.label] = float(changing / rows.size)
             moved[unit.label] = float(np.mean(after[rows] != before))
             alone[unit.label] = [labels[part.stratum] for part in left_alone(parts, matrices)]
             for (made, part), shown in zip(pairs, is_open, strict=True):

@@ -45,7 +45,7 @@ def frequencies(table: Table, matrices: Sequence[Mapping[str, Any]]) -> dict[str
             covariance[np.ix_(at, at)] += spread
             released[at] += seen[: len(at)]
         _all_read(counts, parts, label)
-        words = _words(order)
+        words = _names_of(order)
         errors = np.sqrt(np.clip(np.diagonal(covariance), 0.0, None))
         out["frequencies"][label] = dict(zip(words, estimate.tolist(), strict=True))
         out["standard errors"][label] = dict(zip(words, errors.tolist(), strict=True))
@@ -112,7 +112,7 @@ def _all_read(
                 )
 
 
-def _words(order: Sequence[Key]) -> list[str]:
+def _names_of(order: Sequence[Key]) -> list[str]:
     """A name for each category; "missing" for a missing one, unless a category is called so."""
     words = [" & ".join("missing" if text is None else text for text in key) for key in order]
     return words if len(set(words)) == len(words) else [json.dumps(key) for key in order]

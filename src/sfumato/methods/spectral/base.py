@@ -13,8 +13,8 @@ from pydantic import Field
 from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind, Schema
 from ...data.table import Table, as_frame
-from ...errors import MethodError
 from ...protocols import Method, Outcome
+from ..numbers import require_size
 
 _SAME = 1e-9
 """Squared distances, in deviations, that are nothing but rounding."""
@@ -98,11 +98,7 @@ class SpectralMethod(Method):
         """The masked table, chosen with a sample of people who are not in it where one is given."""
         wanted, _ = self.targets(table)
         chosen = [name for name in table.names if name in set(wanted)]
-        if table.height < self.least:
-            raise MethodError(
-                f"{self.name} needs {self.least} records or more, not {table.height}",
-                remedy="use another method for a table this small",
-            )
+        require_size(table, self.least, self.name)
         encoding = Encoding.of(table, chosen, log=self.log)
         x = encoding.encode(table)
         others = encoding.encode(reference) if self.looks and reference is not None else None

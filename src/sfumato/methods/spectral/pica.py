@@ -145,7 +145,7 @@ class Pica(SpectralMethod):
         what the coordinates are."""
         if self._automatic:
             raise MethodError(f"{self.name} cannot choose a size of points alone")
-        return self._told(self.release(x, rng, self._size))
+        return self._swapped(self.release(x, rng, self._size))
 
     def swapped_against(
         self,
@@ -157,7 +157,7 @@ class Pica(SpectralMethod):
         if not self._automatic:
             return self.swapped(x, rng)
         choice = chosen_size(self, x, rng, reference, encoding)
-        made = self._told(choice.release)
+        made = self._swapped(choice.release)
         return Swapped(
             made.values, {**choice.facts, **made.facts}, (*choice.warnings, *made.warnings)
         )
@@ -219,7 +219,7 @@ class Pica(SpectralMethod):
             report("swapping in clusters", c + 1, len(members))
         return out[rng.permutation(len(out))], unsettled
 
-    def _told(self, made: Release) -> Swapped:
+    def _swapped(self, made: Release) -> Swapped:
         """What may be said of it in public: no counts over a handful of records."""
         sizes = made.sizes
         facts: dict[str, Any] = {

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.partition import Partition
+from ...data.partition import Partition, require_group
 from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind
-from ...errors import MethodError
 from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
-from ..published_counts import told_shares
+from ..published_counts import published_shares
 
 if TYPE_CHECKING:
     from ...data.codec import Matrix
@@ -48,11 +47,7 @@ class MedianSplits(Partitioner):
         """Labels of the points."""
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        if len(x) < self.k:
-            raise MethodError(
-                f"a table of {len(x)} cannot form a group of {self.k}",
-                remedy="release nothing, or lower k",
-            )
+        require_group(len(x), self.k)
         encoding = Encoding.of(x.table, x.names, log=self.log)
         labels = self.split(encoding.encode(x.table))
         return Partition.of(labels, encoding.said)
@@ -134,7 +129,7 @@ class SpectralRhs(MedianSplits):
 
 
 def _how_many(chosen: np.ndarray) -> str:
-    share = told_shares({"records": chosen}).get("records")
+    share = published_shares({"records": chosen}).get("records")
     if share is not None:
         return f"{share:.0%} of the"
     return "all or nearly all" if chosen.mean() > 0.5 else "a few"

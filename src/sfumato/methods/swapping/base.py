@@ -11,7 +11,7 @@ import polars as pl
 from ...data.codec import encode
 from ...data.schema import Kind, Role
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, told_shares
+from ..published_counts import exact_shares, published_shares
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -32,7 +32,7 @@ class RankedMethod(Method):
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """For each of n positions the one whose value it receives."""
 
-    def told(self, present: dict[str, int]) -> dict[str, Any]:
+    def parameters_used(self, present: dict[str, int]) -> dict[str, Any]:
         """What else the evidence says, by the number of values that each column has."""
         return {}
 
@@ -45,7 +45,7 @@ class RankedMethod(Method):
             series.append(rearranged(table[name], order, places))
             moved[name] = is_moved(places)
             present[name] = int(order.size)
-        facts = {"share of values moved": told_shares(moved), **self.told(present)}
+        facts = {"share of values moved": published_shares(moved), **self.parameters_used(present)}
         return Outcome(
             table.with_columns(series),
             facts=facts,

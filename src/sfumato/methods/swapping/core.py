@@ -11,7 +11,7 @@ from ...data.schema import Role
 from ...errors import MethodError
 from ...kernels.swapping.within_groups import pair_within
 from ...protocols import Method, Outcome
-from ..published_counts import at_least, exact_shares, told_shares
+from ..published_counts import at_least, exact_shares, published_shares
 from .base import gathered, is_moved
 from .blocks import absent, agreeing, alike_in_gaps
 
@@ -98,7 +98,7 @@ class CoreSwap(Method):
         # Who is alone in the core keeps its values: how many are is for the owner.
         return Outcome(
             table.with_columns(series),
-            facts={"columns": chosen, "share of records swapped": told_shares(moved)},
+            facts={"columns": chosen, "share of records swapped": published_shares(moved)},
             secrets={
                 "share of records swapped": exact_shares(moved),
                 "records without a partner": alone,

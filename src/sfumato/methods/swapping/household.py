@@ -13,7 +13,7 @@ from ...errors import MethodError
 from ...kernels.groups import group_order
 from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, told_shares
+from ..published_counts import exact_shares, published_shares
 from .base import gathered
 from .blocks import absent, agreeing, joined
 
@@ -114,7 +114,7 @@ class HouseholdSwap(Method):
         facts: dict[str, Any] = {
             "households": homes.total,
             "share of households to swap": self.rate,
-            **told_shares(shares),
+            **published_shares(shares),
         }
         secrets: dict[str, Any] = {
             **exact_shares(shares),

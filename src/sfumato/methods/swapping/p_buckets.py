@@ -44,7 +44,7 @@ class RankSwapPBuckets(RankedMethod):
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return bucket_swap(n, self.buckets, rng.random(n), rng.random(n), self.ratio)
 
-    def told(self, present: dict[str, int]) -> dict[str, Any]:
+    def parameters_used(self, present: dict[str, int]) -> dict[str, Any]:
         return {
             "values in a bucket": {c: n / min(self.buckets, n or 1) for c, n in present.items()}
         }

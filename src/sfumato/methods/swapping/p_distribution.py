@@ -63,7 +63,7 @@ class RankSwapPDistribution(RankedMethod):
             return np.empty(0, dtype=np.int64)  # no ranks, hence no scale
         return distance_swap(np.maximum(np.rint(self.distances(n, rng)), 1.0))
 
-    def told(self, present: dict[str, int]) -> dict[str, Any]:
+    def parameters_used(self, present: dict[str, int]) -> dict[str, Any]:
         return {
             "distance in ranks, mean and deviation before the cut": {
                 name: [self.mean * self.scale(n), self.deviation * self.scale(n)]

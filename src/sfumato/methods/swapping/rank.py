@@ -60,5 +60,5 @@ class RankSwap(RankedMethod):
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rank_swap(n, self.reach(n), rng.random(n))
 
-    def told(self, present: dict[str, int]) -> dict[str, Any]:
+    def parameters_used(self, present: dict[str, int]) -> dict[str, Any]:
         return {"largest difference of ranks": {c: self.reach(n) for c, n in present.items()}}

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ...errors import MethodError
 from ...kernels.swapping.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, told_shares
+from ..published_counts import exact_shares, published_shares
 from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class RankedColumnSwap(Method):
             aside[name] = int(over.sum())
         facts = {
             "subsets": count,
-            "share of values moved": told_shares(moved),
+            "share of values moved": published_shares(moved),
             "values exchanged with the next larger": aside,
         }
         return Outcome(

@@ -13,7 +13,7 @@ from ...errors import MethodError, SfumatoError
 from ...kernels.swapping.rank import rank_swap
 from ...progress import report
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, told_shares
+from ..published_counts import exact_shares, published_shares
 from .base import (
     ORDERED_KINDS,
     is_moved,
@@ -146,7 +146,7 @@ class SimilarValueSwap(Method):
             "largest difference of ranks, percent": reach * percent,
             "percent derived for uniform values": top * percent,
             "correlations bounded": int(trial.bounded.sum()),
-            "share of values moved": told_shares(moved),
+            "share of values moved": published_shares(moved),
         }
         if kept.factor is not None:
             # Rounded towards the unfavourable side: a fact must not claim more than was kept.

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.partition import Partition
-from ...errors import MethodError
+from ...data.partition import Partition, disjoint
 from ...kernels.swapping.within_groups import permute_within
 from ...protocols import Outcome, Verb
-from ..published_counts import at_least, exact_shares, told_shares
+from ..published_counts import at_least, exact_shares, published_shares
 from ..suppression import suppress
 from .base import gathered, is_moved
 from .blocks import absent, alike_in_gaps
@@ -56,11 +55,7 @@ class Swap(Verb):
         columns: Sequence[str],
         rng: np.random.Generator,
     ) -> Outcome:
-        if not isinstance(partition, Partition):
-            raise MethodError(
-                "swap exchanges values within disjoint groups, and these overlap",
-                remedy='then = "generalize"',
-            )
+        partition = disjoint(partition, self.name)
         labels = partition.labels
         hidden = labels < 0
         series, marks, moved = [], {}, {}
@@ -80,7 +75,7 @@ class Swap(Verb):
         facts: dict[str, Any] = {
             "groups": partition.groups,
             "smallest group": partition.smallest,
-            "share of values moved": told_shares(moved),
+            "share of values moved": published_shares(moved),
         }
         if hidden.any():
             facts["suppressed cells"] = {name: int(hidden.sum()) for name in columns}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,19 +11,17 @@ from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.synthesis.condensation import condense
 from ...kernels.synthesis.frames import strata_of
-from ...protocols import Outcome, Verb
-from ..original_domain import Domain, Drawn, disjoint, numbers_of, outcome
+from ..original_domain import DrawingVerb, Drawn, Numbers, PublishedDomain, alike_blocks
 
 if TYPE_CHECKING:
-    from ...data.partition import Cover, Partition
-    from ...data.table import Table
+    from ...data.partition import Partition
 
 
 _LARGEST = 1e150
 """Beyond this the square of a number is no number."""
 
 
-class Condensation(Verb):
+class Condensation(DrawingVerb):
     """Replace each group by uniform draws along its principal components.
 
     Of a group only the mean vector and the covariance matrix are used. Its records are drawn along
@@ -47,31 +44,15 @@ class Condensation(Verb):
     paper: ClassVar[str] = (
         "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT"
     )
-    perturbs: ClassVar[bool] = True
 
     centre: Annotated[
         bool, Field(description="exact means in each group; false: independent draws, as printed")
     ] = True
-    domain: Annotated[
-        Domain,
-        Field(
-            description="publish the drawn numbers, which keep the statistics, or values of the "
-            "original domain (a group's own values, in the order of the drawn numbers)"
-        ),
-    ] = "statistics"
+    domain: PublishedDomain = "statistics"
 
-    def apply(
-        self,
-        table: Table,
-        partition: Partition | Cover,
-        columns: Sequence[str],
-        rng: np.random.Generator,
-    ) -> Outcome:
-        groups = disjoint(partition, self.name)
-        numbers = numbers_of(table, columns)
-        found = condensed(numbers.x, groups, rng, centre=self.centre)
-        draws = "recentred in each group" if self.centre else "independent"
-        return outcome(table, numbers, found, groups, self.domain, rng, draws=draws)
+    def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:
+        """Numbers drawn from each group's moments."""
+        return condensed(numbers.x, groups, rng, centre=self.centre)
 
 
 def condensed(
@@ -82,34 +63,24 @@ def condensed(
     gone = np.zeros(x.shape, dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
         scale = _scale(x)
-    made = flat = alone = lost = 0
-    for stratum in strata_of(np.isnan(x)):
-        rows = stratum.rows[partition.labels[stratum.rows] >= 0]
-        if not stratum.present.size or not rows.size:
-            continue
-        for block in _by_size(rows, partition.labels[rows]):
-            if block.shape[1] == 1:
-                part = partition.sizes[partition.labels[block[:, 0]]] > 1
-                gone[np.ix_(block[part, 0], stratum.present)] = True
-                lost += int(part.sum())
-                block = block[~part]
-                alone += len(block)
-                if not len(block):
-                    continue
-            cells = np.ix_(block.reshape(-1), stratum.present)
-            shape = (*block.shape, stratum.present.size)
-            _check(x[cells])
-            found = condense(x[cells].reshape(shape), scale[stratum.present], rng, centre=centre)
-            y[cells] = found.y.reshape(-1, stratum.present.size)
-            made += len(block)
-            flat += int((found.ranks < stratum.present.size).sum())
+    made = flat = alone = 0
+    for block, present in alike_blocks(strata_of(np.isnan(x)), partition, 2, gone):
+        alone += len(block) if block.shape[1] == 1 else 0
+        cells = np.ix_(block.reshape(-1), present)
+        _check(x[cells])
+        shape = (*block.shape, present.size)
+        found = condense(x[cells].reshape(shape), scale[present], rng, centre=centre)
+        y[cells] = found.y.reshape(-1, present.size)
+        made += len(block)
+        flat += int((found.ranks < present.size).sum())
     facts: dict[str, Any] = {
+        "draws": "recentred in each group" if centre else "independent",
         "numeric columns": x.shape[1],
         "groups with a singular covariance": flat,
     }
     if np.isnan(x).any():
         facts["groups by what they miss"] = made
-    if lost:
+    if lost := int(gone.any(axis=1).sum()):
         facts["records suppressed where no other of a group misses the same"] = lost
     return Drawn(y, facts, _warnings(made, flat, alone), gone)
 
@@ -141,11 +112,3 @@ def _scale(x: np.ndarray) -> np.ndarray:
     """Deviations by column, so that large columns take no digits from small ones."""
     spread = np.sqrt(np.diag(moments(x)[1])) if len(x) else np.zeros(x.shape[1])
     return np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
-
-
-def _by_size(rows: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
-    """Rows of all groups of one size as a matrix (groups, size), for each size that occurs."""
-    order = rows[np.argsort(labels, kind="stable")]
-    _, sizes = np.unique(labels, return_counts=True)
-    starts = np.cumsum(sizes) - sizes
-    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]

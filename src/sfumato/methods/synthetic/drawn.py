@@ -15,6 +15,7 @@ from pydantic import Field
 from ...data.schema import Kind
 from ...errors import MethodError
 from ...protocols import Method
+from ..numbers import require_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,11 +40,7 @@ class Synthesizer(Method):
 
     def rows_of(self, table: Table) -> int:
         """How many rows to draw."""
-        if table.height < self.least:
-            raise MethodError(
-                f"{self.name} needs {self.least} records or more, not {table.height}",
-                remedy="use another method for a table this small",
-            )
+        require_size(table, self.least, self.name)
         return self.records or table.height
 
 

@@ -124,7 +124,7 @@ class Ipso(Method):
             for j, name in enumerate(chosen)
             if found.gone[:, j].any()
         }
-        facts, warnings = found.told(chosen, self.variant)
+        facts, warnings = found.described(chosen, self.variant)
         facts = {"columns": chosen, "variant": self.variant, "given": given, **facts}
         warnings += [f"{name} was left alone: it is not a number" for name in left]
         return Outcome(out.with_columns([], [], marks), facts=facts, warnings=tuple(warnings))
@@ -202,7 +202,7 @@ class _Found:
     far: int = 0
     explained: set[int] = field(default_factory=set)
 
-    def told(self, names: Sequence[str], variant: Variant) -> tuple[dict[str, Any], list[str]]:
+    def described(self, names: Sequence[str], variant: Variant) -> tuple[dict[str, Any], list[str]]:
         facts: dict[str, Any] = {"least degrees of freedom": self.least_free}
         warnings = []
         if self.strata > 1:

@@ -16,7 +16,7 @@ from ...errors import MethodError
 from ...kernels.statistics.scores import uniform_scores
 from ...kernels.synthesis.local_regression import carried_over
 from ...protocols import Method, Outcome
-from ..published_counts import told_shares
+from ..published_counts import published_shares
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -92,7 +92,7 @@ class PartiallySynthetic(Method):
         facts: dict[str, Any] = {
             "columns": keys,
             "given": given,
-            **told_shares({"share at risk": at_risk}),
+            **published_shares({"share at risk": at_risk}),
         }
         secrets = {"records at risk": int(at_risk.sum())}
         at_risk &= ~missing.all(axis=1)

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from ...data.io.sets import specs
 from ...data.schema import Kind, Role
 from ...errors import Complaint, InputError, PlanError, SchemaError
-from ...nested import Gauge, named
+from ...nested import MeasureParameter, named
 from ...protocols import Declaration, Measure, Method, Partitioner, PosetSource
 from . import toml
 from .requirement import Requirement
@@ -109,7 +109,7 @@ class Tune(Declaration):
 
     name: ClassVar[str] = "tune"
 
-    measure: Gauge = named("second-closest-linkage", "the measure to bring down")
+    measure: MeasureParameter = named("second-closest-linkage", "the measure to bring down")
     at_most: Annotated[float, Field(allow_inf_nan=False, description="the measure's limit")]
     parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
     step: Annotated[
@@ -129,7 +129,8 @@ class Tune(Declaration):
         Field(description="what must keep the limit: every draw, or their mean"),
     ] = "worst"
     also: Annotated[
-        tuple[Gauge, ...], Field(description="other measures to show beside each value tried")
+        tuple[MeasureParameter, ...],
+        Field(description="other measures to show beside each value tried"),
     ] = ()
 
 
@@ -138,8 +139,8 @@ class Map(Declaration):
 
     name: ClassVar[str] = "map"
 
-    risk: Gauge = named("record-linkage", "what a release risks, the lower the better")
-    loss: Gauge = named("information-loss", "what a release loses, the lower the better")
+    risk: MeasureParameter = named("record-linkage", "what a release risks, the lower the better")
+    loss: MeasureParameter = named("information-loss", "what a release loses, the lower the better")
     draws: Annotated[
         int, Field(ge=1, description="releases to average over, where a method is random")
     ] = 1

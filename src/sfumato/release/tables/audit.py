@@ -71,7 +71,7 @@ class TableAudit:
             found.append([self.cells.name(cell), shown, *ends, verdict])
         return found
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The result in a sentence."""
         bad, of = int((~self.enough).sum()), self.cell.size
         if not of:
@@ -151,9 +151,9 @@ def _by_needs(
     cells: CellTable, hidden: Bools, rules: Sequence[Rule], *, exact: bool, **more: Any
 ) -> TableAudit:
     from ...tabular.audit.audit import audit
-    from ...tabular.threats.protection_problem import pose
+    from ...tabular.threats.protection_problem import protection_problem
 
-    problem = pose(cells, rules, **more)
+    problem = protection_problem(cells, rules, **more)
     found = audit(problem, *problem.known_bounds(hidden), exact=exact)
     judged = "each sensitive cell against its protection need"
     return TableAudit(cells, found.threats.cell, found.low, found.high, found.enough, judged)

@@ -120,10 +120,10 @@ class TableRelease:
         return table_view.view(self.cells.labels, told, dimensions, at, **limits)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the audit found, in words."""
         assert self.plan.table is not None
-        return self.plan.table.protect.told(self.audit)
+        return self.plan.table.protect.summary(self.audit)
 
     @property
     def public_notes(self) -> list[str]:

@@ -109,9 +109,9 @@ def _verdict(release: TableRelease) -> Markup:
     if not sensitive:
         said = "No cell is sensitive by the rules given: the table is published as it is."
     elif hidden:
-        said = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {release.told}"
+        said = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {release.summary}"
     else:
-        said = f"No cell is suppressed; numbers were changed instead. {release.told}"
+        said = f"No cell is suppressed; numbers were changed instead. {release.summary}"
     return tag("p", said, class_="verdict")
 
 
@@ -170,7 +170,7 @@ def _audit(release: TableRelease, *, owner: bool) -> Markup:
         "every cell beforehand. For each sensitive cell the smallest and the largest value that "
         "fit all this were sought; the interval must reach beyond the cell's protection need on "
         "both sides. Contributors who are alone in a cell know it, and were given that knowledge.",
-        release.told,
+        release.summary,
     ]
     public = [(key.replace("_", " "), plain(value)) for key, value in audit.counts.items()]
     parts: list[object] = [

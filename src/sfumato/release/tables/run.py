@@ -181,12 +181,12 @@ def _protected(
     cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
 ) -> TableRelease:
     from ...tabular.audit.audit import audit
-    from ...tabular.threats.protection_problem import pose
+    from ...tabular.threats.protection_problem import protection_problem
 
     table = plan.table
     assert table is not None
     report("finding sensitive cells", 2, 5)
-    problem = pose(
+    problem = protection_problem(
         cells,
         table.rules,
         cost=table.cost,
@@ -210,7 +210,10 @@ def _protected(
         sample=table.sample,
         rng=stream(seed, 2, "audit"),
     )
-    findings = (*table.protect.judged(cells, problem, outcome, found), _none_told(problem, outcome))
+    findings = (
+        *table.protect.judged(cells, problem, outcome, found),
+        _none_disclosed(problem, outcome),
+    )
     if not all(finding.met for finding in findings):
         raise ReleaseRefused(findings, [Hint(text) for text in table.protect.if_refused])
     return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
@@ -240,10 +243,10 @@ def _protected_from_all(
     return problem, outcome
 
 
-def _none_told(problem: Problem, outcome: TableOutcome) -> Finding:
+def _none_disclosed(problem: Problem, outcome: TableOutcome) -> Finding:
     """That no sensitive cell is published as it is, whatever its need."""
-    told = problem.primary & (outcome.lower == outcome.upper)
-    count, of = int(told.sum()), int(problem.primary.sum())
+    disclosed = problem.primary & (outcome.lower == outcome.upper)
+    count, of = int(disclosed.sum()), int(problem.primary.sum())
     return Finding(
         "sensitive-cells",
         "the number of sensitive cells whose true value is published",

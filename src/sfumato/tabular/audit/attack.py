@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 
 from ...errors import MethodError
 from ..highs import solver
-from .feasible_ranges import Targets
+from .feasible_ranges import FeasibleRanges
 from .presolve import moves
-from .range_search import pursue
+from .range_search import search_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,14 +67,14 @@ def attack(
     live = np.flatnonzero(system.of[which] >= 0)
     of, back = np.unique(system.of[which[live]], return_inverse=True)
     none = np.zeros(of.size)
-    targets = Targets.at(system, of, [()] * of.size, none, none, none, none > 0)
-    programs = pursue(system, targets, exact=True, deadline=deadline)
+    ranges = FeasibleRanges.at(system, of, [()] * of.size, none, none, none, none > 0)
+    programs = search_ranges(system, ranges, exact=True, deadline=deadline)
     factor = system.factor[which[live]]
-    ends = factor * targets.low[back], factor * targets.high[back]
+    ends = factor * ranges.low[back], factor * ranges.high[back]
     down, up = np.zeros(which.size), np.zeros(which.size)
     down[live], up[live] = np.minimum(*ends), np.maximum(*ends)
     exact = np.ones(which.size, bool)
-    exact[live] = (targets.sure_low & targets.sure_high)[back]
+    exact[live] = (ranges.sure_low & ranges.sure_high)[back]
     found = base[which] + down, base[which] + up
     width = up - down
     with np.errstate(invalid="ignore"):

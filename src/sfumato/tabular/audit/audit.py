@@ -17,9 +17,9 @@ from ...errors import MethodError, ParameterError
 from .attack import attack as attack
 from .audited import HOW, PRECISION
 from .audited import Audit as Audit
-from .feasible_ranges import PROGRAM, WITNESS, Targets
+from .feasible_ranges import PROGRAM, WITNESS, FeasibleRanges
 from .presolve import Moves, moves
-from .range_search import pursue
+from .range_search import search_ranges
 from .witness import proven
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def audit(
         np.minimum(threats.down, values - problem.lower[threats.cell]),
         np.minimum(threats.slide, problem.upper[threats.cell] - problem.lower[threats.cell]),
     )
-    targets, of_threat = _targets(system, threats, needs)
-    _take_over(targets, of_threat, system.factor[threats.cell], up, down)
-    programs = pursue(system, targets, exact=exact, deadline=deadline)
+    ranges, of_threat = _targets(system, threats, needs)
+    _take_over(ranges, of_threat, system.factor[threats.cell], up, down)
+    programs = search_ranges(system, ranges, exact=exact, deadline=deadline)
     return _found(
-        problem, system, threats, needs, targets, of_threat, (low, high), of, programs, began
+        problem, system, threats, needs, ranges, of_threat, (low, high), of, programs, began
     )
 
 
@@ -128,7 +128,7 @@ def _witnessed(
 
 def _targets(
     system: Moves, threats: Threats, needs: tuple[Floats, Floats, Floats]
-) -> tuple[Targets, Ints]:
+) -> tuple[FeasibleRanges, Ints]:
     """The classes to look at, each with the greatest need of its cells; and the target of each
     threat, -1 where the cell cannot move."""
     numbers: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -160,20 +160,22 @@ def _targets(
     of = np.array([own for own, _ in keys], np.int64)
     shared = np.bincount(of_threat[live], minlength=count) > 1
     known = [knows for _, knows in keys]
-    return Targets.at(system, of, known, need_low, need_high, slide, shared), of_threat
+    return FeasibleRanges.at(system, of, known, need_low, need_high, slide, shared), of_threat
 
 
-def _take_over(targets: Targets, of_threat: Ints, factor: Floats, up: Floats, down: Floats) -> None:
+def _take_over(
+    ranges: FeasibleRanges, of_threat: Ints, factor: Floats, up: Floats, down: Floats
+) -> None:
     """What witnesses prove of the threats' cells, for their classes."""
     live = np.flatnonzero((of_threat >= 0) & ((up > 0) | (down > 0)))
     size, back = np.abs(factor[live]), factor[live] < 0
     up, down = up[live] / size, down[live] / size
     at = of_threat[live]
-    np.maximum.at(targets.high, at, np.where(back, down, up))
-    np.minimum.at(targets.low, at, -np.where(back, up, down))
-    targets.high = np.minimum(targets.high, targets.outer_high)
-    targets.low = np.maximum(targets.low, targets.outer_low)
-    targets.by[at] = WITNESS
+    np.maximum.at(ranges.high, at, np.where(back, down, up))
+    np.minimum.at(ranges.low, at, -np.where(back, up, down))
+    ranges.high = np.minimum(ranges.high, ranges.outer_high)
+    ranges.low = np.maximum(ranges.low, ranges.outer_low)
+    ranges.by[at] = WITNESS
 
 
 def _found(
@@ -181,7 +183,7 @@ def _found(
     system: Moves,
     threats: Threats,
     needs: tuple[Floats, Floats, Floats],
-    targets: Targets,
+    ranges: FeasibleRanges,
     of_threat: Ints,
     rooms: tuple[Floats, Floats],
     of: int,
@@ -196,15 +198,15 @@ def _found(
     live = np.flatnonzero(of_threat >= 0)
     at, factor = of_threat[live], system.factor[cells[live]]
     size, back = np.abs(factor), factor < 0
-    up[live] = size * np.where(back, -targets.low[at], targets.high[at])
-    down[live] = size * np.where(back, targets.high[at], -targets.low[at])
-    sure_high[live] = np.where(back, targets.sure_low[at], targets.sure_high[at])
-    sure_low[live] = np.where(back, targets.sure_high[at], targets.sure_low[at])
+    up[live] = size * np.where(back, -ranges.low[at], ranges.high[at])
+    down[live] = size * np.where(back, ranges.high[at], -ranges.low[at])
+    sure_high[live] = np.where(back, ranges.sure_low[at], ranges.sure_high[at])
+    sure_low[live] = np.where(back, ranges.sure_high[at], ranges.sure_low[at])
     hidden = (rooms[0] < 0) | (rooms[1] > 0)
-    settled = targets.reached() | targets.refuted() | (targets.sure_low & targets.sure_high)
+    settled = ranges.reached() | ranges.refuted() | (ranges.sure_low & ranges.sure_high)
     by = ["follows" if hidden[c] else "published" for c in cells]
     for t, k in zip(live, at, strict=True):
-        by[t] = HOW[min(int(targets.by[k]), PROGRAM)] if settled[k] else "open"
+        by[t] = HOW[min(int(ranges.by[k]), PROGRAM)] if settled[k] else "open"
     return Audit(
         threats=threats,
         values=values,

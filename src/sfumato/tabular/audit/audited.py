@@ -145,7 +145,7 @@ class Audit:
         )
         return found if table is None else pl.concat((table.labels[cells], found), how="horizontal")
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The result in a paragraph."""
         if not len(self):
             return "No cell is sensitive, so there was nothing to audit."

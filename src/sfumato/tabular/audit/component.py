@@ -12,7 +12,7 @@ from .attack_lp import Program
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Floats, Ints
-    from .feasible_ranges import Targets
+    from .feasible_ranges import FeasibleRanges
     from .presolve import Moves
 
 
@@ -26,11 +26,11 @@ class Field:
         bounds: tuple[Floats, Floats],
         outer: tuple[Floats, Floats],
         columns: Ints,
-        targets: Ints,
+        ranges: Ints,
     ) -> None:
         self.matrix, self.outer = matrix, outer
         self.low, self.high = bounds
-        self.columns, self.targets = columns, targets
+        self.columns, self.ranges = columns, ranges
 
     def positions(self, classes: Ints) -> Ints:
         """Where these classes are among the field's; one beyond the last where they are not."""
@@ -71,25 +71,25 @@ class Field:
         sizes = np.diff(cut.indptr)
         inside = np.zeros(self.columns.size + 1, bool)
         inside[chosen] = True
-        targets = np.flatnonzero(inside[of])
+        ranges = np.flatnonzero(inside[of])
         outer = self.outer[0][chosen], self.outer[1][chosen]
         bounds = self.low[chosen], self.high[chosen]
         columns = self.columns[chosen]
         closed = csr_array(cut[(sizes > 0) & (sizes == np.diff(self.matrix.indptr))])
         cut = csr_array(cut[sizes > 0])
         return (
-            Field(cut, bounds, outer, columns, targets),
-            Field(closed, outer, outer, columns, targets),
+            Field(cut, bounds, outer, columns, ranges),
+            Field(closed, outer, outer, columns, ranges),
         )
 
 
-def fields(moves: Moves, targets: Targets, exact: bool) -> list[Field]:
+def fields(moves: Moves, ranges: FeasibleRanges, exact: bool) -> list[Field]:
     """The components that hold an unsettled target, and all targets in them."""
-    home = moves.component[targets.of]
+    home = moves.component[ranges.of]
     order = np.argsort(home, kind="stable")
     found = []
     ends = np.searchsorted(home[order], np.unique(home), side="right")
-    todo = targets.unsettled(exact)
+    todo = ranges.unsettled(exact)
     for own in np.split(order, ends[:-1]) if order.size else []:
         if todo[own].any():
             rows, columns = moves.blocks[int(home[own[0]])]

@@ -25,7 +25,7 @@ BOUNDS, WITNESS, PROGRAM = 0, 1, 2
 
 
 @dataclass(eq=False)
-class Targets:
+class FeasibleRanges:
     """Target t is class of[t], against an attacker who knows some other classes besides."""
 
     of: Ints
@@ -62,7 +62,7 @@ class Targets:
         need_high: Floats,
         slide: Floats,
         shared: Bools,
-    ) -> Targets:
+    ) -> FeasibleRanges:
         """Nothing is proven of these yet but what bounds alone say."""
         sizes = np.array([len(k) for k in known], np.int64)
         count = of.size
@@ -90,11 +90,6 @@ class Targets:
     def knows(self, t: int) -> Ints:
         """The classes that attacker t knows."""
         return self.known[self.known_starts[t] : self.known_starts[t + 1]]
-
-    @property
-    def insider(self) -> Bools:
-        """Whether the attacker knows any class."""
-        return self.known_starts[1:] > self.known_starts[:-1]
 
     def settle(self) -> None:
         """Mark the ends where inside and outside meet."""
@@ -128,7 +123,7 @@ class Targets:
         open_ = ~(self.sure_low & self.sure_high)
         return open_ if exact else open_ & ~self.reached()
 
-    def part(self, which: Ints) -> Targets:
+    def part(self, which: Ints) -> FeasibleRanges:
         """A copy of some of them."""
         lists = [self.knows(int(t)) for t in which] if self.known.size else []
         sizes = [k.size for k in lists] if lists else np.zeros(which.size, np.int64)
@@ -137,13 +132,13 @@ class Targets:
             for f in fields(self)
             if f.name not in ("known", "known_starts")
         }
-        return Targets(
+        return FeasibleRanges(
             **made,
             known_starts=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
             known=np.concatenate([*lists, np.empty(0, np.int64)]),
         )
 
-    def merge(self, which: Ints, found: Targets) -> None:
+    def merge(self, which: Ints, found: FeasibleRanges) -> None:
         """Take over what was found out about a copy of some of them."""
         self.low[which] = np.minimum(self.low[which], found.low)
         self.high[which] = np.maximum(self.high[which], found.high)

@@ -19,7 +19,7 @@ from ...kernels.threads import cores
 from ...progress import report
 from .attack_lp import Program, Vertex
 from .component import Field, fields
-from .feasible_ranges import PROGRAM, SHORT, Targets
+from .feasible_ranges import PROGRAM, SHORT, FeasibleRanges
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Ints
@@ -35,28 +35,30 @@ CHUNK, WAVE = 64, 8
 """Targets to a piece of work, and pieces between two exchanges of what was found."""
 
 
-def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | None = None) -> int:
+def search_ranges(
+    moves: Moves, ranges: FeasibleRanges, *, exact: bool, deadline: float | None = None
+) -> int:
     """Find out how far the targets can move; how many programs it took.
 
     With `exact`, both ends of every target; else until its need is proven or refuted. At the
     deadline what was found so far stands, and the ends that are not `sure` are inner ones.
     """
-    targets.settle()
-    parts = fields(moves, targets, exact)
-    of = len(targets)
+    ranges.settle()
+    parts = fields(moves, ranges, exact)
+    of = len(ranges)
     programs = 0
     small = [f for f in parts if f.columns.size <= SMALL]
     with ThreadPoolExecutor(max_workers=min(cores(), 16)) as pool:
 
-        def run(work: list[tuple[Field, Callable[[Targets], int]]]) -> int:
+        def run(work: list[tuple[Field, Callable[[FeasibleRanges], int]]]) -> int:
             """The pieces of a wave side by side, then their findings in order."""
-            copies = [targets.part(field.targets) for field, _ in work]
+            copies = [ranges.part(field.ranges) for field, _ in work]
             jobs = [pool.submit(do, copy) for (_, do), copy in zip(work, copies, strict=True)]
             took = sum(job.result() for job in jobs)
             for (field, _), copy in zip(work, copies, strict=True):
-                targets.merge(field.targets, copy)
-            targets.settle()
-            report("auditing cells", of - int(targets.unsettled(exact).sum()), of)
+                ranges.merge(field.ranges, copy)
+            ranges.settle()
+            report("auditing cells", of - int(ranges.unsettled(exact).sum()), of)
             return took
 
         for at in range(0, len(small), CHUNK):
@@ -66,7 +68,7 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
                 continue
             if field.columns.size > HUGE:
                 for limit in AROUND:
-                    pieces = _chunks(targets, field, exact)
+                    pieces = _chunks(ranges, field, exact)
                     for at in range(0, len(pieces), WAVE):
                         programs += run(
                             [
@@ -74,11 +76,11 @@ def pursue(moves: Moves, targets: Targets, *, exact: bool, deadline: float | Non
                                 for piece in pieces[at : at + WAVE]
                             ]
                         )
-            if not _open(targets, field, exact).size or _late(deadline):
+            if not _open(ranges, field, exact).size or _late(deadline):
                 continue
             start = _Start(field, deadline)
             programs += run([(field, start)])
-            pieces = _chunks(targets, field, exact)
+            pieces = _chunks(ranges, field, exact)
             for at in range(0, len(pieces), WAVE):
                 programs += run(
                     [
@@ -93,21 +95,21 @@ def _late(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() > deadline
 
 
-def _open(targets: Targets, field: Field, exact: bool) -> Ints:
+def _open(ranges: FeasibleRanges, field: Field, exact: bool) -> Ints:
     """The unsettled targets of a component, as numbers among its own. In a huge one it is enough to
     know that a need cannot be met: the ends themselves are found only if asked for."""
-    todo = targets.unsettled(exact)[field.targets]
+    todo = ranges.unsettled(exact)[field.ranges]
     if not exact and field.columns.size > HUGE:
-        todo &= ~(targets.refuted() & ~targets.shared)[field.targets]
+        todo &= ~(ranges.refuted() & ~ranges.shared)[field.ranges]
     return np.flatnonzero(todo)
 
 
-def _chunks(targets: Targets, field: Field, exact: bool) -> list[Ints]:
+def _chunks(ranges: FeasibleRanges, field: Field, exact: bool) -> list[Ints]:
     """The unsettled targets of a component in pieces, those who know the same side by side."""
-    todo = _open(targets, field, exact)
-    whom = field.targets[todo]
+    todo = _open(ranges, field, exact)
+    whom = field.ranges[todo]
     key = sorted(
-        range(todo.size), key=lambda i: (*targets.knows(int(whom[i])), -1, targets.of[whom[i]])
+        range(todo.size), key=lambda i: (*ranges.knows(int(whom[i])), -1, ranges.of[whom[i]])
     )
     todo = todo[np.array(key, np.int64)]
     return [todo[at : at + CHUNK] for at in range(0, todo.size, CHUNK)]
@@ -119,18 +121,18 @@ class _Start:
     def __init__(self, field: Field, deadline: float | None) -> None:
         self.field, self.deadline, self.basis = field, deadline, None
 
-    def __call__(self, targets: Targets) -> int:
+    def __call__(self, ranges: FeasibleRanges) -> int:
         field = self.field
         program = field.program(self.deadline)
-        columns = field.positions(targets.of)
+        columns = field.positions(ranges.of)
         # Every other one up, every other down, each by its need: neighbours seldom move alike.
-        need = np.maximum(targets.need_low, targets.need_high)
+        need = np.maximum(ranges.need_low, ranges.need_high)
         weight = 1.0 / np.maximum(need, 1e-4 * need.max(initial=0.0) + 1e-300)
         weights = np.zeros(field.columns.size)
         np.maximum.at(weights, columns, weight)
         weights *= np.where(np.arange(weights.size) % 2, 1.0, -1.0) / weights.max(initial=1e-300)
         vertex = program.towards(weights, interior=field.columns.size > HUGE)
-        targets.record(columns, field.positions(targets.known), vertex, field.low, field.high)
+        ranges.record(columns, field.positions(ranges.known), vertex, field.low, field.high)
         if vertex.best:
             self.basis = program.basis()
         return 1
@@ -142,12 +144,12 @@ def _whole(
     exact: bool,
     deadline: float | None,
     basis: Any = None,
-) -> Callable[[Targets], int]:
+) -> Callable[[FeasibleRanges], int]:
     """The work of finding out about some targets (numbers among the component's) on the whole."""
 
-    def work(targets: Targets) -> int:
-        chosen = np.flatnonzero(targets.unsettled(exact)) if piece is None else piece
-        chase = _Chase(field, targets, exact, deadline)
+    def work(ranges: FeasibleRanges) -> int:
+        chosen = np.flatnonzero(ranges.unsettled(exact)) if piece is None else piece
+        chase = _Chase(field, ranges, exact, deadline)
         chase.boundless(chosen)
         program = field.program(deadline)
         if basis is not None:
@@ -160,12 +162,12 @@ def _whole(
 
 def _around(
     field: Field, piece: Ints, limit: int, deadline: float | None
-) -> Callable[[Targets], int]:
+) -> Callable[[FeasibleRanges], int]:
     """The same with only the surroundings of each target moving: inner ends alone."""
 
-    def work(targets: Targets) -> int:
-        at = field.positions(targets.of)
-        open_ = np.zeros(len(targets), bool)
+    def work(ranges: FeasibleRanges) -> int:
+        at = field.positions(ranges.of)
+        open_ = np.zeros(len(ranges), bool)
         open_[piece] = True
         programs = 0
         for t in piece:
@@ -173,16 +175,16 @@ def _around(
                 continue
             found = near(*field.links, int(at[t]), limit)
             part, rest = field.part(np.sort(found), at)
-            some = targets.part(part.targets)
-            core = np.isin(at[part.targets], found[: max(1, found.size // 3)])
+            some = ranges.part(part.ranges)
+            core = np.isin(at[part.ranges], found[: max(1, found.size // 3)])
             chase = _Chase(part, some, False, deadline)
-            todo = np.flatnonzero(core & open_[part.targets] & ~some.reached())
+            todo = np.flatnonzero(core & open_[part.ranges] & ~some.reached())
             chase.run(part.program(deadline), todo, whole=False)
             chase.narrow(rest, todo[~some.reached()[todo]])
             programs += chase.programs
-            targets.merge(part.targets, some)
+            ranges.merge(part.ranges, some)
             # One try each: what its own surroundings do not show, the whole must.
-            open_[part.targets[todo]] = False
+            open_[part.ranges[todo]] = False
             open_[t] = False
         return programs
 
@@ -192,10 +194,12 @@ def _around(
 class _Chase:
     """Programs for one target after the other, each vertex recorded for all."""
 
-    def __init__(self, field: Field, targets: Targets, exact: bool, deadline: float | None) -> None:
-        self.field, self.targets, self.exact, self.deadline = field, targets, exact, deadline
-        self.columns = field.positions(targets.of)
-        self.known = field.positions(targets.known)
+    def __init__(
+        self, field: Field, ranges: FeasibleRanges, exact: bool, deadline: float | None
+    ) -> None:
+        self.field, self.ranges, self.exact, self.deadline = field, ranges, exact, deadline
+        self.columns = field.positions(ranges.of)
+        self.known = field.positions(ranges.known)
         self.programs = 0
 
     def run(self, program: Program, chosen: Ints, *, whole: bool) -> None:
@@ -218,7 +222,7 @@ class _Chase:
 
     def narrow(self, rest: Field, chosen: Ints) -> None:
         """Outer ends of the chosen targets, by the relations that lie in their surroundings."""
-        t_ = self.targets
+        t_ = self.ranges
         program = rest.program(self.deadline)
         for t in chosen:
             program.free()
@@ -239,11 +243,11 @@ class _Chase:
 
     def _held(self, t: int) -> Ints:
         """The positions of what attacker t knows."""
-        known = self.field.positions(self.targets.knows(t))
+        known = self.field.positions(self.ranges.knows(t))
         return known[known < self.field.columns.size]
 
     def _wanted(self, t: int, sign: float) -> bool:
-        t_ = self.targets
+        t_ = self.ranges
         if (t_.sure_high if sign > 0 else t_.sure_low)[t]:
             return False
         if self.exact:
@@ -259,7 +263,7 @@ class _Chase:
         return bool(hopeless or not enough or not wide)
 
     def _end(self, program: Program, t: int, sign: float, whole: bool) -> None:
-        t_ = self.targets
+        t_ = self.ranges
         column = int(self.columns[t])
         vertex = program.farthest(column, sign)
         self.programs += 1
@@ -289,7 +293,7 @@ class _Chase:
 
     def _close(self, t: int, sign: float, far: float, grain: float) -> None:
         """The end itself is `far`: sure where a table that goes there was proven too."""
-        t_ = self.targets
+        t_ = self.ranges
         if sign > 0:
             t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
             t_.sure_high[t] = far - t_.high[t] <= max(SHORT * far, grain)
@@ -300,7 +304,7 @@ class _Chase:
     def boundless(self, chosen: Ints) -> None:
         """Ends at infinity: a direction in which only classes without a bound move, and which
         moves the target."""
-        t_, field = self.targets, self.field
+        t_, field = self.ranges, self.field
         open_ = [t for t in chosen if np.isinf(t_.outer_high[t]) or np.isinf(t_.outer_low[t])]
         if not open_:
             return
@@ -323,7 +327,7 @@ class _Chase:
                 self._directions(vertex)
 
     def _directions(self, vertex: Vertex) -> None:
-        t_ = self.targets
+        t_ = self.ranges
         own = vertex.move[self.columns]
         good = (np.abs(own) > 1e-6) & (np.abs(own) * SHORT >= vertex.off)
         if t_.known.size:
@@ -337,4 +341,4 @@ class _Chase:
         t_.by[up | down] = PROGRAM
 
     def _record(self, vertex: Vertex) -> None:
-        self.targets.record(self.columns, self.known, vertex, self.field.low, self.field.high)
+        self.ranges.record(self.columns, self.known, vertex, self.field.low, self.field.high)

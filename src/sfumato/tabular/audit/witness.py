@@ -76,11 +76,11 @@ def proven(
     somebodys = np.zeros(relations.n, bool)
     somebodys[threats.known_cells] = True
     entry = np.flatnonzero(somebodys[witnesses.cells])
-    told = np.isin(
+    known = np.isin(
         attacked[entry] * relations.n + witnesses.cells[entry],
         knower * relations.n + threats.known_cells,
     )
-    good[which[entry[told]]] = False
+    good[which[entry[known]]] = False
     own &= good[which]
     np.maximum.at(up, attacked[own], witnesses.moves[own])
     np.maximum.at(down, attacked[own], -witnesses.moves[own])

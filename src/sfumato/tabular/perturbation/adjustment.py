@@ -114,9 +114,9 @@ class ControlledAdjustment(TableMethod):
         warnings: list[str] = []
         bound = moves.bound
         if whole:
-            published, told = self._whole(task, problem, published)
-            warnings += told
-            bound = bound if not told and self.distance == "L1" else None
+            published, warned = self._whole(task, problem, published)
+            warnings += warned
+            bound = bound if not warned and self.distance == "L1" else None
         if not moved_enough(problem, published).all():
             warnings.append("some sensitive cells did not move by all of their needs")
         change = published - problem.values
@@ -155,7 +155,7 @@ class ControlledAdjustment(TableMethod):
             )
         ]
 
-    def told(self, audit: Audit) -> str:
+    def warned(self, audit: Audit) -> str:
         return (
             "Every sensitive cell was moved by its protection need at least, and other cells with "
             "it; no published number is known to be true, so there is no interval to audit."

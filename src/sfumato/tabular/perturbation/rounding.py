@@ -82,8 +82,8 @@ class ControlledRounding(TableMethod):
         base, warnings = self._base(problem, table.is_count, whole)
         target = None
         if self.objective == "random":
-            target, told = self._target(problem, base, rng)
-            warnings += told
+            target, warned = self._target(problem, base, rng)
+            warnings += warned
         found, s, proven = self._rounded(problem, base, whole, target)
         published: Floats = found.k.astype(np.float64) * base
         lower, upper = self._known(problem, published, base, s, whole)

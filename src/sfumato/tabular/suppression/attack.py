@@ -107,7 +107,7 @@ class Attacker:
         upper[p], lower[p] = min(upper[p], 1.0), max(lower[p], -1.0)
         key = (p, way)
         highs = self.program.highs
-        self.program.pose(p, way, lower, upper)
+        self.program.set_objective(p, way, lower, upper)
         basis = self._bases.get(key)
         if basis is not None:
             highs.setBasis(basis)

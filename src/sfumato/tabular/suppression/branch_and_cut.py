@@ -98,10 +98,10 @@ class BranchAndCut:
         cost = float(self.costs[thin].sum())
         if cost < self.cost:
             self.best, self.cost, self.held = thin, cost, held
-            self.told(f"found {cost:,.0f}")
+            self.report_progress(f"found {cost:,.0f}")
             self.master.fix(self.cost, self.step)
 
-    def told(self, text: str) -> None:
+    def report_progress(self, text: str) -> None:
         if self.log:
             at = time.monotonic() - self.began
             print(f"{at:8.1f}s {text} [{self.bound:,.1f} .. {self.cost:,.1f}]", flush=True)
@@ -126,7 +126,7 @@ class BranchAndCut:
                 hidden |= found[0]
                 for move in found[1]:
                     self.protector.learn(move.groups, move.moves, hidden)
-                self.told("begun")
+                self.report_progress("begun")
         attacker.deadline = hurry = self.began + 0.4 * self.seconds
         try:
             self.protector.fill(hidden, self.costs, order.tolist(), hurry)
@@ -153,7 +153,7 @@ class BranchAndCut:
         found = exchanged(self.problem, start, witnesses, until)
         hidden, moves = (self.best, []) if found is None else found
         hidden = hidden | self.sure
-        self.told(f"exchanged: {float(self.costs[hidden].sum()):,.0f}")
+        self.report_progress(f"exchanged: {float(self.costs[hidden].sum()):,.0f}")
         for move in moves:
             self.protector.learn(move.groups, move.moves, hidden)
         with contextlib.suppress(TimeoutError):
@@ -230,14 +230,14 @@ class BranchAndCut:
             core = 0.7 * core + 0.3 * x
             new = master.add(cuts + found) + master.recall(x)
             if not new:
-                self.told("no cut missed")
+                self.report_progress("no cut missed")
                 break
             if self.rounds % 10 == 0:
-                self.told(f"round {self.rounds}: {new} new inequalities")
+                self.report_progress(f"round {self.rounds}: {new} new inequalities")
                 self.round_up(x)
                 master.purge()
             if stale > 30:
-                self.told("stale")
+                self.report_progress("stale")
                 break
             report("bounding", self.rounds, self.rounds + 1)
 
@@ -271,7 +271,9 @@ class BranchAndCut:
                     break
                 master.highs.setBasis(basis)
         master.bounds(master.lower, master.upper)
-        self.told(f"settled {settled} by trying, {int((master.lower < master.upper).sum())} left")
+        self.report_progress(
+            f"settled {settled} by trying, {int((master.lower < master.upper).sum())} left"
+        )
         return settled
 
     def branch(self) -> None:
@@ -285,7 +287,7 @@ class BranchAndCut:
                 self.best.astype(np.float64),
             )
             self.raise_bound(self.round_bound(bound))
-            self.told(f"integer: bound {bound:,.1f}, {len(solutions)} solutions")
+            self.report_progress(f"integer: bound {bound:,.1f}, {len(solutions)} solutions")
             before, new = self.cost, 0
             for x in solutions[:8]:
                 try:

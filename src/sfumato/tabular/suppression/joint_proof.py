@@ -27,7 +27,7 @@ SPREAD = 0.5
 """What is added to a move, as a share of a usual need, before its cost is taken by the unit."""
 
 
-def prove_together(search: Search, left: set[int]) -> Iterator[int]:
+def prove_jointly(search: Search, left: set[int]) -> Iterator[int]:
     """Hide what a few movements need that meet as many needs as possible; the sides proven are
     taken from `left`, and their number is told after each movement.
 

@@ -38,7 +38,7 @@ class CellProgram:
         self._all = np.arange(relations.n, dtype=np.int32)
         self._aimed = -1
 
-    def pose(self, cell: int, way: int, lower: Floats, upper: Floats) -> None:
+    def set_objective(self, cell: int, way: int, lower: Floats, upper: Floats) -> None:
         """Move this cell up (way 1) or down (-1) within these bounds of all cells."""
         if self._aimed not in (-1, cell):
             self.highs.changeColCost(self._aimed, 0.0)
@@ -90,7 +90,7 @@ class BaseProgram:
             found[at] = way
         return found
 
-    def pose(self, cell: int, way: int, lower: Floats, upper: Floats) -> None:
+    def set_objective(self, cell: int, way: int, lower: Floats, upper: Floats) -> None:
         """Move this cell up (way 1) or down (-1) within these bounds of all cells."""
         base, totals, highs = self._base, self._totals, self.highs
         highs.changeColsCost(base.size, self._columns, -self._aim(cell, way))

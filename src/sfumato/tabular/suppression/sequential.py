@@ -14,7 +14,7 @@ from ...kernels.tables.columns import BARRED, HIDDEN, OPEN
 from ...progress import report
 from ..base import TableMethod
 from ..outcome import TableOutcome, suppressed
-from .joint_proof import prove_together
+from .joint_proof import prove_jointly
 from .ledger import STILL, Ledger, impossible
 from .local_lp import LocalProgram, Move
 from .merged import Merged, merge
@@ -139,7 +139,7 @@ class Search:
             report("protecting cells", count - len(left), count)
             if self.program.laboured and len(left) > MANY and not together:
                 together = True
-                for _ in prove_together(self, left):
+                for _ in prove_jointly(self, left):
                     report("protecting cells", count - len(left), count)
                     if self.late:
                         break

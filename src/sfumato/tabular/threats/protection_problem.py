@@ -27,7 +27,7 @@ CHEAP = 1e-3
 """The cost of a cell whose value is zero, as a share of the smallest cost other than zero."""
 
 
-def pose(
+def protection_problem(
     table: CellTable,
     rules: Sequence[Rule],
     *,
