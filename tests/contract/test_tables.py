@@ -81,13 +81,13 @@ def test_a_method_protects_or_says_why_not(
     entry: Entry, kind: str, request: pytest.FixtureRequest
 ) -> None:
     table: CellTable = request.getfixturevalue(kind)
-    rules = [sf.rule("p-percent", p=10)] if kind == "magnitude" else []
-    rules.append(sf.rule("minimum-frequency", minimum=3))
+    rules = [sf.method("p-percent", p=10)] if kind == "magnitude" else []
+    rules.append(sf.method("minimum-frequency", minimum=3))
     method = made(entry)
     assert isinstance(method, TableMethod)
     before = copies(table)
     try:
-        release = sf.protect_table(table, method, rules, seed=5)
+        release = sf.protect(table, method, seed=5, rules=rules)
     except sf.ReleaseRefused as refusal:
         assert "narrow" in str(refusal)
         assert not method.keeps_totals or entry.name == "controlled-rounding"
@@ -110,7 +110,7 @@ def test_a_method_protects_or_says_why_not(
 
 @pytest.mark.parametrize("entry", METHODS)
 def test_a_method_repeats_itself(entry: Entry, counts: CellTable) -> None:
-    problem = pose(counts, [sf.rule("minimum-frequency", minimum=3)])
+    problem = pose(counts, [sf.method("minimum-frequency", minimum=3)])
     first, second = (
         made(entry).protect(counts, problem, stream(7, 1, entry.name))  # type: ignore[attr-defined]
         for _ in range(2)
@@ -121,8 +121,8 @@ def test_a_method_repeats_itself(entry: Entry, counts: CellTable) -> None:
 
 @pytest.mark.parametrize("entry", METHODS)
 def test_nothing_sensitive_means_nothing_is_hidden(entry: Entry, counts: CellTable) -> None:
-    nothing = [sf.rule("stated")]
-    release = sf.protect_table(counts, made(entry), nothing, seed=1)  # type: ignore[arg-type]
+    nothing = [sf.method("stated")]
+    release = sf.protect(counts, made(entry), seed=1, rules=nothing)  # type: ignore[arg-type]
     assert not release.outcome.hidden.any()
     assert not release.problem.primary.any()
 
