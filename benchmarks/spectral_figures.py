@@ -11,6 +11,7 @@ import numpy as np
 from spectral import BASIC, LABS, NONLINEAR, PRIVACY, Sample
 
 import sfumato as sf
+from sfumato.explore.components import kernel_components
 
 _COLOURS = ("#33383f", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _POINTS = 200
@@ -26,7 +27,7 @@ def draw_all(sample: Sample, folder: Path) -> Iterator[Path]:
     for name in ("reference", *NONLINEAR):
         table = sample.others if name == "reference" else sample.releases[name]
         path = folder / f"figure-5-3-{name.replace(' ', '-')}.svg"
-        found = sf.kernel_components(sample.people, table, log=LABS, scale="unstandardized")
+        found = kernel_components(sample.people, table, log=LABS, scale="unstandardized")
         found.figure(path, title=name)
         yield path
 

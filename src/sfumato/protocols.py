@@ -293,11 +293,12 @@ class Poset(ABC):
     searches, every value has a code 1..m (0 is kept for missing), and where `spans` is true the
     least upper bound of a set of values is that of its smallest and its largest code.
 
-    Searches that join records (data/generalized/cell_costs.py) price trees, intervals and sets of
-    values by themselves. Another poset tells them more by one of: `join_table` or `ancestor_ptr` and
-    `ancestor_idx`, with `leaf_nodes` and `node_costs(by)` (a partial order); `level_ids` and
-    `level_costs(by)` (nested ranges); `element_bits` and `elements` (common traits). Without, its
-    values are priced as categories. A poset with `unchanged = True` is never generalized.
+    Searches that join records (data/generalized/cell_costs.py) price trees, intervals and sets
+    of values by themselves. Another poset tells them more by one of: `join_table` or
+    `ancestor_ptr` and `ancestor_idx`, with `leaf_nodes` and `node_costs(by)` (a partial order);
+    `level_ids` and `level_costs(by)` (nested ranges); `element_bits` and `elements` (common
+    traits). Without, its values are priced as categories. A poset with `unchanged = True` is
+    never generalized.
     """
 
     spans: ClassVar[bool] = True

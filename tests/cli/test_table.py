@@ -60,4 +60,20 @@ def test_mistakes_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert command("table", "protect", "p.toml") == 2
     assert "names no input" in capsys.readouterr().err
     assert command("protect", "p.toml") == 2
-    assert "sfumato table protect" in capsys.readouterr().err
+    assert "names no input" in capsys.readouterr().err
+    assert command("protect", "p.toml", "--given", "x") == 2
+    assert "--given is for plans of records" in capsys.readouterr().err
+
+
+def test_one_command_for_both_kinds_of_plan(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("table", "init", "b.csv", "-d", "region,size", "--value", "turnover") == 0
+    assert "sfumato protect table.toml" in capsys.readouterr().out
+    assert command("protect", "table.toml", "--seed", "1") == 0
+    assert "note: `sfumato" not in capsys.readouterr().err
+    one = (folder / "table-release" / "data.csv").read_bytes()
+    assert command("table", "protect", "table.toml", "--seed", "1", "--replace") == 0
+    assert "`sfumato protect table.toml` does the same" in capsys.readouterr().err
+    assert (folder / "table-release" / "data.csv").read_bytes() == one
+    assert command("protect", "table.toml", "--at", "nosuch=1", "--replace") == 2

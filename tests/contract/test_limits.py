@@ -222,7 +222,7 @@ def test_a_rule_stops_where_it_says(name: str) -> None:
 
     def sensitive(amounts: tuple[float, ...], **changed: Any) -> bool:
         table = cell_of(amounts)
-        judged = sf.rule(name, **{**case.parameters, **changed}).judge(table)
+        judged = sf.method(name, **{**case.parameters, **changed}).judge(table)
         cell = table.find(where="a")
         assert not judged.sensitive[table.find(where="b")], "the other cell is far from any limit"
         assert judged.sensitive[cell] == (judged.up[cell] > 0)
@@ -238,8 +238,8 @@ def test_a_rule_stops_where_it_says(name: str) -> None:
 def test_stated_cells_are_sensitive_and_no_others() -> None:
     table = cell_of((30.0, 20.0, 10.0))
     cell = table.find(where="a")
-    assert not sf.rule("stated").judge(table).sensitive.any()
+    assert not sf.method("stated").judge(table).sensitive.any()
     status = table.status.copy()
     status[cell] = SENSITIVE
-    found = sf.rule("stated").judge(dataclasses.replace(table, status=status)).sensitive
+    found = sf.method("stated").judge(dataclasses.replace(table, status=status)).sensitive
     assert np.flatnonzero(found).tolist() == [cell]

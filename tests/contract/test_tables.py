@@ -87,9 +87,9 @@ def test_a_method_protects_or_says_why_not(
 ) -> None:
     method = made(entry)
     assert isinstance(method, TableMethod)
-    few = [sf.rule("minimum-frequency", minimum=3)]
+    few = [sf.method("minimum-frequency", minimum=3)]
     cases = {
-        "magnitude": (magnitude, [sf.rule("p-percent", p=10), *few]),
+        "magnitude": (magnitude, [sf.method("p-percent", p=10), *few]),
         "counts": (counts, few),
         "small counts": (small_counts, few),
     }
@@ -98,7 +98,7 @@ def test_a_method_protects_or_says_why_not(
             before = copies(table)
             release = promises.run(
                 name,
-                lambda table=table, rules=rules: sf.protect_table(table, method, rules, seed=5),
+                lambda table=table, rules=rules: sf.protect(table, method, seed=5, rules=rules),
             )
             with promises.keeps("the table is left alone", name):
                 for old, new in zip(before, copies(table), strict=True):
@@ -128,7 +128,7 @@ def is_protected(release: TableRelease, method: TableMethod) -> None:
 
 @pytest.mark.parametrize("entry", METHODS)
 def test_a_method_repeats_itself(entry: Entry, counts: CellTable) -> None:
-    problem = protection_problem(counts, [sf.rule("minimum-frequency", minimum=3)])
+    problem = protection_problem(counts, [sf.method("minimum-frequency", minimum=3)])
     first, second = (
         made(entry).protect(counts, problem, stream(7, 1, entry.name))  # type: ignore[attr-defined]
         for _ in range(2)
@@ -139,8 +139,8 @@ def test_a_method_repeats_itself(entry: Entry, counts: CellTable) -> None:
 
 @pytest.mark.parametrize("entry", METHODS)
 def test_nothing_sensitive_means_nothing_is_hidden(entry: Entry, counts: CellTable) -> None:
-    nothing = [sf.rule("stated")]
-    release = sf.protect_table(counts, made(entry), nothing, seed=1)  # type: ignore[arg-type]
+    nothing = [sf.method("stated")]
+    release = sf.protect(counts, made(entry), seed=1, rules=nothing)  # type: ignore[arg-type]
     assert not release.outcome.hidden.any()
     assert not release.problem.primary.any()
 

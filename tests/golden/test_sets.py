@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.data.sets.enumeration import enumerate_sets
+from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 
 pytestmark = pytest.mark.golden
@@ -26,7 +28,7 @@ def adult(shared_data: Callable[[str], Path]) -> Table:
     frame = pl.read_csv(shared_data("adult") / "adult.csv", separator=";")
     names = [name for name in frame.columns if name != "salary-class"]
     plain = sf.table(frame, quasi=names, confidential=["salary-class"])
-    return sf.enumerate_sets(plain, names, into="attributes", hierarchies=False, width=5)
+    return enumerate_sets(plain, names, into="attributes", hierarchies=False, width=5)
 
 
 def _kept(table: Table, use: str, k: int, seed: int = 0, **parameters: Any) -> float:
@@ -44,7 +46,7 @@ def _kept(table: Table, use: str, k: int, seed: int = 0, **parameters: Any) -> f
 
 
 def test_adult_is_the_thesis_table(adult: Table, golden_record: Record) -> None:
-    sets = sf.SetTable.of(adult, "attributes")
+    sets = SetTable.of(adult, "attributes")
     golden_record(
         "Adult enumerated: records x attributes", (30162, 108), (len(sets), len(sets.names))
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from ..errors import SfumatoError
 from . import show
 from .base import (
+    At,
     ColumnsPlan,
     Input,
     Json,
@@ -29,6 +30,9 @@ from .base import (
     app,
     names,
 )
+
+if TYPE_CHECKING:
+    from ..release.plan.plan import Plan
 
 
 def _version(asked: bool) -> None:
@@ -85,23 +89,18 @@ def protect(
         list[str] | None,
         typer.Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
+    at: At = "",
     replace: ReplaceRelease = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Run a plan: mask, count every requirement on the bytes, write the release or nothing."""
+    """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
     from ..errors import OutputError, ParameterError
-    from ..progress import listening
-    from ..release.plan.plan import Plan, lines_of
+    from ..release.plan.plan import Plan
     from ..release.publish import check_free
-    from ..release.records.run import protect as run_plan
-    from ..release.records.run import read_input
-    from ..rng import draw_seed
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
-    if chosen.table is not None:
-        raise ParameterError("the plan makes a table", remedy=f"sfumato table protect {plan}")
     named = output or chosen.output.path
     if not named:
         raise OutputError(
@@ -109,6 +108,32 @@ def protect(
         )
     target = Path(named) if output else plan.parent / named
     check_free(target, replace=replace)
+    if chosen.table is None:
+        if at:
+            raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
+        _protect_records(chosen, plan, input, target, seed, given or [], replace, json)
+        return
+    if given:
+        raise ParameterError("--given is for plans of records", remedy="leave it out")
+    protect_cells(chosen, plan, input, target, seed, at, replace, json)
+
+
+def _protect_records(
+    chosen: Plan,
+    plan: Path,
+    input: str,
+    target: Path,
+    seed: int | None,
+    given: list[str],
+    replace: bool,
+    json: bool,
+) -> None:
+    from ..progress import listening
+    from ..release.plan.plan import lines_of
+    from ..release.records.run import protect as run_plan
+    from ..release.records.run import read_input
+    from ..rng import draw_seed
+
     with show.progress(quiet=json) as tell, lines_of(plan):
         tell("reading", 0, len(chosen.steps) + 3)
         original, notes = read_input(chosen, plan.parent, input or None)
@@ -119,7 +144,7 @@ def protect(
             seed = draw_seed() if seed is None else seed
             tuned = raise_parameter(original, chosen, seed=seed, progress=tell)
             chosen = tuned.plan
-        release = run_plan(original, chosen, seed, given=given or (), progress=tell)
+        release = run_plan(original, chosen, seed, given=given, progress=tell)
         if tuned is not None:
             release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
@@ -153,10 +178,10 @@ def assess(
     json: Json = False,
 ) -> None:
     """Measure risk and utility of a release made by any tool."""
-    from ..release.api import assess_files
+    from ..release.api import assess as measure_all
 
     show.load_plugins(plugin)
-    evidence = assess_files(
+    evidence = measure_all(
         original,
         masked,
         align=align,
@@ -164,7 +189,7 @@ def assess(
         quasi=names(quasi),
         confidential=names(confidential),
         measures=names(measures),
-        reference=reference,
+        reference=reference or None,
     )
     show.assessed(evidence, json=json)
 
@@ -247,4 +272,5 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, generalizing, others, sets, tables  # noqa: E402, F401
+from . import exploring, generalizing, others, sets  # noqa: E402, F401
+from .tables import protect_cells  # noqa: E402

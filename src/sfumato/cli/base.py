@@ -42,6 +42,9 @@ ColumnsPlan = Annotated[
 Others = Annotated[
     str, typer.Option(help="File of people who are not in the original, to compare with.")
 ]
+At = Annotated[
+    str, typer.Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")
+]
 
 
 def names(given: str) -> list[str]:

@@ -141,11 +141,11 @@ def attack(
 ) -> None:
     """Try every attack that knows how the release was made; says what each gains."""
     from ..registry import entries
-    from ..release.api import assess_files
+    from ..release.api import assess
 
     show.load_plugins(plugin)
     chosen = names(attacks) or [entry.name for entry in entries("attack")]
-    evidence = assess_files(original, masked, align=align, plan=plan, measures=chosen)
+    evidence = assess(original, masked, align=align, plan=plan, measures=chosen)
     show.attacked(evidence, json=json)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import show
-from .base import Input, Json, Output, Plugin, ReplacePlan, ReplaceRelease, Seed, app, names
+from .base import At, Input, Json, Output, Plugin, ReplacePlan, ReplaceRelease, Seed, app, names
 
 if TYPE_CHECKING:
+    from ..release.plan.plan import Plan
     from ..release.tables.release import TableRelease
     from ..release.tables.view import View
 
@@ -22,10 +24,6 @@ tables = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(tables)
-
-At = Annotated[
-    str, typer.Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")
-]
 
 
 @tables.command()
@@ -55,7 +53,7 @@ def init(
         show.print_json({"plan": str(output), "text": text})
         return
     print(text)
-    print(f"wrote {output}: read it, correct it, then\n  sfumato table protect {output}")
+    print(f"wrote {output}: read it, correct it, then\n  sfumato protect {output}")
 
 
 @tables.command()
@@ -69,22 +67,29 @@ def protect(
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Run a plan: find sensitive cells, protect them, audit, write the release or nothing."""
-    from ..errors import OutputError
+    """The same as `sfumato protect PLAN`, which takes plans of tables too."""
+    from .app import protect as protect_plan
+
+    print(f"note: `sfumato protect {plan}` does the same", file=sys.stderr)
+    protect_plan(plan, input, output, seed, None, at, replace, plugin, json)
+
+
+def protect_cells(
+    chosen: Plan,
+    plan: Path,
+    input: str,
+    target: Path,
+    seed: int | None,
+    at: str,
+    replace: bool,
+    json: bool,
+) -> None:
+    """Run the plan of a table: find sensitive cells, protect them, audit, write the release or
+    nothing."""
     from ..progress import listening
-    from ..release.plan.plan import Plan, lines_of
-    from ..release.publish import check_free
+    from ..release.plan.plan import lines_of
     from ..release.tables.run import run_table
 
-    show.load_plugins(plugin)
-    chosen = Plan.read(plan)
-    named = output or chosen.output.path
-    if not named:
-        raise OutputError(
-            "the plan names no output", remedy='[output] path = "release", or --output'
-        )
-    target = Path(named) if output else plan.parent / named
-    check_free(target, replace=replace)
     with show.progress(quiet=json) as tell, lines_of(plan):
         release = run_table(chosen, plan.parent, source=input or None, seed=seed, progress=tell)
         with listening(tell):
@@ -198,8 +203,6 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
     if json:
         show.print_json({"release": str(target), "private": str(private), **release.evidence})
         return
-    import sys
-
     for note in (*release.notes, *release.public_notes):
         print(f"note: {note}", file=sys.stderr)
     show_page(release.view(at, most_rows=40, most_columns=12))

@@ -1,9 +1,10 @@
-"""The sentences of the Python interface that are not `read` or `protect`."""
+"""The sentences of the Python interface."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
@@ -20,23 +21,36 @@ from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..registry import find
 from ..rng import draw_seed, stream
+from ..tabular.cells.table import CellTable
 from .plan.plan import Plan
 from .plan.step import Step, as_steps, build
 from .publish import private_path
 from .records.evidence import Evidence, take, take_one, usual_panel
 from .records.run import hold_out, read_input
+from .records.run import protect as protect_records
+from .tables.run import protect_cells
 
 if TYPE_CHECKING:
+    from ..kernels.arrays import Bools
+    from ..progress import Listener
+    from ..protocols import Engine
+    from ..tabular.base import Rule, TableMethod
+    from .plan.requirement import Requirement
     from .records.release import Release
+    from .tables.audit import TableAudit
+    from .tables.release import TableRelease
 
 
 def method(name: str, **parameters: Any) -> Any:
-    """Any registered method, search or verb, by its name.
+    """Anything registered, by its name: a method, search, verb, measure, attack, criterion, poset,
+    rule or table method. The classes themselves are in `sfumato.things`.
 
     >>> method("mdav", k=3)
     Mdav(columns=(), k=3, weights={}, category_weight=1.0, scale='deviation')
+    >>> method("dominance", n=1, k=50).name
+    'dominance'
     """
-    return build("method|partitioner|verb", name, parameters)
+    return find(name).load().build(parameters)
 
 
 def step(use: Method | Partitioner, then: Verb | str | None = None) -> Step:
@@ -100,28 +114,113 @@ def measure(
     )
 
 
-def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> Measurement:
-    """One registered attack on a release, with what its publication tells every intruder.
-
-    >>> people = table({"x": [1.0, 2.0, 4.0, 9.0]}, quasi=["x"])
-    >>> from sfumato.release.records.run import protect
-    >>> release = protect(people, method("rank-swap", count=1), seed=1)
-    >>> attack("rank-swap-attack", release).baseline
-    0.25
-    """
-    find(name, "attack")  # says which attacks there are
-    return release.measure(name, seed=seed, **parameters)
-
-
 def assess(
-    original: Any, masked: Any, align: str = "position", *, seed: int = 0, reference: Any = None
+    original: Any,
+    masked: Any,
+    align: str = "",
+    *,
+    seed: int = 0,
+    reference: Any = None,
+    plan: str | Path | None = None,
+    quasi: Iterable[str] = (),
+    confidential: Iterable[str] = (),
+    measures: Iterable[str] = (),
 ) -> Evidence:
-    """Every measure that applies to a release made by any tool."""
-    pair = as_pair(original, masked, align)
-    sample = None if reference is None else like_original(reference, pair.original)
-    taken, left = take(usual_panel(), pair, seed=seed, reference=sample)
+    """Every measure that applies to a release made by any tool; tables, or the paths of files.
+
+    Roles come from the tables, from a plan or from lists; the measures are those named, else those
+    of the plan, else the usual ones. `reference` are non-participants. `align` is "position",
+    "none", a key column or an alignment.parquet; without it rows are taken to be in the same order,
+    except that of a release of Sfumato's, which is shuffled, the alignment in its private folder is
+    used.
+    """
+    words = Plan() if plan is None else Plan.read(plan)
+    roles = dict.fromkeys(quasi, Role.QUASI) | dict.fromkeys(confidential, Role.CONFIDENTIAL)
+    others: Table | None = None
+    notes: list[str] = []
+    if isinstance(masked, str | Path):
+        pair, notes = _files(str(original), str(masked), words, align, roles)
+        pair, others = _participants(pair, words, str(masked))
+    else:
+        if roles:
+            original = _in_roles(_as_table(original), roles)
+        pair = as_pair(original, masked, align or "position")
+    if isinstance(reference, str):
+        others = like_original(read_input(words, Path(), reference)[0], pair.original)
+    elif reference is not None:
+        others = like_original(reference, pair.original)
+    panel = usual_panel() if words.measures is None else words.measures
+    if named := tuple(measures):
+        panel = tuple(build("measure|attack", name, {}) for name in named)
+    taken, left = take(panel, pair, seed=seed, reference=others, mechanism=words.mechanism)
     records = {"original": pair.original.height, "published": pair.masked.height}
-    return Evidence(measurements=taken, not_taken=left, records=records)
+    return Evidence(taken, left, records=records, notes=tuple(notes))
+
+
+def audit(
+    table: CellTable | TableRelease | str | Path,
+    hidden: Bools | None = None,
+    rules: Iterable[Rule] = (),
+    **more: Any,
+) -> TableAudit:
+    """What an attacker can work out of a table with hidden cells, whoever protected it.
+
+    `table` is a `TableRelease`; a `CellTable`, with the cells that are `hidden` and the rules that
+    say which are sensitive (`more` is what `audit_cells` takes); or the path of a protected table
+    or of a release's folder (`more` is what `audit_file` takes).
+    """
+    from .tables.audit import audit_cells, audit_file, audit_release
+    from .tables.release import TableRelease
+
+    if isinstance(table, TableRelease):
+        return audit_release(table)
+    if isinstance(table, str | Path):
+        return audit_file(table, **more)
+    if not isinstance(table, CellTable):
+        raise ParameterError(
+            f"a {type(table).__name__} has no cells to audit",
+            remedy="sf.assess(original, masked) measures records",
+        )
+    return audit_cells(table, np.zeros(table.n, bool) if hidden is None else hidden, rules, **more)
+
+
+@overload
+def protect(
+    table: CellTable,
+    plan: TableMethod | Plan | str | Path = ...,
+    seed: int | None = ...,
+    *,
+    rules: Iterable[Rule] = ...,
+    progress: Listener | None = ...,
+    **more: Any,
+) -> TableRelease: ...
+@overload
+def protect(
+    table: Any,
+    plan: Any,
+    seed: int | None = ...,
+    *,
+    require: Mapping[str, Any] | Iterable[Requirement] = ...,
+    measures: Iterable[Measure] | None = ...,
+    reference: Any = ...,
+    given: str | Path | Iterable[str | Path] = ...,
+    progress: Listener | None = ...,
+    engine: Engine | None = ...,
+) -> Release: ...
+def protect(
+    table: Any, plan: Any = "modular-suppression", seed: int | None = None, **more: Any
+) -> Release | TableRelease:
+    """Protect records by a plan, its file, a method or a list of them; or a table of cells by a
+    method and `rules`, or by a plan with a `[table]`.
+
+    Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
+    Of records, `require` adds requirements, `given` are releases of the same people that are public
+    already, and `reference` are people who are not among them. Of cells, `more` is what `[table]`
+    of a plan takes: cost, singletons, within, audit and so on.
+    """
+    if isinstance(table, CellTable):
+        return protect_cells(table, plan, seed, **more)
+    return protect_records(table, plan, seed, **more)
 
 
 def as_pair(original: Any, masked: Any, align: str) -> Pair:
@@ -158,49 +257,26 @@ def files_of(
     return pair.original, after, others
 
 
-def assess_files(
-    original: str,
-    masked: str,
-    *,
-    align: str = "",
-    plan: Any = None,
-    quasi: list[str] | None = None,
-    confidential: list[str] | None = None,
-    measures: list[str] | None = None,
-    reference: str = "",
-) -> Evidence:
-    """`assess` for two files, with roles from a plan or from lists.
-
-    The measures are those named, else those of the plan, else the usual ones. `reference` is a file
-    of non-participants, where the plan names none.
-
-    A release of Sfumato's is shuffled; the alignment in its private folder is used where it is
-    found.
-    """
-    words = Plan() if plan is None else Plan.read(plan)
+def _files(
+    original: str, masked: str, words: Plan, align: str, roles: dict[str, Role]
+) -> tuple[Pair, list[str]]:
+    """Two files as a pair, and what was decided to make it one."""
     before, notes = read_input(words, Path(), original)
     frame, more = read_with_notes(masked)
-    shared = [name for name in before.names if name in frame.schema]
-    roles = dict.fromkeys(quasi or [], Role.QUASI)
-    roles |= dict.fromkeys(confidential or [], Role.CONFIDENTIAL)
     if not roles and not before.schema.quasi:
+        shared = [name for name in before.names if name in frame.schema]
         roles = {name: Role.QUASI for name in shared if name != align}
         notes.append("no roles were given: every shared column counts as a quasi-identifier")
-    schema = before.schema
+    before = _in_roles(before, roles)
+    pair, said = _aligned(before, _published(masked, frame, before), masked, align)
+    return pair, [*notes, *more, *said]
+
+
+def _in_roles(table: Table, roles: Mapping[str, Role]) -> Table:
+    schema = table.schema
     for name, role in roles.items():
         schema = schema.with_column(schema[name].with_(role=role))
-    before = before.with_schema(schema)
-    after = _published(masked, frame, before)
-    pair, said = _aligned(before, after, masked, align)
-    panel = usual_panel() if words.measures is None else words.measures
-    if measures:
-        panel = tuple(build("measure|attack", name, {}) for name in measures)
-    pair, others = _participants(pair, words, masked)
-    if reference:
-        others = like_original(read_input(words, Path(), reference)[0], pair.original)
-    taken, left = take(panel, pair, seed=0, reference=others, mechanism=words.mechanism)
-    records = {"original": before.height, "published": after.height}
-    return Evidence(taken, left, records=records, notes=(*notes, *more, *said))
+    return table.with_schema(schema)
 
 
 def _published(source: str, read: Table, before: Table) -> Table:

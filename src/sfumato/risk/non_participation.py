@@ -105,7 +105,7 @@ class NonParticipation(Predicting):
             raise MeasureError(
                 "non-participation compares with people who did not take part, and there is no "
                 "reference sample",
-                remedy="reference = 0.5 under [input], or sf.reference_split before masking",
+                remedy="reference = 0.5 under [input], or reference_split before masking",
             )
         found = self.predicted(context)
         _check_columns(context, found)

@@ -83,7 +83,7 @@ def test_sets_beside_other_quasi_identifiers(tmp_path: Path) -> None:
 
 def test_a_table_in_memory_is_told_how() -> None:
     text = sf.draft_plan(sf.table({"sex": ["f", "m"] * 10, "buys": [["a"], ["b"]] * 10}))
-    assert "sf.enumerate_sets" in text
+    assert "call enumerate_sets" in text
     assert sf.Plan.parse(text).input.sets == {"columns": ["sex"], "into": "attributes"}
 
 

@@ -259,12 +259,12 @@ def test_covering_and_intersection_against_asking_every_record(seed: int, weight
 
 def test_the_intruder_gains_by_joining(earlier: Path) -> None:
     release = sf.protect(people(), plan({"sex": 0.1, "age": 50.0}), seed=2)
-    found = sf.attack("release-intersection", release, given=str(earlier))
+    found = release.measure("release-intersection", given=str(earlier))
     assert found.value > found.detail["naive"] - 1e-12
     assert found.detail["gain"] > 0
     assert all(share == round(share, 2) for key, share in found.detail.items() if "certain" in key)
     with pytest.raises(sf.SfumatoError, match="needs the earlier release"):
-        sf.attack("release-intersection", release)
+        release.measure("release-intersection")
 
 
 def named(shown: dict[int, int]) -> sf.Table:

@@ -196,7 +196,7 @@ class Tells(TableMethod):
 @pytest.mark.parametrize("hide", ["none", "one"])
 def test_no_sensitive_cell_is_published_whatever_a_method_promises(hide: str) -> None:
     cells = sf.tabulate(sf.generators.torra_towns(), ["town", "profession"], "salary", seed=0)
-    rule = sf.rule("dominance", n=1, k=50)
+    rule = sf.method("dominance", n=1, k=50)
     with pytest.raises(sf.ReleaseRefused, match="sensitive cells whose true value is published"):
         protect_table(cells, Tells(hide=hide), [rule], seed=1, singletons=False)
 

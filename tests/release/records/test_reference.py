@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
+from sfumato.data.splitting import reference_split
 from sfumato.data.table import Table
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.protocols import Method, Outcome
@@ -201,7 +202,7 @@ def test_without_others_the_gate_says_how_to_get_them() -> None:
     with pytest.raises(sf.SfumatoError, match="reference"):
         sf.protect(table, sf.method("svd-swap"), require={"non-participation": True}, seed=1)
     with pytest.raises(ParameterError, match="share"):
-        sf.reference_split(table, 1.5)
+        reference_split(table, 1.5)
 
 
 def test_the_remedy_for_clusters_that_hide_too_little_is_larger_ones() -> None:

@@ -205,8 +205,8 @@ def test_what_is_asked_twice_or_wrongly_is_refused() -> None:
     release = sf.protect(_people(), sf.method("rank-swap"), measures=(), seed=1)
     with pytest.raises(sf.SfumatoError, match="non-negative whole number"):
         release.measure("dbrl", seed=-1)
-    with pytest.raises(sf.SfumatoError, match="no attack named 'dbrl'"):
-        sf.attack("dbrl", release)
+    with pytest.raises(sf.SfumatoError, match="no measure or attack named 'dbr'"):
+        release.measure("dbr")
     frame = _people(80).frame.to_pandas()
     found = sf.protect(
         _people(), sf.method("rank-swap"), reference=frame, measures=[dbrl()], seed=1

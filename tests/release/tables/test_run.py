@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.errors import InputError, MethodError, OutputError, ParameterError, PlanError
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.table_draft import draft_table
-from sfumato.release.tables.audit import audit_file, read_released
+from sfumato.release.tables.audit import read_released
 from sfumato.release.tables.run import run_table
 from sfumato.release.tables.view import HIDDEN, amount, view
 from tests.oracle.tables import brute_interval, is_safe
@@ -29,8 +29,8 @@ def towns() -> sf.CellTable:
 
 @pytest.fixture
 def release(towns: sf.CellTable) -> sf.TableRelease:
-    rule = sf.rule("dominance", n=1, k=50)
-    return sf.protect_table(towns, "optimal-suppression", [rule], seed=1, audit="exact")
+    rule = sf.method("dominance", n=1, k=50)
+    return sf.protect(towns, "optimal-suppression", seed=1, rules=[rule], audit="exact")
 
 
 def test_the_slides_tables_are_made(towns: sf.CellTable) -> None:
@@ -80,8 +80,8 @@ def test_the_public_face_tells_neither_why_nor_what(
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "parquet", "arrow"])
 def test_formats_tell_the_same(towns: sf.CellTable, tmp_path: Path, format: str) -> None:
-    rule = sf.rule("dominance", n=1, k=50)
-    made = sf.protect_table(towns, "hypercube", [rule], seed=1)
+    rule = sf.method("dominance", n=1, k=50)
+    made = sf.protect(towns, "hypercube", seed=1, rules=[rule])
     plan = made.plan.with_(output=made.plan.output.model_copy(update={"format": format}))
     from dataclasses import replace
 
@@ -89,6 +89,57 @@ def test_formats_tell_the_same(towns: sf.CellTable, tmp_path: Path, format: str)
     labels, told = read_released(tmp_path / "out")
     assert labels.equals(towns.labels)
     assert sum(text == HIDDEN for text in told) == int(made.outcome.hidden.sum())
+
+
+def test_formulas_are_escaped_and_the_audit_reads_them_back(tmp_path: Path) -> None:
+    rows = [("=1+1", "x", 900.0), ("=1+1", "y", 40.0), ("-5", "x", 30.0), ("-5", "y", 50.0)] * 2
+    rows += [("=1+1", "x", 5.0), ("a", "x", 20.0), ("a", "y", 30.0), ("a", "y", 20.0)]
+    records = pl.DataFrame(rows, schema=["@place", "sort", "n"], orient="row")
+    records.write_csv(tmp_path / "r.csv")
+    text = (
+        '[input]\npath = "r.csv"\n[table]\ndimensions = ["@place", "sort"]\nvalue = "n"\n'
+        '[[table.rules]]\nuse = "p-percent"\np = 10\n[output]\npath = "out"\n'
+    )
+    (tmp_path / "plain.toml").write_text(text)
+    (tmp_path / "plan.toml").write_text(text + "escape_formulas = true\n")
+    made = run_table(Plan.read(tmp_path / "plan.toml"), tmp_path, seed=7)
+    made.save(tmp_path / "out")
+    written = (tmp_path / "out" / "data.csv").read_text("utf-8")
+    assert written.startswith("'@place,sort,n,status\n")
+    assert "\n'=1+1," in written
+    assert "\n'-5," in written
+    assert "\na," in written
+    seed = json.loads((tmp_path / "out.private" / "seed.json").read_text())["seed"]
+    assert seed == 7
+    assert sf.audit(tmp_path / "out", plan=tmp_path / "plan.toml").cell.size
+    run_table(Plan.read(tmp_path / "plain.toml"), tmp_path, seed=7).save(tmp_path / "plain")
+    assert (tmp_path / "plain" / "data.csv").read_text("utf-8") == written.replace("'", "")
+
+
+def test_a_release_is_audited_to_the_end(release: sf.TableRelease, towns: sf.CellTable) -> None:
+    found = sf.audit(release)
+    assert found.safe
+    assert found.low == pytest.approx(release.audit.low, abs=1e-6)
+    assert found.high == pytest.approx(release.audit.high, abs=1e-6)
+    rule = sf.method("dominance", n=1, k=50)
+    assert sf.audit(towns, release.outcome.hidden, [rule]).safe
+    assert not sf.audit(towns, rules=[rule]).safe  # nothing is hidden
+    with pytest.raises(ParameterError, match=r"sf\.assess"):
+        sf.audit(sf.generators.torra_towns())  # type: ignore[arg-type]
+
+
+def test_cells_are_protected_by_a_plan_or_by_words(
+    release: sf.TableRelease, towns: sf.CellTable, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.toml").write_text(release.plan.to_toml())
+    for plan in (release.plan, str(tmp_path / "plan.toml"), tmp_path / "plan.toml"):
+        assert sf.protect(towns, plan, seed=1).frame.equals(release.frame)
+    with pytest.raises(ParameterError, match="says all"):
+        sf.protect(towns, release.plan, cost="unity")
+    with pytest.raises(ParameterError, match=r"no \[table\]"):
+        sf.protect(towns, Plan())
+    with pytest.raises(ParameterError, match="rules"):
+        sf.protect(towns, "hypercube", nosuch=1)
 
 
 def test_an_existing_release_is_not_touched(release: sf.TableRelease, tmp_path: Path) -> None:
@@ -128,11 +179,11 @@ def test_what_is_written_must_be_what_was_audited(release: sf.TableRelease, tmp_
 
 def test_too_narrow_is_refused(towns: sf.CellTable) -> None:
     with pytest.raises(sf.ReleaseRefused, match="nothing was written") as caught:
-        sf.protect_table(
+        sf.protect(
             towns,
-            sf.table_method("controlled-rounding", base=5),
-            [sf.rule("dominance", n=1, k=50)],
+            sf.method("controlled-rounding", base=5),
             seed=1,
+            rules=[sf.method("dominance", n=1, k=50)],
         )
     assert "try   a larger base" in str(caught.value)
     assert "larger base" in caught.value.to_dict()["remedies"][0]["change"]
@@ -144,7 +195,7 @@ def test_a_cell_published_by_force_is_an_error(tmp_path: Path) -> None:
         sf.generators.torra_towns(), ["town", "profession"], "salary", statuses=statuses, seed=0
     )
     with pytest.raises((MethodError, ParameterError), match="P5"):
-        sf.protect_table(table, "optimal-suppression", [sf.rule("dominance", n=1, k=50)])
+        sf.protect(table, "optimal-suppression", rules=[sf.method("dominance", n=1, k=50)])
 
 
 def test_every_problem_of_a_plan_at_once() -> None:
@@ -231,14 +282,14 @@ def test_another_tools_table_is_audited(tmp_path: Path, towns: sf.CellTable) -> 
     )
     told = told.with_columns(pl.when(hidden).then(None).otherwise(pl.col("salary")).alias("salary"))
     told.write_csv(tmp_path / "slide.csv")
-    found = audit_file(tmp_path / "slide.csv", plan=plan)
+    found = sf.audit(tmp_path / "slide.csv", plan=plan)
     assert not found.safe
     narrow = found.frame.filter(~pl.col("wide enough"))
     assert {"town": "M3", "profession": "P5"} in narrow.select("town", "profession").to_dicts()
     with pytest.raises(sf.ReleaseRefused):
         found.check()
     # Without the truth: nothing that the slide hid is known to within a tenth.
-    blind = audit_file(tmp_path / "slide.csv", value="salary", dimensions=["town", "profession"])
+    blind = sf.audit(tmp_path / "slide.csv", value="salary", dimensions=["town", "profession"])
     assert blind.safe
     assert blind.cell.size == 4
     width = blind.high - blind.low
@@ -247,7 +298,7 @@ def test_another_tools_table_is_audited(tmp_path: Path, towns: sf.CellTable) -> 
 
 def test_a_table_that_hides_one_cell_tells_it(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("region,value\nTotal,30\nN,10\nS,\n")
-    found = audit_file(tmp_path / "t.csv", dimensions=["region"])
+    found = sf.audit(tmp_path / "t.csv", dimensions=["region"])
     assert not found.safe
     assert found.low == pytest.approx([20.0], rel=1e-8)
     assert found.high == pytest.approx([20.0], rel=1e-8)
@@ -268,7 +319,7 @@ def test_views() -> None:
 
 def test_a_table_without_rules_is_not_published(towns: sf.CellTable) -> None:
     with pytest.raises(ParameterError, match="rule"):
-        sf.protect_table(towns, "optimal-suppression")
+        sf.protect(towns, "optimal-suppression")
 
 
 def test_codes_that_do_not_match_are_told(tmp_path: Path, towns: sf.CellTable) -> None:
@@ -282,17 +333,17 @@ def test_codes_that_do_not_match_are_told(tmp_path: Path, towns: sf.CellTable) -
     told = towns.labels.with_columns(pl.Series("salary", towns.values))
     told.with_columns(town=pl.col("town").replace("Total", "All")).write_csv(tmp_path / "a.csv")
     with pytest.raises(InputError, match="town=All"):
-        audit_file(tmp_path / "a.csv", plan=plan)
+        sf.audit(tmp_path / "a.csv", plan=plan)
     told.head(20).write_csv(tmp_path / "b.csv")
     with pytest.raises(InputError, match="no row"):
-        audit_file(tmp_path / "b.csv", plan=plan)
-    assert audit_file(tmp_path / "b.csv", plan=plan, absent="hidden").cell.size
+        sf.audit(tmp_path / "b.csv", plan=plan)
+    assert sf.audit(tmp_path / "b.csv", plan=plan, absent="hidden").cell.size
 
 
 def test_hidden_counts_are_one_at_least(tmp_path: Path) -> None:
     """Two hidden counts that add up to 2 hold one person each, where zeros are published."""
     (tmp_path / "t.csv").write_text("region,count\nTotal,12\nN,10\nS,\nE,\nW,0\n")
-    found = audit_file(tmp_path / "t.csv", value="count", dimensions=["region"], counts=True)
+    found = sf.audit(tmp_path / "t.csv", value="count", dimensions=["region"], counts=True)
     assert found.low == pytest.approx([1.0, 1.0])
     assert found.high == pytest.approx([1.0, 1.0])
     assert not found.safe

@@ -207,7 +207,7 @@ def _duplicated(
             raise MethodError(
                 f"duplicates for column {name!r} would make {int(counts.sum()):,} rows of "
                 f"{release.height:,}",
-                remedy="raise `most`, leave the column out of `columns`, or use sf.impute",
+                remedy="raise `most`, leave the column out of `columns`, or use `sfumato impute`",
             )
         again = np.repeat(np.arange(rows.size), counts)
         rows, weights = rows[again], weights[again]

@@ -130,6 +130,14 @@ def _without_notes(reader: Callable[_P, tuple[Table, list[str]]]) -> Callable[_P
 read = _without_notes(read_with_notes)
 
 
+def read_cells(source: Any) -> pl.DataFrame:
+    """The cells of a file as they stand: of a text file as texts, whatever they look like."""
+    end = locate(source, None)
+    if end.format in TEXT:
+        return parse(load(end), end.label)[0]
+    return _typed_source(end, None, None, None)[0]
+
+
 @dataclass(frozen=True)
 class _Words:
     """What the caller says about columns, by their names."""

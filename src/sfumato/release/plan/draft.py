@@ -28,7 +28,7 @@ _TOGETHER = """\
 # column of sets or show that nobody knows its items.
 """
 _IN_MEMORY = """\
-# A plan makes sets of columns when it reads a file: call sf.enumerate_sets on a table in memory.
+# A plan makes sets of columns when it reads a file: call enumerate_sets on a table in memory.
 """
 _LONG = """\
 # {id} repeats, and {item} looks like a list of its items. If so, a person has

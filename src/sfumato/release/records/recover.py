@@ -140,7 +140,9 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
         several = any(folder.glob("data-*"))
         raise InputError(
             f"{folder} holds several copies" if several else f"{folder} holds no data file",
-            remedy="estimate on each, then sf.combine" if several else "name the public folder",
+            remedy="estimate on each, then combine them (docs/masking.md)"
+            if several
+            else "name the public folder",
         )
     kinds = {
         column["name"]: column["kind"]

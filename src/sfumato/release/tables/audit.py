@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from ...data.io import read_cells
+from ...data.io.render import rearmed
 from ...errors import InputError, ReleaseRefused
 from ...measurement import Finding
 from ...progress import Listener, listening
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
     from ...tabular.base import Rule
     from ...tabular.cells.table import CellTable
+    from .release import TableRelease
+
+_BY_NEEDS = "each sensitive cell against its protection need"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +121,7 @@ class TableAudit:
         return {"safe": self.safe, "judged": self.judged, "cells": rows}
 
 
-def audit_table(
+def audit_cells(
     cells: CellTable,
     hidden: Bools,
     rules: Iterable[Rule] = (),
@@ -147,6 +152,17 @@ def audit_table(
     return _by_width(cells, hidden, narrow, cells.is_count if counts is None else counts)
 
 
+def audit_release(release: TableRelease) -> TableAudit:
+    """What can be worked out of a released table, every interval to its end."""
+    from ...tabular.audit.audit import audit
+
+    outcome = release.outcome
+    found = audit(release.problem, outcome.lower, outcome.upper, exact=True)
+    return TableAudit(
+        release.cells, found.threats.cell, found.low, found.high, found.enough, _BY_NEEDS
+    )
+
+
 def _by_needs(
     cells: CellTable, hidden: Bools, rules: Sequence[Rule], *, exact: bool, **more: Any
 ) -> TableAudit:
@@ -155,8 +171,7 @@ def _by_needs(
 
     problem = protection_problem(cells, rules, **more)
     found = audit(problem, *problem.known_bounds(hidden), exact=exact)
-    judged = "each sensitive cell against its protection need"
-    return TableAudit(cells, found.threats.cell, found.low, found.high, found.enough, judged)
+    return TableAudit(cells, found.threats.cell, found.low, found.high, found.enough, _BY_NEEDS)
 
 
 def _by_width(cells: CellTable, hidden: Bools, narrow: float, counts: bool) -> TableAudit:
@@ -204,8 +219,11 @@ def audit_file(
                 raise InputError(f"{plan} has no [table]", remedy="name the plan of the table")
             cells, _ = cells_of(chosen, Path(plan).parent)
             told = _read(Path(file))
+            if chosen.output.escape_formulas:
+                told = told.with_columns(rearmed(text) for text in told if text.dtype == pl.String)
+                told.columns = rearmed(pl.Series(told.columns)).to_list()
             hidden = _hidden(cells, told, value or cells.measure, str(file), absent)
-            return audit_table(
+            return audit_cells(
                 cells,
                 hidden,
                 chosen.table.rules,
@@ -223,7 +241,7 @@ def audit_file(
             dimensions=list(dimensions),
             hierarchies=dict(hierarchies) if hierarchies else None,
         )
-        return audit_table(cells, hidden, narrow=narrow, counts=counts)
+        return audit_cells(cells, hidden, narrow=narrow, counts=counts)
 
 
 def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str, absent: str) -> Bools:
@@ -314,13 +332,5 @@ def _read(path: Path) -> pl.DataFrame:
         path = found[0]
     if not path.exists():
         raise InputError(f"there is no file {path}")
-    if path.suffix == ".parquet":
-        return pl.read_parquet(path)
-    if path.suffix == ".arrow":
-        return pl.read_ipc(path)
-    separator = "\t" if path.suffix == ".tsv" else ","
-    try:
-        # Codes are texts ("007"), numbers are cast where they are needed.
-        return pl.read_csv(path, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    # Codes are texts ("007"), numbers are cast where they are needed.
+    return read_cells(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from ...data.io import read_back, write_file
+from ...data.table import table
 from ...errors import OutputError, ParameterError
 from ...tabular.threats.protection_problem import found_by
 from ..publish import check_free, publish
-from ..records.release import _version
+from ..records.release import DATA_NAMES, _version, _write_json, _write_text
 from . import view as table_view
 
 if TYPE_CHECKING:
+    from ...data.table import Table
     from ...protocols import Finding
     from ...tabular.audit.audit import Audit
     from ...tabular.cells.table import CellTable
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", "empty"
 """What the status column says of a cell. It does not tell sensitive cells from those that were
 hidden with them: that would help an attacker."""
-_FORMATS = {"csv": "data.csv", "tsv": "data.tsv", "parquet": "data.parquet", "arrow": "data.arrow"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,11 +162,6 @@ class TableRelease:
         target = path or self.plan.output.path
         if not target:
             raise OutputError("the release has no path", remedy='release.save("release")')
-        if self.plan.output.format not in _FORMATS:
-            raise OutputError(
-                f"tables are not written as {self.plan.output.format}",
-                remedy=f"[output] format = one of {', '.join(_FORMATS)}",
-            )
         public = Path(target)
         check_free(public, replace=replace)
         publish(public, self._write_public, self._write_private, replace=replace)
@@ -174,25 +170,28 @@ class TableRelease:
     def _write_public(self, folder: Path) -> None:
         from .report import render
 
-        data = folder / _FORMATS[self.plan.output.format]
-        _write(self.frame, data)
-        self._read_back(data)
-        text = json.dumps({"sfumato": _version(), **self.evidence}, indent=2, ensure_ascii=False)
-        (folder / "evidence.json").write_text(text + "\n", encoding="utf-8")
-        (folder / "report.html").write_text(render(self, owner=False), encoding="utf-8")
+        output = self.plan.output
+        data = folder / DATA_NAMES[output.format]
+        escaped = output.escape_formulas
+        # Every column but the numbers is text, whatever its codes look like ("007").
+        texts = dict.fromkeys([*self.cells.labels.columns, "status"], "nominal")
+        shown = table(self.frame, kinds=texts)
+        write_file(shown, data, output.format, escape_formulas=escaped)
+        self._check(read_back(data, shown.schema, format=output.format, escape_formulas=escaped))
+        _write_json(folder / "evidence.json", {"sfumato": _version(), **self.evidence})
+        _write_text(folder / "report.html", render(self, owner=False))
 
     def _write_private(self, folder: Path) -> None:
         from .report import render
 
-        seed = json.dumps({"sfumato": _version(), "seed": str(self.seed)}, indent=2)
-        (folder / "seed.json").write_text(seed + "\n", encoding="utf-8")
-        (folder / "plan.toml").write_text(self.plan.to_toml(), encoding="utf-8")
+        _write_json(folder / "seed.json", {"sfumato": _version(), "seed": self.seed})
+        _write_text(folder / "plan.toml", self.plan.to_toml())
         self.owner_frame.write_parquet(folder / "cells.parquet")
-        (folder / "report.html").write_text(render(self, owner=True), encoding="utf-8")
+        _write_text(folder / "report.html", render(self, owner=True))
 
-    def _read_back(self, data: Path) -> None:
+    def _check(self, told: Table) -> None:
         """The audit holds for what the outcome says; so the bytes must say that and no more."""
-        written, outcome = _read(data), self.outcome
+        written, outcome = told.frame, self.outcome
         numbers = {self.cells.measure: outcome.published}
         if outcome.shown is not None:
             low, high = (np.where(np.isfinite(end), end, np.nan) for end in outcome.shown)
@@ -208,7 +207,7 @@ class TableRelease:
             _as_audited(written[name], values) for name, values in numbers.items()
         ):
             raise OutputError(
-                f"{data.name} says more or other than what was audited; nothing was written"
+                "the file says more or other than what was audited; nothing was written"
             )
 
 
@@ -230,21 +229,3 @@ def _plain(values: np.ndarray, whole: bool) -> pl.Series:
     if whole and (known == np.round(known)).all():
         return series.cast(pl.Int64)
     return series
-
-
-def _write(frame: pl.DataFrame, path: Path) -> None:
-    if path.suffix == ".parquet":
-        frame.write_parquet(path)
-    elif path.suffix == ".arrow":
-        frame.write_ipc(path)
-    else:
-        frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
-
-
-def _read(path: Path) -> pl.DataFrame:
-    if path.suffix == ".parquet":
-        return pl.read_parquet(path)
-    if path.suffix == ".arrow":
-        return pl.read_ipc(path)
-    separator = "\t" if path.suffix == ".tsv" else ","
-    return pl.read_csv(path, separator=separator, infer_schema=False)

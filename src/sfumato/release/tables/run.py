@@ -31,26 +31,6 @@ if TYPE_CHECKING:
     from ...tabular.threats.problem import Problem
 
 
-def rule(name: str, **parameters: Any) -> Rule:
-    """A rule that finds sensitive cells, by its name.
-
-    >>> rule("dominance", n=1, k=50).name
-    'dominance'
-    """
-    found: Rule = build("rule", name, parameters)
-    return found
-
-
-def table_method(name: str, **parameters: Any) -> TableMethod:
-    """A method that protects tables, by its name.
-
-    >>> table_method("controlled-rounding", base=5).base
-    5.0
-    """
-    found: TableMethod = build("table-method", name, parameters)
-    return found
-
-
 def tabulate(
     data: Any,
     dimensions: Iterable[str] | Iterable[Iterable[str]],
@@ -69,29 +49,41 @@ def tabulate(
     return from_microdata(data, given, value or None, rng=rng, **more)
 
 
-def protect_table(
+def protect_cells(
     cells: CellTable,
-    method: TableMethod | str = "modular-suppression",
-    rules: Iterable[Rule] = (),
-    *,
+    plan: TableMethod | Plan | str | Path = "modular-suppression",
     seed: int | None = None,
+    *,
+    rules: Iterable[Rule] = (),
     progress: Listener | None = None,
     **more: Any,
 ) -> TableRelease:
-    """Protect a table and audit it: `sf.protect_table(cells, "optimal-suppression",
-    [sf.rule("p-percent", p=10)])`. `more` is what `[table]` of a plan takes: cost, singletons,
-    within, audit and so on.
+    """Protect a table and audit it: `sf.protect(cells, "optimal-suppression",
+    rules=[sf.method("p-percent", p=10)])`. `more` is what `[table]` of a plan takes: cost,
+    singletons, within, audit and so on.
 
     Raises `ReleaseRefused` where an attacker's interval is too narrow.
     """
-    made = table_method(method) if isinstance(method, str) else method
-    complaints = TablePlan.complaints({"protect": made, "rules": tuple(rules), **more})
-    if complaints:
-        raise ParameterError("; ".join(map(str, complaints)), remedy="sf.protect_table's keywords")
-    table = TablePlan(protect=made, rules=tuple(rules), **more)
+    if isinstance(plan, Path) or (isinstance(plan, str) and plan.endswith(".toml")):
+        plan = Plan.read(plan)
+    if isinstance(plan, str):
+        plan = build("table-method", plan, {})
+    if not isinstance(plan, Plan):
+        words = {"protect": plan, "rules": tuple(rules), **more}
+        if complaints := TablePlan.complaints(words):
+            said = "; ".join(map(str, complaints))
+            raise ParameterError(said, remedy="for a table of cells: rules, and what [table] takes")
+        plan = Plan(table=TablePlan(**words))
+    elif plan.table is None or tuple(rules) or more:
+        raise ParameterError(
+            "the plan has no [table]"
+            if plan.table is None
+            else "a plan with a [table] says all that is said of it",
+            remedy="sf.protect(cells, method, rules=[...]), or a plan with a [table]",
+        )
     chosen = draw_seed() if seed is None else checked_seed(seed)
     with listening(progress or (lambda what, done, of: None)):
-        return _protected(cells, Plan(table=table), chosen)
+        return _protected(cells, plan, chosen)
 
 
 def run_table(

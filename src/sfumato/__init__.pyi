@@ -1,0 +1,55 @@
+# Made by `make docs`; edit the .py beside it instead.
+from . import errors as errors
+from . import registry as registry
+from . import things as things
+from .data import generators as generators
+from .data.io import read as read
+from .data.io import write as write
+from .data.partition import Cover as Cover
+from .data.partition import Partition as Partition
+from .data.schema import Column as Column
+from .data.schema import Kind as Kind
+from .data.schema import Role as Role
+from .data.schema import Schema as Schema
+from .data.table import Table as Table
+from .data.table import table as table
+from .errors import ReleaseRefused as ReleaseRefused
+from .errors import SfumatoError as SfumatoError
+from .explore.risk_utility import risk_utility_map as risk_utility_map
+from .explore.tune import tune as tune
+from .protocols import Attack as Attack
+from .protocols import Context as Context
+from .protocols import Criterion as Criterion
+from .protocols import Finding as Finding
+from .protocols import Measure as Measure
+from .protocols import Measurement as Measurement
+from .protocols import Method as Method
+from .protocols import Outcome as Outcome
+from .protocols import Partitioner as Partitioner
+from .protocols import Poset as Poset
+from .protocols import PosetSource as PosetSource
+from .protocols import Verb as Verb
+from .registry import register as register
+from .release.api import assess as assess
+from .release.api import audit as audit
+from .release.api import measure as measure
+from .release.api import method as method
+from .release.api import partition as partition
+from .release.api import protect as protect
+from .release.api import step as step
+from .release.draft import draft_plan as draft_plan
+from .release.evidence import Evidence as Evidence
+from .release.plan import Plan as Plan
+from .release.recover import recover as recover
+from .release.release import Release as Release
+from .release.step import Step as Step
+from .release.table_release import TableRelease as TableRelease
+from .release.table_run import tabulate as tabulate
+from .tabular.base import Rule as Rule
+from .tabular.base import TableMethod as TableMethod
+from .tabular.cells import CellTable as CellTable
+from .tabular.given import from_cells as from_cells
+
+__version__: str
+_MODULES: dict[str, str]
+_WHERE: dict[str, str]
