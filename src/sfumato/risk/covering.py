@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from ..criteria.classes import comparable
-from ..criteria.labels import Coverage, Labels, distinct_labels, has_labels
 from ..data.codec import encode
+from ..data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.coverage.blocks import Published, Queries
