@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
@@ -20,6 +21,7 @@ from .errors import MethodError
 from .measurement import Direction as Direction
 from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
+from .structure import Structure as Structure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -293,15 +295,16 @@ class Poset(ABC):
     searches, every value has a code 1..m (0 is kept for missing), and where `spans` is true the
     least upper bound of a set of values is that of its smallest and its largest code.
 
-    Searches that join records (data/generalized/cell_costs.py) price trees, intervals and sets
-    of values by themselves. Another poset tells them more by one of: `join_table` or
-    `ancestor_ptr` and `ancestor_idx`, with `leaf_nodes` and `node_costs(by)` (a partial order);
-    `level_ids` and `level_costs(by)` (nested ranges); `element_bits` and `elements` (common
-    traits). Without, its values are priced as categories. A poset with `unchanged = True` is
-    never generalized.
+    `structure` tells searches and readers more (structure.py); a poset that tells nothing is priced
+    as categories, cut in no order, and asked value by value.
     """
 
-    spans: ClassVar[bool] = True
+    spans: ClassVar[bool] = False
+
+    @property
+    def structure(self) -> Structure:
+        """How it is joined, cut, numbered and read back."""
+        return Structure()
 
     @abstractmethod
     def leq(self, lower: Any, upper: Any) -> bool:
@@ -314,6 +317,11 @@ class Poset(ABC):
     @abstractmethod
     def height(self, value: Any) -> int:
         """Steps from the value itself: 0 for an ungeneralized one."""
+
+    def height_share(self, label: str) -> float:
+        """A label's height divided by that of "*"."""
+        top = self.height("*")
+        return min(self.height(label) / top, 1.0) if top > 0 else 0.0
 
     @abstractmethod
     def measure(self, value: Any) -> float:
@@ -338,13 +346,41 @@ class Poset(ABC):
     def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
         """What is published for groups with the distinct sorted codes
         codes[starts[i]:starts[i+1]]."""
-        return self.labels(codes[starts[:-1]], codes[starts[1:] - 1])
+        if self.spans:
+            return self.labels(codes[starts[:-1]], codes[starts[1:] - 1])
+        alone, ends = self.labels(codes, codes), starts.tolist()
+        return [str(self.lub(alone[a:b])) for a, b in pairwise(ends)]
+
+    def count(self, label: str) -> int | None:
+        """How many values a label stands for; None where only `leq` can tell."""
+        return None
 
 
 class PosetSource(Declaration, ABC):
     """How a plan describes a poset, before it has seen the column."""
 
     registry_kind: ClassVar[str] = "poset"
+    takes_lists: ClassVar[bool] = False
+    """Whether it is bound to the lists of a column of sets as they are, not to their text."""
+    categories: ClassVar[bool] = False
+    """Whether values have nothing above them but sets of one another."""
+
+    @property
+    def interval_step(self) -> Any:
+        """What the ends of its intervals are multiples of; None where it has no intervals."""
+        return None
+
+    def utilities_of(self, names: Sequence[str]) -> np.ndarray | None:
+        """float64: what each of these items is worth; None where nothing is said of items."""
+        return None
+
+    def named(self) -> set[str]:
+        """The items that a utility is given of."""
+        return set()
+
+    def for_ordered(self) -> PosetSource:
+        """The source for a column whose values have an order."""
+        return self
 
     @abstractmethod
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Poset:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.criteria.labels import Coverage, Labels, distinct_labels, has_labels
+from sfumato.data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from sfumato.data.schema import Column, Kind
 from sfumato.data.table import table
 from sfumato.errors import MeasureError

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from sfumato.data.codec import Matrix
 from sfumato.data.generalized.cell_costs import cell_costs
-from sfumato.errors import MethodError, SchemaError
+from sfumato.errors import SchemaError
 from sfumato.kernels.joins import lub
+from sfumato.kernels.joins.ancestors import all_pairs
 from sfumato.kernels.joins.lub import cell_cost, join
-from sfumato.poset.partial_order import MOST_NODES, PartialOrder, PartialOrderPoset
+from sfumato.poset.partial_order import PartialOrder, PartialOrderPoset
 from tests.oracle import poset_orders as oracle
 from tests.poset.searched import check_joins, check_release, one_column
 
@@ -118,7 +119,8 @@ def test_searches_join_and_pay_as_the_poset_does(parents: Parents) -> None:
 @given(orders())
 def test_the_table_of_pairs_holds_the_bounds(parents: Parents) -> None:
     poset, _ = bound(parents)
-    labels, table = poset.label_of_node, poset.join_table
+    labels = poset.label_of_node
+    table = all_pairs(poset.ancestor_ptr, poset.ancestor_idx)
     for i, a in enumerate(labels):
         for j, b in enumerate(labels):
             assert labels[table[i, j]] == poset.lub([a, b])
@@ -209,18 +211,11 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         PartialOrder()
 
 
-def test_too_many_nodes_for_a_table() -> None:
-    tree = PartialOrder(parents={f"v{i}": "top" for i in range(MOST_NODES + 1)})
-    with pytest.raises(MethodError, match='use kind = "hierarchy"'):
-        _ = tree.bind([f"v{i}" for i in range(MOST_NODES + 1)]).join_table
-    assert tree.bind(["v1", "v2"]).join_table.shape == (3, 3)
-
-
 def test_an_empty_column_binds() -> None:
     poset = PartialOrder(parents=CITY).bind([])
     assert poset.codes([]).size == 0
     assert poset.set_labels(np.array([0]), np.array([], dtype=np.int64)) == []
-    assert poset.join_table.tolist() == [[0]]
+    assert poset.ancestor_idx.tolist() == [0]
 
 
 # Real cases

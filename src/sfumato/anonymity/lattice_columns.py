@@ -11,7 +11,6 @@ import polars as pl
 
 from ..data.codec import Coded, code, encode
 from ..data.schema import SUPPRESSED
-from ..poset.interval import IntervalPoset
 from ..poset.tree import Tree
 from ..protocols import Poset
 
@@ -117,8 +116,8 @@ def ladder(table: Table, name: str) -> Ladder:
     used = np.flatnonzero(counts)
     number = np.zeros(m + 2, dtype=np.int32)
     number[used] = np.arange(used.size)
-    tree = coded.poset
-    if isinstance(tree, Tree) and tree.levels > 1:
+    tree = coded.structure.tree
+    if tree is not None and tree.levels > 1:
         steps = _tree_steps(tree, used, counts[1 : m + 1])
     else:
         steps = _two_steps(coded, table, used, counts[1 : m + 1])
@@ -145,7 +144,7 @@ def ladder(table: Table, name: str) -> Ladder:
         tuple(shares),
         tuple(labels),
         tuple(stars),
-        isinstance(tree, Tree) and tree.levels > 1,
+        tree is not None and tree.levels > 1,
         (coded.column.bound if coded.column.generalized else None) or coded.poset,
     )
 
@@ -214,7 +213,7 @@ def _two_steps(coded: Coded, table: Table, used: np.ndarray, counts: np.ndarray)
         for i in np.flatnonzero(present).tolist():
             texts[i] = domain[used[i] - 1]
             lost[i] = coded.poset.measure(texts[i])
-            tall[i] = _height_share(coded, str(texts[i]), lost[i])
+            tall[i] = (coded.column.bound or coded.poset).height_share(str(texts[i]))
     lost[used == m + 1] = tall[used == m + 1] = 1.0
     ones, none = np.ones(used.size), np.zeros(used.size)
     stars: list[str | None] = [SUPPRESSED] * used.size
@@ -222,11 +221,3 @@ def _two_steps(coded: Coded, table: Table, used: np.ndarray, counts: np.ndarray)
         _Step(used, lost, tall, bits, texts, used == m + 1),
         _Step(np.zeros(used.size, dtype=np.int64), ones, ones, none, stars, ones > 0),
     ]
-
-
-def _height_share(coded: Coded, label: str, lost: float) -> float:
-    origin = coded.column.bound or coded.poset
-    if isinstance(origin, IntervalPoset):
-        return lost
-    top = origin.height(SUPPRESSED)
-    return min(origin.height(label) / top, 1.0) if top > 0 else 0.0

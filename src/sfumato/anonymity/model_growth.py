@@ -118,8 +118,8 @@ class ModelGrowth:
         columns: list[_Numbers | _Categories] = []
         for j in range(len(x.names)):
             poset, own = x.coded(j).poset, records.states[:, j]
-            plain = poset.spans and not hasattr(poset, "label_of_node")
-            if plain and not hasattr(poset, "level_ids"):
+            told = x.coded(j).structure
+            if poset.spans and told.tree is None and told.levels is None:
                 columns.append(_Numbers(poset.positions, own))
             else:
                 columns.append(_Categories(records.joins, j, own))

@@ -13,7 +13,7 @@ from ..errors import MethodError
 from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
 from ..poset.tree import Tree
-from ..protocols import Partitioner, Poset
+from ..protocols import Partitioner
 
 if TYPE_CHECKING:
     from ..data.codec import Matrix
@@ -95,11 +95,11 @@ def _matrix(x: Matrix) -> tuple[np.ndarray, list[_Axis]]:
         # An ordinal column is published as a set of its categories, but cut along their order.
         ordinal = coded.column.kind == Kind.ORDINAL and not coded.column.generalized
         # The values of a partial order are numbered so that neighbours have ancestors in common.
-        ordered = coded.poset.spans or ordinal or hasattr(coded.poset, "ancestor_ptr")
+        ordered = coded.poset.spans or ordinal or coded.structure.ancestors is not None
         if coded.poset.positions.size > np.iinfo(codes.dtype).max:
             codes = codes.astype(np.uint32)
         codes[:, j] = coded.codes if ordered else _by_frequency(coded.codes)
-        columns.append(_Axis(coded.poset.positions, _arrays(coded.poset), not ordered))
+        columns.append(_Axis(coded.poset.positions, _arrays(coded.structure.tree), not ordered))
     return codes, columns
 
 
@@ -116,15 +116,15 @@ def _by_frequency(codes: np.ndarray) -> np.ndarray:
     return found
 
 
-def _arrays(poset: Poset) -> TreeArrays | None:
+def _arrays(tree: Tree | None) -> TreeArrays | None:
     # A column in which every value is missing has nothing to cut, and its tree no leaves.
-    if not isinstance(poset, Tree) or not len(poset):
+    if tree is None or not len(tree):
         return None
     return TreeArrays(
-        first_leaf=poset.first_leaf,
-        last_leaf=poset.last_leaf,
-        parent=poset.parent,
-        child_ptr=poset.child_ptr,
-        child_idx=poset.child_idx,
-        root=poset.root,
+        first_leaf=tree.first_leaf,
+        last_leaf=tree.last_leaf,
+        parent=tree.parent,
+        child_ptr=tree.child_ptr,
+        child_idx=tree.child_idx,
+        root=tree.root,
     )

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from ..data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.coverage.containment import Cover, cover_counts, cover_sums
 from ..kernels.coverage.own import fitting_own
 from ..kernels.coverage.sets import Combinations, People, fitting_counts, fitting_sums, some_people
 from .coding import comparable, kept_with
-from .labels import Coverage, Labels, distinct_labels, has_labels
 from .set_codes import holds_sets
 from .set_containment import set_combinations
 

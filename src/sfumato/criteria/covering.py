@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import encode
+from ..data.generalized.label_places import Labels, distinct_labels
 from ..data.schema import SUPPRESSED
 from ..data.table import Table
 from ..errors import MeasureError
 from .classes import Classes, comparable, equivalence_classes
-from .labels import Labels, distinct_labels
 from .set_codes import coded_sets, holds_sets
 from .set_containment import item_places
 

@@ -19,7 +19,6 @@ from ..data.codec import bind, domain_values
 from ..data.schema import ORDERED, Column, Kind
 from ..data.table import Table
 from ..errors import MeasureError
-from ..poset.tree import Tree
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
 from .item_counts import item_distances
@@ -246,8 +245,8 @@ def levels(column: Column, values: pl.Series) -> list[np.ndarray]:
     In the order of the tree's leaves, the heights at which neighbours meet say everything: values
     belong to one block where no two neighbours between them meet any higher.
     """
-    tree = bind(column, values)
-    if not isinstance(tree, Tree):
+    tree = bind(column, values).structure.tree
+    if tree is None:
         raise MeasureError(
             f"the poset of column {column.name!r} is no tree: it has no heights to measure by",
             remedy='use a poset such as "hierarchy" or "prefix", or distance = "equal"',

@@ -30,7 +30,7 @@ def least_upper_bounds(
     shown = shown.take(np.zeros(groups, dtype=np.int64))
     for name in columns:
         coded = code(table, name)
-        if getattr(coded.poset, "unchanged", False):
+        if coded.structure.unchanged:
             raise MethodError(
                 f"column {name!r} is passed through, so that it is not known whom a class covers",
                 remedy="leave criteria on other people to [require], which counts them",

@@ -18,7 +18,7 @@ import polars as pl
 from ..errors import Complaint, MethodError, SchemaError
 from ..poset.defaults import default_poset
 from ..poset.labels import LabelPoset
-from ..protocols import Poset
+from ..protocols import Poset, Structure
 from .schema import ORDERED, Column, Kind
 from .table import Table
 
@@ -234,6 +234,13 @@ class Coded:
     column: Column
     codes: np.ndarray
     poset: Poset
+    instead: Structure | None = None
+    """What searches see in place of the poset's own structure."""
+
+    @property
+    def structure(self) -> Structure:
+        """How its values are joined and cut."""
+        return self.instead or self.poset.structure
 
 
 class Matrix:
@@ -331,8 +338,7 @@ def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) ->
         if counts is not None:
             observed, counts = counts, np.zeros(len(column.categories), dtype=np.int64)
             counts[domain.to_physical().to_numpy()] = observed
-        if getattr(source, "ordered", True) is None:
-            source = source.model_copy(update={"ordered": True})
+        source = source.for_ordered()
     try:
         return source.bind(domain_values(column, domain), counts)
     except ValueError as error:
@@ -348,7 +354,7 @@ def domain_values(column: Column, domain: pl.Series) -> list[Any]:
     if column.kind == Kind.BOOLEAN:
         return [str(value).lower() for value in domain.to_list()]
     if column.kind == Kind.SET:
-        if getattr(column.poset, "takes_lists", False):
+        if column.poset is not None and column.poset.takes_lists:
             return domain.to_list()
         joined = [" ".join(map(str, value)) for value in domain.to_list()]
         # {"a b"} and {"a", "b"} must not become one.

@@ -269,7 +269,9 @@ class Camouflage(Method):
             column = table.schema[name]
             low, high = self._ends(_numbers(table, name), name, rng)
             labels = interval_labels(low, high, whole=column.kind == Kind.INTEGER).alias(name)
-            source = column.poset if isinstance(column.poset, IntervalSource) else IntervalSource()
+            source = column.poset
+            if source is None or source.interval_step is None:
+                source = IntervalSource()
             bound = source.bind(encode(table[name]).domain.to_list())
             changed = changed.with_columns([labels], [column.with_(generalized=True, bound=bound)])
         warnings = tuple(f"{name} was left alone: it is not a number" for name in left)

@@ -47,7 +47,7 @@ class Generalize(Verb):
         changed, cells, kept = table, {}, []
         for name in columns:
             coded = code(table, name)
-            if getattr(coded.poset, "unchanged", False):
+            if coded.structure.unchanged:
                 kept.append(name)
                 continue
             labels, stars = _labels(coded, table.suppressed(name), groups)

@@ -231,20 +231,21 @@ class GlobalRecoding(Method):
         except ValueError as error:
             raise MethodError(f"merge of column {name!r}: {error}") from None
 
-    def _labels(self, name: str, poset: Any, values: list[Any], level: int) -> list[str]:
-        if not isinstance(poset, Tree):
+    def _labels(self, name: str, poset: Poset, values: list[Any], level: int) -> list[str]:
+        tree = poset.structure.tree
+        if tree is None:
             if level == 1:  # without a hierarchy there is the value, and everything
                 return [SUPPRESSED] * len(values)
             raise MethodError(
                 f"column {name!r} has no hierarchy, so it has no level {level}",
                 remedy=f'{name} = {{ poset = {{ kind = "balanced" }} }}, or level 0 or 1',
             )
-        if level >= poset.levels:
+        if level >= tree.levels:
             raise MethodError(
-                f"the hierarchy of column {name!r} has levels 0 to {poset.levels - 1}, not {level}",
-                remedy=f"levels.{name} = {poset.levels - 1}",
+                f"the hierarchy of column {name!r} has levels 0 to {tree.levels - 1}, not {level}",
+                remedy=f"levels.{name} = {tree.levels - 1}",
             )
-        return list(poset.at_level(values, level))
+        return list(tree.at_level(values, level))
 
 
 def dates_of_equal_width(days: list[dt.date], bins: int) -> list[dt.date]:

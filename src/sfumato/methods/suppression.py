@@ -141,10 +141,10 @@ class LocalSuppression(Method):
         for j, name in enumerate(chosen):
             price = self.importance.get(name, 1.0)
             found = code(table, name) if self.ladder else None
-            if found is not None and isinstance(found.poset, Tree):
+            if found is not None and (tree := found.structure.tree) is not None:
                 codes[:, j] = found.codes
-                ladders.append(tree_ladder(found.poset, price))
-                posets[name] = found.poset
+                ladders.append(tree_ladder(tree, price))
+                posets[name] = tree
             else:
                 ladders.append(two_steps(int(codes[:, j].max(initial=0)) + 1, price))
         if self.search == "optimal-per-record":

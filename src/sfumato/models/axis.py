@@ -12,7 +12,6 @@ import polars as pl
 from ..data.codec import bind, domain_values
 from ..data.schema import ORDERED, Column, Kind
 from ..errors import MethodError
-from ..poset.tree import Tree
 from ..protocols import Poset
 
 MOST = 128
@@ -139,16 +138,15 @@ def _fields(
     column: Column, poset: Poset, domain: pl.Series, weights: np.ndarray, bins: int
 ) -> list[_Field]:
     values = values_of(column, domain)
-    if isinstance(poset, Tree):
-        codes = poset.codes(values)
+    codes, told = poset.codes(values), poset.structure
+    if (tree := told.tree) is not None:
         return [
-            _numbered(poset.nodes_at(level)[codes], poset.label_of_node)
-            for level in range(max(poset.levels - 1, 1))
+            _numbered(tree.nodes_at(level)[codes], tree.label_of_node)
+            for level in range(max(tree.levels - 1, 1))
         ]
-    codes = poset.codes(values)
     plain: _Field = (np.arange(len(values)), poset.labels(codes, codes))
-    nested = getattr(poset, "level_ids", None)
-    if nested is not None:
+    if told.levels is not None:
+        nested = told.levels.level_ids
         return [plain, *(_ranges(poset, codes, ids[codes]) for ids in nested[1:])]
     if column.generalized or column.kind not in ORDERED or column.kind == Kind.ORDINAL:
         return [plain]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator
 
-from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource, Structure
 from .bound import pair_labels, unknown
 from .scale import _EPOCH, _date, _dates, _period
 from .text import SUPPRESSED, text
@@ -169,6 +169,8 @@ class BirthDatePoset(Poset):
     what each costs to publish. Days have height 0, "*" has height 4.
     """
 
+    spans: ClassVar[bool] = True
+
     def __init__(
         self, days: np.ndarray, base: dt.date, ages: Sequence[int], *, midpoint: bool = False
     ) -> None:
@@ -185,6 +187,10 @@ class BirthDatePoset(Poset):
 
     def __repr__(self) -> str:
         return f"BirthDatePoset({self._days.size:,} days, ages on {self.base})"
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(levels=self)
 
     def _range(self, first: int, last: int | None) -> Ages:
         high = _day(years_before(self.base, first))

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from ..errors import SfumatoError
-from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource, Structure
 from ..registry import find
 from .bound import check_codes, unknown
 from .text import SUPPRESSED, text
@@ -78,8 +78,6 @@ class CodeFrequency(PosetSource):
     """
 
     takes_lists: ClassVar[bool] = True
-    """Whether it is bound to the lists of a column of sets as they are, not to their text."""
-
     name: ClassVar[str] = "code-frequency"
     aliases: ClassVar[tuple[str, ...]] = ("sparse-matrix",)
     paper: ClassVar[str] = (
@@ -190,6 +188,10 @@ class CodeFrequencyPoset(Poset):
 
     def __repr__(self) -> str:
         return f"CodeFrequencyPoset({len(self._code_of):,} contents, at most {self.places} codes)"
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(pairs=self, node_costs=self.node_costs)
 
     def _read(self, value: Any) -> Content | None:
         if not isinstance(value, str):
@@ -314,12 +316,12 @@ class CodeFrequencyPoset(Poset):
         return nodes, table
 
     @property
-    def join_table(self) -> np.ndarray:
-        """int32 (n, n): the least upper bound of every pair of contents, where they are few."""
-        if self._nodes is None:
-            # Searches that find no table look at the contents as categories.
-            raise AttributeError("there are too many contents for a table of all pairs")
-        return self._nodes[1]
+    def join_table(self) -> np.ndarray | None:
+        """int32 (n, n): the least upper bound of every pair of contents, where they are few.
+
+        Searches that find no table look at the contents as categories.
+        """
+        return None if self._nodes is None else self._nodes[1]
 
     @property
     def leaf_nodes(self) -> np.ndarray:

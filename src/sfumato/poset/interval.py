@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource, Structure
 from .bound import check_codes, pair_labels, unknown
 from .ranges import EVERYTHING, Range, hull, range_label, read_range
 from .scale import Number, Scale, Step, scale_of
@@ -60,6 +60,10 @@ class Interval(PosetSource):
         ),
     ] = None
 
+    @property
+    def interval_step(self) -> Any:
+        return self.round_to
+
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> IntervalPoset:
         """The intervals over the column's values; `counts` is not looked at."""
         given = [end for end in (self.low, self.high) if end is not None]
@@ -93,6 +97,8 @@ class IntervalPoset(Poset):
     worth no more than a suppressed value.
     """
 
+    spans: ClassVar[bool] = True
+
     def __init__(
         self,
         scale: Scale,
@@ -107,6 +113,22 @@ class IntervalPoset(Poset):
     def __repr__(self) -> str:
         domain = range_label(self._domain, self._scale)
         return f"IntervalPoset({self._values.size:,} values in {domain})"
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(line=self, full_width=self.full_width)
+
+    def keys(self, values: Sequence[Any]) -> np.ndarray:
+        """The values as numbers."""
+        try:
+            # Whole numbers stay whole: beyond 2**53 floats cannot tell neighbours apart.
+            return np.asarray(self._scale.array(values))
+        except ValueError:
+            return np.array([self._scale.number(value) for value in values], dtype=np.float64)
+
+    def ends(self, label: str) -> Range:
+        """The range that a label stands for."""
+        return read_range(label, self._scale)
 
     def _range(self, value: Any) -> Range:
         if isinstance(value, str):
@@ -137,6 +159,10 @@ class IntervalPoset(Poset):
     def height(self, value: Any) -> int:
         found = self._range(value)
         return 0 if found.exact else 2 if found == EVERYTHING else 1
+
+    def height_share(self, label: str) -> float:
+        # There is no ladder between a value and everything: the share of the domain stands in.
+        return self.measure(label)
 
     def measure(self, value: Any) -> float:
         found = self._range(value)

@@ -35,8 +35,6 @@ class Items(PosetSource):
     """
 
     takes_lists: ClassVar[bool] = True
-    """Whether it is bound to the lists of a column of sets as they are, not to their text."""
-
     name: ClassVar[str] = "items"
     paper: ClassVar[str] = "B. Podgursky: Practical k-anonymity on large datasets, 2011, chapter 3"
     example: ClassVar[Mapping[str, Any]] = {"utilities": {"tea": 3}}

@@ -28,6 +28,9 @@ class LabelPoset(ValueSetPoset):
         super().__init__(labels)
         self._of = of
 
+    def count(self, label: str) -> int | None:
+        return None
+
     def leq(self, lower: Any, upper: Any) -> bool:
         return self._of.leq(lower, upper)
 

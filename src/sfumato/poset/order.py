@@ -66,11 +66,6 @@ class Order:
         found: np.ndarray = self.ancestors[self.ptr[node] : self.ptr[node + 1]]
         return found
 
-    @property
-    def is_tree(self) -> bool:
-        """Whether no node has two parents."""
-        return all(len(parents) < 2 for parents in self.parents)
-
 
 def _edges(
     parents: Mapping[str, Sequence[str]], name: str

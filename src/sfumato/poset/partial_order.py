@@ -12,16 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from ..errors import MethodError, suggest
-from ..kernels.joins.ancestors import all_pairs, group_common, is_ancestor
-from ..protocols import Poset, PosetSource
+from ..errors import suggest
+from ..kernels.joins.ancestors import group_common, is_ancestor
+from ..protocols import Poset, PosetSource, Structure
 from .bound import check_codes, known_codes, ranks, run_labels, spread, unknown
 from .hierarchy_file import content, read_rows
 from .order import Order
 from .text import SUPPRESSED, text
-
-MOST_NODES = 4_000
-"""Nodes whose least upper bounds fit a table of all pairs: 64 megabytes."""
 
 
 class PartialOrder(PosetSource):
@@ -141,9 +138,9 @@ class PartialOrderPoset(Poset):
     """A partial order over one column's values.
 
     Text is read as a label; "*" is the top, whatever its label. For searches, nodes are those that
-    the column's values can come to: `label_of_node`, `node_costs`, `join_table`, the lists of
-    ancestors (`ancestor_ptr`, `ancestor_idx`) and `leaf_nodes[code]` are numbered by them, the
-    least measured first. A value may be any node but the top.
+    the column's values can come to: `label_of_node`, `node_costs`, the lists of ancestors
+    (`ancestor_ptr`, `ancestor_idx`) and `leaf_nodes[code]` are numbered by them, the least measured
+    first. A value may be any node but the top.
 
     Least upper bounds of pairs, taken one after the other, may end above that of the whole set.
     What is published for a group is always that of the whole set.
@@ -168,6 +165,10 @@ class PartialOrderPoset(Poset):
             f"PartialOrderPoset({self.order.name}: {len(self._code_of):,} values of "
             f"{len(self.order):,} nodes)"
         )
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(ancestors=self, node_costs=self.node_costs)
 
     def _way(self, node: int) -> list[str]:
         labels = [self.order.labels[node]]
@@ -266,19 +267,6 @@ class PartialOrderPoset(Poset):
         """int32: those ancestors, ascending, the node itself first."""
         above = [self.order.above(node) for node in self.nodes.tolist()]
         return np.searchsorted(self.nodes, np.concatenate(above)).astype(np.int32)
-
-    @cached_property
-    def join_table(self) -> np.ndarray:
-        """int32 (n, n): the least upper bound of every pair of nodes."""
-        if self.nodes.size > MOST_NODES:
-            raise MethodError(
-                f"{self.order.name} has {self.nodes.size:,} nodes for the column's values, too "
-                f"many for a table of all pairs (at most {MOST_NODES:,})",
-                remedy='it is a tree: use kind = "hierarchy"'
-                if self.order.is_tree
-                else "recode the column to a coarser level first, or join its ancestors by lists",
-            )
-        return np.asarray(all_pairs(self.ancestor_ptr, self.ancestor_idx))
 
     def node_costs(self, by: str = "ncp") -> np.ndarray:
         """What each node costs: its measure, or its height in shares of the top's.

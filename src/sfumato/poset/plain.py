@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import MethodError
-from ..protocols import PosetSource
+from ..protocols import PosetSource, Structure
 from .bound import check_codes
 from .text import SUPPRESSED, text
 from .valueset import ValueSetPoset
@@ -45,6 +45,13 @@ class SuppressionPoset(ValueSetPoset):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._values):,} values)"
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(sets=self, levels=self)
+
+    def count(self, label: str) -> int | None:
+        return None
 
     def _label(self, codes: Sequence[int]) -> str:
         return super()._label(codes) if len(codes) == 1 else SUPPRESSED
@@ -86,11 +93,13 @@ class PassThrough(PosetSource):
 class PassThroughPoset(SuppressionPoset):
     """The distinct values of one column, each as good as any other.
 
-    `unchanged` says that a verb leaves the column as it is. A least upper bound is the first value
+    Verbs leave the column as it is (`Structure.unchanged`). A least upper bound is the first value
     that was given, and only a suppressed value costs anything.
     """
 
-    unchanged: ClassVar[bool] = True
+    @property
+    def structure(self) -> Structure:
+        return Structure(sets=self, levels=self, unchanged=True)
 
     def leq(self, lower: Any, upper: Any) -> bool:
         # To have no name for a group means that no value tells more than another.

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource, Structure
 from .bound import check_codes, known_codes, ranks, run_labels, spread, unknown
 from .text import SUPPRESSED, read_set, text
 
@@ -43,8 +43,6 @@ class PowerSet(PosetSource):
     """
 
     takes_lists: ClassVar[bool] = True
-    """Whether it is bound to the lists of a column of sets as they are, not to their text."""
-
     name: ClassVar[str] = "power-set"
     aliases: ClassVar[tuple[str, ...]] = ("power",)
     paper: ClassVar[str] = (
@@ -227,6 +225,10 @@ class PowerSetPoset(Poset):
     def elements(self) -> int:
         """How many traits there are."""
         return len(self.traits)
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(traits=self)
 
     @property
     def _all(self) -> int:

@@ -262,6 +262,9 @@ class Balanced(PosetSource):
         Field(description="whether only neighbours join; numbers and dates unless given"),
     ] = None
 
+    def for_ordered(self) -> Balanced:
+        return self if self.ordered is not None else self.model_copy(update={"ordered": True})
+
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:
         """The tree over the column's values, which occur `counts` times."""
         if counts is None:

@@ -14,13 +14,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import suggest
-from ..protocols import Poset
+from ..protocols import Poset, Structure
 from .bound import check_codes, spread, unknown
+from .ranges import Range
 from .text import SUPPRESSED, text
 
 
@@ -47,6 +48,8 @@ class Tree(Poset):
 
     Text is read as a label, then as a value; "*" is the root, whatever its label.
     """
+
+    spans: ClassVar[bool] = True
 
     def __init__(self, nodes: Nodes, name: str, texts: Sequence[str] | None = None) -> None:
         self.name = name
@@ -83,6 +86,10 @@ class Tree(Poset):
 
     def __len__(self) -> int:
         return int(self.leaf_nodes.size) - 1
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(tree=self, line=self, node_costs=self.node_costs)
 
     @property
     def root(self) -> int:
@@ -187,6 +194,30 @@ class Tree(Poset):
             spelt = [text(value) for value in strays]
             raise unknown("value", spelt, f"in {self.name}", self._remedy(strays[0]))
         return np.array(found, dtype=np.int64)
+
+    def keys(self, values: Sequence[Any]) -> np.ndarray:
+        """The code of each value; NaN where the tree does not have it."""
+        found = np.array([self._find(value) for value in values], dtype=np.float64)
+        return np.where(found > 0, found, np.nan)
+
+    def ends(self, label: str) -> Range:
+        """The first and the last code below a label."""
+        node = self.node(label)
+        return Range(int(self.first_leaf[node]), int(self.last_leaf[node]))
+
+    def count(self, label: str) -> int:
+        node = self.node(label)
+        return int(self.last_leaf[node] - self.first_leaf[node]) + 1
+
+    def node_costs(self, by: str = "ncp") -> np.ndarray:
+        """What each node costs: the share of the leaves below it, or its height."""
+        if by == "height":
+            cost = self.heights / max(int(self.heights[self.root]), 1)
+        else:
+            cost = (self.last_leaf - self.first_leaf) / max(len(self) - 1, 1)
+        cost = np.asarray(cost, dtype=np.float64)
+        cost[self.root] = 1.0 if cost.size > 1 else 0.0
+        return cost
 
     @cached_property
     def _positions(self) -> np.ndarray:

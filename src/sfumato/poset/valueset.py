@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import suggest
-from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource, Structure
 from .bound import known_codes, pair_labels, ranks, spread, unknown
 from .text import SUPPRESSED, read_set, set_label, text
 
@@ -29,6 +29,7 @@ class ValueSet(PosetSource):
     """
 
     name: ClassVar[str] = "value-set"
+    categories: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, 2006"
     )
@@ -64,6 +65,22 @@ class ValueSetPoset(Poset):
 
     def __repr__(self) -> str:
         return f"ValueSetPoset({len(self._values):,} values)"
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(sets=self)
+
+    def listed(self, label: str) -> list[str] | None:
+        """The values that a plainly written label lists; None where only `leq` can tell."""
+        try:
+            found = read_set(label) if label.startswith("{") else [label]
+            self.codes(found)
+        except (ValueError, IndexError):
+            return None
+        return found
+
+    def count(self, label: str) -> int | None:
+        return 1 + round(self.measure(label) * (len(self._values) - 1))
 
     def _set(self, value: Any) -> frozenset[int]:
         """The codes that a value or label stands for."""

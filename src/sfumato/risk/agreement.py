@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.linkage.linked import TOLERANCE, Categories, Numbers, in_one_numbering
 from ..data.linkage.linking import has_numbers, require_reference
 from ..data.pair import Pair

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..criteria.labels import Coverage, Labels, distinct_labels, has_labels
 from ..data.codec import encode
+from ..data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from ..data.linkage.linked import in_one_numbering
 from ..data.linkage.linking import require_reference
 from ..data.table import Table

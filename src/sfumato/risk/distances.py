@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.linkage.linked import Categories, moments_of, own_rows
 from ..data.linkage.linking import columns_to_link_by, has_numbers, numbers_of, require_reference
 from ..data.pair import Pair

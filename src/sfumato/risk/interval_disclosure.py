@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.linkage.linked import moments_of, own_rows
 from ..data.linkage.linking import has_numbers, numbers_of
 from ..data.pair import Pair

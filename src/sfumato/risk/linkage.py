@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes, first_equal
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.linkage.linked import (
     TOLERANCE,
     Categories,

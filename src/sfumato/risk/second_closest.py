@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.linkage.linked import Categories, Credit, hidden_cells
 from ..data.linkage.linking import (
     Sample,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..criteria.labels import has_labels
+from ..data.generalized.label_places import has_labels
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..data.sets.item_places import places

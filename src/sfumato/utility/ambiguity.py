@@ -9,11 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..criteria.labels import Labels
+from ..data.generalized.label_places import Labels
 from ..data.schema import SUPPRESSED, Kind
-from ..poset.interval import IntervalPoset
-from ..poset.tree import Tree
-from ..poset.valueset import ValueSetPoset
 from ..protocols import Context, Measure, Measurement
 from .cells import dropped_records, facts, quasi_cells
 
@@ -112,9 +109,9 @@ class _Leaves:
         known = max(poset.positions.size - 1, 1)
         whole = column.kind in (Kind.INTEGER, Kind.DATE) and not column.generalized
         self.whole = whole and reader.whole and len(reader.domain) > 0
-        if isinstance(poset, Tree):
+        if poset.structure.tree is not None:
             self.all, self.words = known, "leaves of the hierarchy"
-        elif self.whole and isinstance(poset, IntervalPoset):
+        elif self.whole and poset.structure.reads == "interval":
             self.low, self.high = float(reader.positions.min()), float(reader.positions.max())
             self.all, self.words = int(self.high - self.low) + 1, "whole numbers"
         else:
@@ -125,13 +122,10 @@ class _Leaves:
         out = np.ones(len(labels))
         others = []
         for i, label in enumerate(labels):
-            poset = self.reader.poset(label)
-            if isinstance(poset, Tree):
-                node = poset.node(label)
-                out[i] = poset.last_leaf[node] - poset.first_leaf[node] + 1
-            elif type(poset) is ValueSetPoset:
-                out[i] = 1 + round(poset.measure(label) * (poset.positions.size - 2))
-            elif isinstance(poset, IntervalPoset) and self.words == "whole numbers":
+            count = self.reader.poset(label).count(label)
+            if count is not None:
+                out[i] = count
+            elif self.words == "whole numbers" and self.reader.read_by(label) == "interval":
                 out[i] = self._whole(label)
             else:
                 others.append(i)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..criteria.classes import Classes, equivalence_classes
-from ..criteria.labels import Labels, distinct_labels, has_labels
+from ..data.generalized.label_places import Labels, distinct_labels, has_labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError

@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..criteria.labels import Labels
 from ..data.codec import floats
 from ..data.generalized.information import QUANTILES, target_codes, target_column
+from ..data.generalized.label_places import Labels
 from ..data.linkage.linking import drawn
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, Kind

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..criteria.labels import Labels
 from ..data.codec import domain_values
+from ..data.generalized.label_places import Labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
 from ..kernels.sets.compared import Rows, kept
 from ..kernels.sets.rows import take_rows
 from ..poset.text import text
-from ..poset.tree import Tree
 from ..protocols import Context, Measure, Measurement
 from .cells import HIDDEN, Cells, cells_of
 from .columns import require_records, suppressed
@@ -116,8 +115,8 @@ def _level(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> tupl
     """The level at which a column was published, and the highest there is."""
     cells = cells_of(pair, name)
     reader = cells.reader or Labels(pair.original, name)
-    tree = reader.poset(SUPPRESSED)
-    top = tree.levels - 1 if isinstance(tree, Tree) and tree.levels > 1 else 1
+    tree = reader.poset(SUPPRESSED).structure.tree
+    top = tree.levels - 1 if tree is not None and tree.levels > 1 else 1
     if cells.dropped:
         return top, top
     codes = reader.codes[rows].astype(np.int64)
@@ -140,7 +139,7 @@ def _level(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> tupl
     shown = [_word(cells, at) for at in pairs[:, 1].tolist()]
     if all(texts[code - 1] == word for code, word in zip(pairs[:, 0], shown, strict=True)):
         return 0, top
-    if isinstance(tree, Tree):
+    if tree is not None:
         for level in range(1, tree.levels):
             words = tree.at_level(values, level)
             root = level == tree.levels - 1

@@ -16,7 +16,6 @@ from ..data.sets.table import SetTable
 from ..errors import MeasureError
 from ..kernels.joins.diameter import diameters
 from ..kernels.sets.diameter import Others, SetColumns, set_diameters
-from ..poset.valueset import ValueSetPoset
 from ..protocols import Context, Measure, Measurement, Poset
 from .columns import require_records
 from .set_cells import holds_sets
@@ -133,4 +132,4 @@ def _sets(pair: Pair, names: Sequence[str]) -> SetColumns:
 def _flat(poset: Poset) -> bool:
     """Whether values are alike or not, with nothing in between; posets with levels say so
     themselves."""
-    return isinstance(poset, ValueSetPoset) and not hasattr(poset, "level_ids")
+    return poset.structure.sets is not None and poset.structure.levels is None

@@ -10,8 +10,8 @@ import polars as pl
 from pydantic import Field
 
 from ..criteria.classes import comparable
-from ..criteria.labels import Labels, distinct_labels, has_labels
 from ..data.codec import floats
+from ..data.generalized.label_places import Labels, distinct_labels, has_labels
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, SUPPRESSED, Kind
 from ..errors import MeasureError

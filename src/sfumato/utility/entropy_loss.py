@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..criteria.labels import Coverage
 from ..data.codec import encode
+from ..data.generalized.label_places import Coverage
 from ..data.pair import Pair
 from ..kernels.statistics.information import entropy
 from ..protocols import Context, Measure, Measurement

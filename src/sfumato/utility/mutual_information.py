@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ..criteria.labels import Labels
 from ..data.codec import Matrix, encode, floats
 from ..data.generalized.information import (
     QUANTILES,
@@ -21,6 +20,7 @@ from ..data.generalized.information import (
     target_codes,
     target_column,
 )
+from ..data.generalized.label_places import Labels
 from ..data.pair import Pair
 from ..data.schema import ORDERED
 from ..errors import MeasureError

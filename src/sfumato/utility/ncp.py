@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..criteria.labels import Labels
+from ..data.generalized.label_places import Labels
 from ..protocols import Context, Measure, Measurement
 from .cells import careful, dropped_records, facts, quasi_cells
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ..criteria.labels import Labels
 from ..data.codec import encode
+from ..data.generalized.label_places import Labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError

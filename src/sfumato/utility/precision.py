@@ -9,11 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..criteria.labels import Labels
+from ..data.generalized.label_places import Labels
 from ..data.pair import Pair
-from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
-from ..poset.interval import IntervalPoset
 from ..protocols import Context, Measure, Measurement
 from .cells import Cells, careful, dropped_records, facts, quasi_cells
 
@@ -64,17 +62,13 @@ def height_share(reader: Labels, label: str) -> float:
     An interval has no height of its own (there is no ladder between a value and everything): the
     share of the domain that it covers stands in for it.
     """
-    poset = reader.poset(label)
-    if isinstance(poset, IntervalPoset):
-        return poset.measure(label)
-    top = poset.height(SUPPRESSED)
-    return min(poset.height(label) / top, 1.0) if top > 0 else 0.0
+    return reader.poset(label).height_share(label)
 
 
 def _widths(column: Cells) -> bool:
     reader = column.reader
     return reader is not None and any(
-        isinstance(reader.poset(label), IntervalPoset)
+        reader.read_by(label) == "interval"
         for label in column.labels
         if label not in column.plain and reader.measure(label) > 0
     )

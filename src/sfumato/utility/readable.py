@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from ..criteria.labels import Labels, distinct_labels, has_labels
 from ..data.codec import encode, floats
+from ..data.generalized.label_places import Labels, distinct_labels, has_labels
 from ..data.pair import Pair
 from ..data.schema import ORDERED, Kind
 from ..data.table import Table

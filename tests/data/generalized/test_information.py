@@ -23,9 +23,11 @@ from sfumato.data.generalized.information import (
 )
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
+from sfumato.kernels.joins.ancestors import all_pairs
 from sfumato.kernels.statistics import information as kernel
 from sfumato.poset.partial_order import PartialOrder
 from sfumato.poset.valueset import ValueSet
+from sfumato.structure import Structure
 from tests.oracle import information as oracle
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=40)
@@ -59,7 +61,7 @@ def test_nodes_of_a_tree(rows: list[tuple[str, str]], rare: int) -> None:
     cities, classes = (list(side) for side in zip(*rows, strict=True))
     t = table({"city": cities, "c": classes}, posets={"city": oracle.TREE})
     coded = code(t, "city")
-    found = node_information(coded.poset, coded.codes, target_codes(t, "c"), rare)
+    found = node_information(coded.structure, coded.codes, target_codes(t, "c"), rare)
     assert found is not None
     for label, told in zip(coded.poset.label_of_node, found, strict=True):
         wanted = oracle.information_of(oracle.under(0, label), cities, classes, rare)
@@ -78,9 +80,10 @@ def test_nodes_of_a_partial_order(rows: list[tuple[str, str]]) -> None:
     values, classes = (list(side) for side in zip(*rows, strict=True))
     t = table({"v": values, "c": classes}, posets={"v": PartialOrder(parents=PARENTS)})
     coded, answers = code(t, "v"), target_codes(t, "c")
-    found = node_information(coded.poset, coded.codes, answers, 1)
+    found = node_information(coded.structure, coded.codes, answers, 1)
     # The same by the table of all pairs, which other posets have instead of lists of ancestors.
-    bare = SimpleNamespace(leaf_nodes=coded.poset.leaf_nodes, join_table=coded.poset.join_table)
+    table_ = all_pairs(coded.poset.ancestor_ptr, coded.poset.ancestor_idx)
+    bare = Structure(pairs=SimpleNamespace(leaf_nodes=coded.poset.leaf_nodes, join_table=table_))
     again = node_information(bare, coded.codes, answers, 1)
     assert found is not None
     assert again == pytest.approx(found)
@@ -91,13 +94,13 @@ def test_nodes_of_a_partial_order(rows: list[tuple[str, str]]) -> None:
 
 
 def test_posets_without_nodes_and_missing_values() -> None:
-    assert node_information(ValueSet().bind(["a"]), np.array([1]), np.array([0])) is None
+    assert node_information(ValueSet().bind(["a"]).structure, np.array([1]), np.array([0])) is None
     t = table({"city": ["Ulm", None, "Nice"], "c": ["x", "y", None]}, posets={"city": oracle.TREE})
     coded = code(t, "city")
     answers = target_codes(t, "c")
     assert answers.tolist() == [0, 1, -1]
     # One record has both: everybody who counts is x, and nothing tells anything.
-    assert node_information(coded.poset, coded.codes, answers, 1).tolist() == [0.0] * 12
+    assert node_information(coded.structure, coded.codes, answers, 1).tolist() == [0.0] * 12
     assert class_counts(np.array([1, 1]), np.array([0, -1]), 2).tolist() == [[0.0], [1.0]]
 
 
@@ -125,7 +128,7 @@ def test_value_costs_rank_by_what_values_tell() -> None:
     x = Matrix(t, ["city", "age"])
     costs, most = value_costs(x, "ill")
     tree = x.coded(0).poset
-    told = node_information(tree, x.coded(0).codes, target_codes(t, "ill"))
+    told = node_information(tree.structure, x.coded(0).codes, target_codes(t, "ill"))
     assert most == pytest.approx(told.max())
     by_node = costs(tree, 0)
     assert by_node[tree.node("*")] == 1.0

@@ -21,6 +21,7 @@ from sfumato.data.generalized.information import (
 )
 from sfumato.data.generalized.value_nodes import MOST_ENDS, IntervalNodes, LevelNodes
 from sfumato.data.table import table
+from sfumato.kernels.joins.ancestors import all_pairs
 from sfumato.kernels.joins.lub import cell_cost, join
 from tests.oracle import information as oracle
 
@@ -33,9 +34,11 @@ def test_intervals_tell_what_the_values_in_them_do(rows: list[tuple[int, str]]) 
     t = table({"v": values, "c": classes}, kinds={"v": "integer"})
     x = NodeMatrix(Matrix(t, ["v"]), rare=1)
     coded, domain = x.coded(0), sorted(set(values))
-    told = node_information(coded.poset, coded.codes, target_codes(t, "c"), 1)
+    told = node_information(coded.structure, coded.codes, target_codes(t, "c"), 1)
     assert told is not None
-    nodes, joined = coded.poset.leaf_nodes, coded.poset.join_table
+    pairs = coded.structure.pairs
+    assert pairs is not None
+    nodes, joined = pairs.leaf_nodes, pairs.join_table
     for a, low in enumerate(domain, 1):
         for b, high in enumerate(domain, 1):
             inside = {str(v) for v in range(min(low, high), max(low, high) + 1)}
@@ -65,16 +68,17 @@ def test_levels_join_at_the_finest_that_holds_both(steps: list[int], seed: int) 
     found = LevelNodes(np.insert(ids, 0, -1, axis=1))
     ptr, lists = found.ancestor_ptr, found.ancestor_idx
     n = ptr.size - 1
+    joined = all_pairs(ptr, lists.astype(np.int32))
     above = [set(lists[ptr[i] : ptr[i + 1]].tolist()) for i in range(n)]
     for i in range(n):
         assert lists[ptr[i]] == i
         assert (np.diff(lists[ptr[i] : ptr[i + 1]]) > 0).all()
         for j in range(n):
-            assert found.join_table[i, j] == min(above[i] & above[j])
+            assert joined[i, j] == min(above[i] & above[j])
     a, b = np.random.default_rng(seed).integers(1, fine.size + 1, 2)
     level = next((lv for lv in range(3) if ids[lv, a - 1] == ids[lv, b - 1]), 3)
     offsets = np.cumsum([0, *(len(set(row)) for row in ids.tolist())])
-    at = found.join_table[found.leaf_nodes[a], found.leaf_nodes[b]]
+    at = joined[found.leaf_nodes[a], found.leaf_nodes[b]]
     assert offsets[level] <= at < (offsets[level + 1] if level < 3 else n)
 
 
@@ -105,7 +109,7 @@ def test_dates_are_joined_and_sets_and_what_is_passed_through_are_left() -> None
     )
     x = Matrix(t, t.schema.quasi)
     valued = NodeMatrix(x, 6)
-    assert [hasattr(valued.coded(j).poset, "leaf_nodes") for j in range(3)] == [True, False, False]
+    assert [valued.coded(j).instead is not None for j in range(3)] == [True, False, False]
     release = sf.protect(t, sf.method("greedy", k=3, measure="value-mi"), seed=0, measures=())
     assert release.table.height == 80
 

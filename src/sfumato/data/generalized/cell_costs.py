@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ...errors import MethodError
+from ...kernels.joins.ancestors import all_pairs
 from ...kernels.joins.lub import (
     ANCESTORS,
     COST,
@@ -39,7 +40,8 @@ from ...kernels.joins.lub import (
     Joins,
 )
 from ...poset.tree import Tree
-from ...protocols import Poset
+from ...protocols import Poset, Structure
+from ...structure import Ancestors, Levels, Traits
 from ..codec import Coded, Matrix
 
 CostRule = Literal["ncp", "height"]
@@ -132,23 +134,25 @@ def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
 
 
 def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None) -> Axis:
-    poset = coded.poset
-    if getattr(poset, "unchanged", False):
+    poset, told, codes = coded.poset, coded.structure, coded.codes
+    if told.unchanged:
         # Every record keeps its own value: all states are alike, and cost nothing.
-        return Axis(INTERVAL, np.zeros(coded.codes.size, dtype=np.int64), 1, np.zeros(1))
-    if isinstance(poset, Tree):
-        return _tree(poset, coded.codes, hidden, by, given)
-    if hasattr(poset, "ancestor_ptr") and poset.ancestor_ptr.size > SMALL_ORDER:
-        return _ancestors(poset, coded.codes, hidden, by, given)
-    if hasattr(poset, "join_table"):
-        return _order(poset, coded.codes, hidden, by, given)
-    if hasattr(poset, "level_ids"):
-        return _levels(poset, coded.codes, hidden, by)
-    if hasattr(poset, "element_bits"):
-        return _power(poset, coded.codes, hidden)
+        return Axis(INTERVAL, np.zeros(codes.size, dtype=np.int64), 1, np.zeros(1))
+    if given is None and told.node_costs is not None:
+        given = told.node_costs(by)
+    if told.tree is not None and given is not None:
+        return _tree(told.tree, codes, hidden, given)
+    if told.ancestors is not None and given is not None:
+        return _ancestors(told.ancestors, codes, hidden, given)
+    if told.pairs is not None and given is not None and told.pairs.join_table is not None:
+        return _order(told.pairs.join_table, told.pairs.leaf_nodes, codes, hidden, given)
+    if told.levels is not None:
+        return _levels(told.levels, codes, hidden, by)
+    if told.traits is not None:
+        return _power(told.traits, codes, hidden)
     if poset.spans:
-        return _interval(poset, coded.codes, hidden)
-    return _values(poset, coded.codes, hidden)
+        return _interval(poset, told, codes, hidden)
+    return _values(poset, codes, hidden)
 
 
 def _with_star(cost: np.ndarray) -> np.ndarray:
@@ -156,13 +160,9 @@ def _with_star(cost: np.ndarray) -> np.ndarray:
     return np.concatenate([cost, [1.0, 0.0]])
 
 
-def _tree(
-    tree: Tree, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
-) -> Axis:
+def _tree(tree: Tree, codes: np.ndarray, hidden: np.ndarray, given: np.ndarray) -> Axis:
     # Two more nodes: "*" above the root, and missing beside it.
     star = tree.parent.size
-    if given is None:
-        given = _tree_costs(tree, by)
     cost = _with_star(given)
     parent = np.concatenate([tree.parent, [-1, star]]).astype(np.int32)
     parent[tree.root] = star
@@ -172,16 +172,6 @@ def _tree(
     if cost.size > SMALL_TREE:
         return Axis(TREE, states, cost.size, cost, parent=parent, depth=depth)
     return Axis(ORDER, states, cost.size, cost, table=_pairs(parent, depth))
-
-
-def _tree_costs(tree: Tree, by: CostRule) -> np.ndarray:
-    if by == "height":
-        cost = tree.heights / max(int(tree.heights[tree.root]), 1)
-    else:
-        cost = (tree.last_leaf - tree.first_leaf) / max(len(tree) - 1, 1)
-    cost = np.asarray(cost, dtype=np.float64)
-    cost[tree.root] = 1.0 if cost.size > 1 else 0.0
-    return cost
 
 
 def _pairs(parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
@@ -198,36 +188,35 @@ def _pairs(parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
 
 
 def _order(
-    poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
+    joined: np.ndarray, leaves: np.ndarray, codes: np.ndarray, hidden: np.ndarray, given: np.ndarray
 ) -> Axis:
-    """A partial order: `join_table` (n, n), `node_costs(by)` (n,) and `leaf_nodes[code]`."""
-    n = poset.join_table.shape[0]
-    star = n
+    """A partial order by the table of all pairs."""
+    star = n = joined.shape[0]
     table = np.full((n + 2, n + 2), star, dtype=np.int32)
-    table[:n, :n] = poset.join_table
+    table[:n, :n] = joined
     table[n + 1, n + 1] = n + 1
-    cost = _with_star(poset.node_costs(by) if given is None else given)
-    states = np.where(codes > 0, poset.leaf_nodes[codes], star + 1).astype(np.int64)
+    states = np.where(codes > 0, leaves[codes], star + 1).astype(np.int64)
     states[hidden] = star
-    return Axis(ORDER, states, n + 2, cost, table=table)
+    return Axis(ORDER, states, n + 2, _with_star(given), table=table)
 
 
-def _ancestors(
-    poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule, given: np.ndarray | None
-) -> Axis:
-    """A large partial order: `ancestor_ptr` and `ancestor_idx`, ascending, instead of a table."""
+def _ancestors(poset: Ancestors, codes: np.ndarray, hidden: np.ndarray, given: np.ndarray) -> Axis:
+    """A partial order by its lists of ancestors; by a table of all pairs where it is small."""
     ptr = poset.ancestor_ptr
+    if ptr.size <= SMALL_ORDER:
+        joined = np.asarray(all_pairs(ptr, poset.ancestor_idx.astype(np.int32)))
+        return _order(joined, poset.leaf_nodes, codes, hidden, given)
     star = ptr.size - 1
     # Every list ends in "*", and those of "*" and of a missing value hold nothing else.
     lists = np.concatenate([np.insert(poset.ancestor_idx, ptr[1:], star), [star, star]])
     starts = np.concatenate([ptr + np.arange(ptr.size), [lists.size - 1, lists.size]])
-    cost = _with_star(poset.node_costs(by) if given is None else given)
+    cost = _with_star(given)
     states = np.where(codes > 0, poset.leaf_nodes[codes], star + 1).astype(np.int64)
     states[hidden] = star
     return Axis(ANCESTORS, states, cost.size, cost, table=np.concatenate([starts, lists]))
 
 
-def _levels(poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule) -> Axis:
+def _levels(poset: Levels, codes: np.ndarray, hidden: np.ndarray, by: CostRule) -> Axis:
     """Nested ranges: `level_ids` (l, m + 1) and `level_costs(by)` (l, m + 1)."""
     ids = poset.level_ids
     states = _packed(codes, hidden, ids.shape[1] - 1)
@@ -235,7 +224,7 @@ def _levels(poset: Any, codes: np.ndarray, hidden: np.ndarray, by: CostRule) -> 
     return Axis(LEVELS, states, ids.shape[1], cost, table=ids, levels=ids.shape[0])
 
 
-def _power(poset: Any, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+def _power(poset: Traits, codes: np.ndarray, hidden: np.ndarray) -> Axis:
     """Sets of which the common part is published: `element_bits[code]` and `elements`."""
     cost = 1.0 - np.arange(poset.elements + 1) / max(poset.elements, 1)
     states = poset.element_bits[codes].astype(np.int64) | WHOLE
@@ -244,12 +233,14 @@ def _power(poset: Any, codes: np.ndarray, hidden: np.ndarray) -> Axis:
     return Axis(POWER, states, poset.elements, cost)
 
 
-def _interval(poset: Poset, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+def _interval(poset: Poset, told: Structure, codes: np.ndarray, hidden: np.ndarray) -> Axis:
     positions = np.nan_to_num(poset.positions)
     top = positions.size - 1
     cost = np.zeros(positions.size)
     # The domain may be declared wider than the values that occur.
-    full = float(getattr(poset, "full_width", positions[top] - positions[min(top, 1)]))
+    full = told.full_width
+    if full is None:
+        full = float(positions[top] - positions[min(top, 1)])
     if top > 1 and full > 0:
         cost[1:] = (positions[1:] - positions[1]) / full
     return Axis(INTERVAL, _packed(codes, hidden, top), positions.size, cost)

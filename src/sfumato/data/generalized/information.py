@@ -8,15 +8,14 @@ rare, so that values which occur fewer than `rare` times are set aside, for the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...errors import MeasureError
 from ...kernels.statistics.information import mutual_information as mutual_information
 from ...kernels.statistics.information import pointwise_information
-from ...poset.tree import Tree
-from ...protocols import Poset
+from ...protocols import Structure
+from ...structure import Ancestors
 from ..classes import class_codes
 from ..codec import Matrix, encode
 from ..schema import Kind, Role
@@ -159,7 +158,7 @@ def class_counts(codes: np.ndarray, target: np.ndarray, size: int) -> np.ndarray
 
 
 def node_information(
-    poset: Poset, codes: np.ndarray, target_codes: np.ndarray, rare: int = RARE
+    told: Structure, codes: np.ndarray, target_codes: np.ndarray, rare: int = RARE
 ) -> np.ndarray | None:
     """What each node of a tree or partial order tells about the target, in bits.
 
@@ -179,36 +178,40 @@ def node_information(
     >>> levels = [["flu", "lung", "*"], ["cough", "lung", "*"], ["cut", "skin", "*"]]
     >>> tree = Hierarchy(levels=levels).bind(["cough", "cut", "flu"])
     >>> codes = tree.codes(["flu", "cough", "cut", "cut"])
-    >>> told = node_information(tree, codes, np.array([0, 0, 1, 1]), rare=1)
+    >>> told = node_information(tree.structure, codes, np.array([0, 0, 1, 1]), rare=1)
     >>> dict(zip(tree.label_of_node, told.tolist()))["lung"]
     1.0
     """
     known = (codes > 0) & (target_codes >= 0)
     codes, target = np.asarray(codes)[known], np.asarray(target_codes)[known]
-    if isinstance(poset, Tree):
-        counts = class_counts(codes, target, len(poset) + 1)
+    if told.tree is not None:
+        counts = class_counts(codes, target, len(told.tree) + 1)
         # Leaves under a node are consecutive codes.
         below = np.cumsum(counts, axis=0)
-        under = below[poset.last_leaf] - below[poset.first_leaf - 1]
-        return pointwise_information(under, counts.sum(axis=0), rare)
-    if hasattr(poset, "leaf_nodes"):
-        return _order_information(poset, codes, target, rare)
-    return None
+        under = below[told.tree.last_leaf] - below[told.tree.first_leaf - 1]
+    elif told.ancestors is not None:
+        counts = class_counts(codes, target, told.ancestors.leaf_nodes.size)
+        under = _under_ancestors(told.ancestors, counts)
+    elif told.pairs is not None and told.pairs.join_table is not None:
+        counts = class_counts(codes, target, told.pairs.leaf_nodes.size)
+        under = _under_joins(told.pairs.join_table, told.pairs.leaf_nodes, counts)
+    else:
+        return None
+    return pointwise_information(under, counts.sum(axis=0), rare)
 
 
-def _order_information(poset: Any, codes: np.ndarray, target: np.ndarray, rare: int) -> np.ndarray:
-    """The same for a partial order: every record counts for all nodes above its value."""
-    leaves = np.asarray(poset.leaf_nodes)
-    counts = class_counts(codes, target, leaves.size)
+def _under_ancestors(poset: Ancestors, counts: np.ndarray) -> np.ndarray:
+    """In a partial order every record counts for all nodes above its value."""
+    ptr, ancestors = poset.ancestor_ptr, poset.ancestor_idx
+    under = np.zeros((ptr.size - 1, counts.shape[1]))
+    for code in np.flatnonzero(counts.sum(axis=1)).tolist():
+        node = poset.leaf_nodes[code]
+        under[ancestors[ptr[node] : ptr[node + 1]]] += counts[code]
+    return under
+
+
+def _under_joins(table: np.ndarray, leaves: np.ndarray, counts: np.ndarray) -> np.ndarray:
     seen = np.flatnonzero(counts.sum(axis=1))
-    if hasattr(poset, "ancestor_ptr"):
-        ptr, ancestors = np.asarray(poset.ancestor_ptr), np.asarray(poset.ancestor_idx)
-        under = np.zeros((ptr.size - 1, counts.shape[1]))
-        for code in seen.tolist():
-            node = leaves[code]
-            under[ancestors[ptr[node] : ptr[node + 1]]] += counts[code]
-        return pointwise_information(under, counts.sum(axis=0), rare)
-    table = np.asarray(poset.join_table)
     nodes = table.shape[0]
     under = np.zeros((nodes, counts.shape[1]))
     step = max(_CELLS_AT_ONCE // max(nodes, 1), 1)
@@ -217,7 +220,7 @@ def _order_information(poset: Any, codes: np.ndarray, target: np.ndarray, rare: 
         # A value lies under a node if their join is the node.
         below = table[leaves[part]] == np.arange(nodes)
         under += below.T.astype(np.float64) @ counts[part]
-    return pointwise_information(under, counts.sum(axis=0), rare)
+    return under
 
 
 def value_costs(
@@ -234,10 +237,10 @@ def value_costs(
     by_column: list[np.ndarray | None] = []
     for j in range(len(x.names)):
         coded = x.coded(j)
-        by_column.append(node_information(coded.poset, coded.codes, classes, rare))
+        by_column.append(node_information(coded.structure, coded.codes, classes, rare))
     most = max((float(one.max(initial=0.0)) for one in by_column if one is not None), default=0.0)
 
-    def costs(poset: Poset, j: int) -> np.ndarray | None:
+    def costs(poset: object, j: int) -> np.ndarray | None:
         one = by_column[j]
         if one is None:
             return None

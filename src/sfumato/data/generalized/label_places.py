@@ -1,131 +1,314 @@
-"""Where the labels of a generalized column lie among the values of the original.
+"""Reading published labels: how wide they are, and which values of a column they cover.
 
-"[20, 29]" lies in its middle, "Europe" and "{a, b}" at the mean of the values below them. A label
-is read by the poset that the original's column declares; one that it does not know is read as an
-interval or as a set of values, since a release need not follow any plan.
+A label is read by the poset that the original's column declares, bound to the original's values;
+one that this poset does not know is read as an interval or as a set of values, since a release may
+recode a column with a hierarchy either way, and a release made by another tool need not follow any
+plan.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...poset.interval import Interval, IntervalPoset
+from ...errors import MeasureError
+from ...poset.interval import Interval
 from ...poset.ranges import Range, read_range
-from ...poset.scale import scale_of
-from ...poset.text import SUPPRESSED, read_set, text
-from ...poset.tree import Tree
-from ...poset.valueset import ValueSet, ValueSetPoset
+from ...poset.scale import MomentScale, scale_of
+from ...poset.text import text
+from ...poset.valueset import ValueSet
 from ...protocols import Poset
-from ..codec import bind, domain_values, floats
-from ..schema import NUMERIC, ORDERED, Column, Kind
+from ...structure import Line
+from ..codec import bind, domain_values, encode, floats
+from ..schema import NUMERIC, ORDERED, SUPPRESSED, Column, Kind
+from ..table import Table
+
+
+def has_labels(original: Column, masked: Column, series: pl.Series) -> bool:
+    """Whether a masked column holds labels rather than values.
+
+    It does if it says so, and also where numbers or dates have become text.
+    """
+    is_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    return masked.generalized or (is_text and original.kind in (*NUMERIC, Kind.DATE))
+
+
+def distinct_labels(series: pl.Series) -> tuple[list[str], np.ndarray]:
+    """The distinct labels of a column, sorted, and each row's place among them, -1 if missing."""
+    texts = series.cast(pl.String)
+    labels = texts.drop_nulls().unique().sort()
+    places = texts.cast(pl.Enum(labels)).to_physical().cast(pl.Int64).fill_null(-1)
+    return labels.to_list(), places.to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Which values each label covers, by rank: 1..d, and 0 for missing, which only "*" covers.
+
+    Either each label covers the ranks low..high (empty where low > high), or
+    `members[starts[i]:starts[i + 1]]`, sorted. `unknown` counts values that only "*" covers because
+    their hierarchy does not have them.
+    """
+
+    ranks: np.ndarray
+    """int64: the rank of each value, in the order in which the values were given."""
+    low: np.ndarray
+    high: np.ndarray
+    starts: np.ndarray | None = None
+    members: np.ndarray | None = None
+    unknown: int = 0
+
+    def of(self, label: int) -> np.ndarray:
+        """The ranks that a label covers."""
+        if self.starts is None or self.members is None:
+            return np.arange(self.low[label], self.high[label] + 1)
+        return self.members[self.starts[label] : self.starts[label + 1]]
 
 
 class LabelPlaces:
     """Reads labels over the sorted distinct values of an original column.
+
+    "[20, 29]" lies in its middle, "Europe" and "{a, b}" at the mean of the values below them.
 
     >>> ages = LabelPlaces(Column("age", Kind.INTEGER), pl.Series([20, 25, 40]))
     >>> ages.middle("[20, 40]"), ages.middle("{20, 25}"), ages.middle(">30"), ages.middle("old")
     (30.0, 22.5, 40.0, None)
     """
 
-    def __init__(self, column: Column, domain: pl.Series) -> None:
-        self.column, self.domain = column, domain
+    def __init__(self, column: Column, domain: pl.Series, counts: np.ndarray | None = None) -> None:
+        self.column, self.domain, self._counts = column, domain, counts
+        self._known: dict[str, Poset | ValueError] = {}
 
     @cached_property
-    def _values(self) -> list[Any]:
-        if self.column.kind == Kind.ORDINAL and not self.column.generalized:
-            return self.domain.cast(pl.String).to_list()
-        return domain_values(self.column, self.domain)
+    def _declared(self) -> Poset:
+        return bind(self.column, self.domain, self._counts)
 
     @cached_property
-    def _posets(self) -> list[Poset]:
-        found: list[Poset] = [bind(self.column, self.domain)]
+    def _others(self) -> list[Poset]:
+        """Posets that may know a label which the declared one does not."""
+        others: list[Poset] = []
         if self.column.generalized:
-            return found
-        if self.column.kind in (*NUMERIC, Kind.DATE) and not isinstance(found[0], IntervalPoset):
-            found.append(Interval().bind(self._values))
-        if not isinstance(found[0], ValueSetPoset):
-            found.append(ValueSet().bind(self._values))
+            return others
+        values, reads = domain_values(self.column, self.domain), self._declared.structure.reads
+        if self.column.kind in (*NUMERIC, Kind.DATE) and reads != "interval":
+            others.append(Interval().bind(values))
+        if reads != "value-set":
+            others.append(ValueSet().bind(values))
+        return others
+
+    def _find(self, label: str) -> Poset | ValueError:
+        """The poset that knows the label, or why the declared one does not."""
+        found = self._known.get(label)
+        if found is None:
+            found = _refused(self._declared, label) or self._declared
+            if isinstance(found, ValueError):
+                knows = (other for other in self._others if _refused(other, label) is None)
+                found = next(knows, found)
+            self._known[label] = found
         return found
 
     @cached_property
+    def _values(self) -> list[Any]:
+        return _plain(self.column, self.domain)
+
+    @cached_property
     def _scale(self) -> Any:
-        return scale_of(self._values)
-
-    @cached_property
-    def _numbers(self) -> np.ndarray:
-        return np.asarray(self._scale.array(self._values))
-
-    @cached_property
-    def _place_of(self) -> dict[str, int]:
-        return {text(value): place for place, value in enumerate(self._values)}
+        return scale_of(domain_values(self.column, self.domain))
 
     def covered(self, label: str) -> np.ndarray | None:
         """The places of the values that a label stands for; None where it cannot be read."""
         if label == SUPPRESSED:
             return np.arange(len(self.domain))
-        for poset in self._posets:
-            try:
-                poset.measure(label)
-                return self._below(poset, label)
-            except ValueError:
-                continue
-        return None
+        poset = self._find(label)
+        if isinstance(poset, ValueError):
+            return None
+        told = poset.structure
+        if told.line is not None:
+            return _inside(told.line.ends(label), told.line.keys(self._values))
+        # One look for each member, not for each value of the column.
+        listed = told.sets.listed(label) if told.sets is not None and label[:1] == "{" else None
+        if listed is not None:
+            return np.array(sorted(self._place_of[one] for one in listed))
+        return np.array([i for i, v in enumerate(self._values) if poset.leq(v, label)], dtype=int)
+
+    @cached_property
+    def _place_of(self) -> dict[str, int]:
+        return {text(value): place for place, value in enumerate(self._values)}
 
     def middle(self, label: str) -> float | None:
         """The number at which a label of an ordered column lies; None where it cannot be read, or
         stands for no value."""
-        ends = self._range(label)
+        ends = self._interval(label)
         if ends is not None and math.isfinite(ends.low) and math.isfinite(ends.high):
             low, high = self._scale.positions(np.array([ends.low, ends.high]))
             return float(low / 2 + high / 2)
         found = self.covered(label)
         if found is None or not found.size:
             return None
-        return float(self._positions[found].mean())
+        return float(self._floats[found].mean())
 
     @cached_property
-    def _positions(self) -> np.ndarray:
+    def _floats(self) -> np.ndarray:
         return floats(self.domain, self.column)
 
-    def _range(self, label: str) -> Range | None:
+    def _interval(self, label: str) -> Range | None:
+        """The interval that a label reads as, unless a hierarchy has it."""
         if self.column.kind not in ORDERED or self.column.kind == Kind.ORDINAL:
             return None
-        if not isinstance(self._posets[0], IntervalPoset) and _knows(self._posets[0], label):
+        own = self._declared.structure.reads == "interval"
+        if not own and _refused(self._declared, label) is None:
             return None
         try:
             return read_range(label, self._scale)
         except ValueError:
             return None
 
-    def _below(self, poset: Poset, label: str) -> np.ndarray:
-        if isinstance(poset, Tree):
-            node = poset.node(label)
-            codes = poset.codes(self._values)
-            inside = (codes >= poset.first_leaf[node]) & (codes <= poset.last_leaf[node])
-            return np.flatnonzero(inside)
-        if isinstance(poset, IntervalPoset):
-            ends, x = read_range(label, self._scale), self._numbers
-            above = x > ends.low if ends.low_open else x >= ends.low
-            below = x < ends.high if ends.high_open else x <= ends.high
-            return np.flatnonzero(above & below)
-        if isinstance(poset, ValueSetPoset) and label.startswith("{"):
-            # One look for each member, not for each value of the column.
-            try:
-                return np.array(sorted(self._place_of[one] for one in read_set(label)))
-            except (KeyError, ValueError, IndexError):
-                pass
-        return np.array([i for i, v in enumerate(self._values) if poset.leq(v, label)], dtype=int)
+
+class Labels(LabelPlaces):
+    """The reader of the labels of one column of a table.
+
+    >>> from sfumato.data.table import table
+    >>> ages = Labels(table({"age": [20, 25, 40]}, quasi=["age"]), "age")
+    >>> ages.measure("[20, 25]"), ages.measure("{20, 40}"), ages.read_by("{20, 40}")
+    (0.25, 0.5, 'value-set')
+    >>> found = ages.coverage(ages.domain, ["[20, 25]", "*"])
+    >>> found.of(0).tolist(), found.of(1).tolist()
+    ([1, 2], [0, 1, 2, 3])
+    """
+
+    def __init__(self, original: Table, name: str) -> None:
+        found = encode(original[name])
+        counts = np.bincount(found.codes, minlength=len(found.domain) + 1)[1:]
+        super().__init__(original.schema[name], found.domain, counts)
+        self.codes: np.ndarray = found.codes
+        # What is wrong with a poset is said before any label is read.
+        _ = self._declared
+
+    def poset(self, label: str) -> Poset:
+        """The poset that knows the label."""
+        found = self._find(label)
+        if isinstance(found, ValueError):
+            raise MeasureError(
+                f"column {self.column.name!r} was published with the label {label!r}, "
+                f"which cannot be read: {found}"
+            ) from found
+        return found
+
+    def measure(self, label: str) -> float:
+        """The share of the column's domain that the label leaves open."""
+        return self.poset(label).measure(label)
+
+    def read_by(self, label: str) -> str:
+        """What the label was read as."""
+        return self.poset(label).structure.reads
+
+    def range(self, label: str) -> Range | None:
+        """The interval that the label stands for; None where it is read in another way."""
+        return read_range(label, self._scale) if self.read_by(label) == "interval" else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the column's numbers are whole numbers or whole days."""
+        return bool(self._scale.whole) and not isinstance(self._scale, MomentScale)
+
+    def position(self, number: float) -> float:
+        """Where the end of a range lies: numbers as they are, dates and times in days."""
+        return float(self._scale.positions(np.array([number]))[0])
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Where each value of the domain lies."""
+        numbers = self._scale.array(domain_values(self.column, self.domain))
+        return np.asarray(self._scale.positions(numbers))
+
+    def coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
+        """Which of these distinct values (of the original or another table) each label covers."""
+        plain = _plain(self.column, values)
+        readers = {id(p): p for p in (self.poset(label) for label in labels if label != SUPPRESSED)}
+        line = next(iter(readers.values()), self._declared).structure.line
+        if len(readers) <= 1 and line is not None:
+            keys = line.keys(plain)
+            low, high = _runs(line, np.sort(keys), labels)
+            return Coverage(_ranked(keys), low, high, unknown=int(np.isnan(keys).sum()))
+        return self._sets(plain, labels)
+
+    def _sets(self, plain: Sequence[Any], labels: Sequence[str]) -> Coverage:
+        """Every label as a set of ranks, for labels that are no runs of one order."""
+        everything = np.arange(len(plain) + 1)
+        rank_of = {text(value): rank for rank, value in enumerate(plain, 1)}
+        found = []
+        stray = np.zeros(len(plain), dtype=bool)
+        for label in labels:
+            if label == SUPPRESSED:
+                found.append(everything)
+                continue
+            poset = self.poset(label)
+            told = poset.structure.sets
+            members = told.listed(label) if told is not None else None
+            if members is not None:
+                ranks = sorted(rank_of[member] for member in members if member in rank_of)
+            else:
+                known = [_leq(poset, value, label) for value in plain]
+                stray |= np.array([answer is None for answer in known], dtype=bool)
+                ranks = [rank for rank, answer in enumerate(known, 1) if answer]
+            found.append(np.array(ranks, dtype=np.int64))
+        starts = np.concatenate(([0], np.cumsum([part.size for part in found]))).astype(np.int64)
+        members_of = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        nothing = np.zeros(0, dtype=np.int64)
+        return Coverage(everything[1:], nothing, nothing, starts, members_of, int(stray.sum()))
 
 
-def _knows(poset: Poset, label: str) -> bool:
+def _runs(line: Line, keys: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """First and last rank of each label, from the sorted keys."""
+    low, high = np.empty(len(labels), dtype=np.int64), np.empty(len(labels), dtype=np.int64)
+    for i, label in enumerate(labels):
+        if label == SUPPRESSED:
+            low[i], high[i] = 0, keys.size
+            continue
+        ends = line.ends(label)
+        low[i] = 1 + np.searchsorted(keys, ends.low, "right" if ends.low_open else "left")
+        high[i] = np.searchsorted(keys, ends.high, "left" if ends.high_open else "right")
+    return low, high
+
+
+def _inside(ends: Range, keys: np.ndarray) -> np.ndarray:
+    """The places of the keys that a range holds."""
+    above = keys > ends.low if ends.low_open else keys >= ends.low
+    below = keys < ends.high if ends.high_open else keys <= ends.high
+    return np.flatnonzero(above & below)
+
+
+def _plain(column: Column, values: pl.Series) -> list[Any]:
+    """Distinct values as posets see them."""
+    if column.kind == Kind.ORDINAL and not column.generalized:
+        return values.cast(pl.String).to_list()
+    return domain_values(column, values)
+
+
+def _ranked(keys: np.ndarray) -> np.ndarray:
+    """Ranks 1.. of distinct keys; NaN, which nothing but "*" covers, comes last."""
+    ranks = np.empty(keys.size, dtype=np.int64)
+    ranks[np.argsort(keys, kind="stable")] = np.arange(1, keys.size + 1)
+    return ranks
+
+
+def _leq(poset: Poset, value: Any, label: str) -> bool | None:
+    try:
+        return poset.leq(value, label)
+    except ValueError:
+        return None
+
+
+def _refused(poset: Poset, label: str) -> ValueError | None:
+    """Why a poset does not know a label; None where it does."""
     try:
         poset.measure(label)
-    except ValueError:
-        return False
-    return True
+    except ValueError as error:
+        return error
+    return None

@@ -6,11 +6,12 @@ the answer to; an interval and a level have not, but few enough of them can be n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from ...structure import Structure
 from ..codec import Coded, Matrix
 
 MOST_ENDS = 44
@@ -56,8 +57,8 @@ class LevelNodes:
     """The blocks of nested levels, finest first, and "*" above them all.
 
     >>> kept = LevelNodes(np.array([[0, 1, 2]]))
-    >>> kept.leaf_nodes.tolist(), kept.join_table.tolist()
-    ([0, 0, 1], [[0, 2, 2], [2, 1, 2], [2, 2, 2]])
+    >>> kept.leaf_nodes.tolist(), kept.ancestor_ptr.tolist(), kept.ancestor_idx.tolist()
+    ([0, 0, 1], [0, 2, 4, 5], [0, 2, 1, 2, 2])
     """
 
     def __init__(self, level_ids: np.ndarray) -> None:
@@ -91,15 +92,6 @@ class LevelNodes:
         """The lists, each ascending from the node itself to "*"."""
         return np.asarray(self._path[self._kept])
 
-    @cached_property
-    def join_table(self) -> np.ndarray:
-        """int32 (n, n): the first node on both paths."""
-        joined = np.full((len(self._path), len(self._path)), -1, dtype=np.int32)
-        for column in self._path.T:
-            met = (joined < 0) & (column[:, None] == column)
-            joined[met] = np.broadcast_to(column, joined.shape)[met]
-        return joined
-
 
 class NodeMatrix(Matrix):
     """Columns whose intervals and levels are nodes; sets of values and what is passed through stay
@@ -111,24 +103,25 @@ class NodeMatrix(Matrix):
         self._found: dict[int, Coded] = {}
 
     def coded(self, j: int) -> Coded:
-        """Column j as codes, and its nodes in place of its poset."""
+        """Column j as codes, and nodes in place of its intervals or levels."""
         if j not in self._found:
             found = super().coded(j)
             nodes = _nodes(found, self._rare)
             if nodes is not None:
-                found = Coded(found.column, found.codes, nodes)
+                found = replace(found, instead=nodes)
             self._found[j] = found
         return self._found[j]
 
 
-def _nodes(found: Coded, rare: int) -> Any:
-    poset = found.poset
-    if getattr(poset, "unchanged", False) or hasattr(poset, "leaf_nodes"):
+def _nodes(found: Coded, rare: int) -> Structure | None:
+    poset, told = found.poset, found.structure
+    if told.unchanged or told.node_costs is not None:
         return None
-    if hasattr(poset, "level_ids"):
-        return LevelNodes(poset.level_ids)
-    if poset.spans and not hasattr(poset, "element_bits"):
-        return IntervalNodes(np.bincount(found.codes, minlength=poset.positions.size), rare)
+    if told.levels is not None:
+        return Structure(ancestors=LevelNodes(told.levels.level_ids))
+    if poset.spans and told.traits is None:
+        counts = np.bincount(found.codes, minlength=poset.positions.size)
+        return Structure(pairs=IntervalNodes(counts, rare))
     return None
 
 

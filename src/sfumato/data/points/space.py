@@ -133,9 +133,9 @@ def space_of(
             owners.append(j)
             number += 1
             continue
-        tree = None if column.poset is None or column.generalized else x.coded(j)
-        if tree is not None and isinstance(tree.poset, Tree):
-            made = _tree_coordinates(tree.poset, tree.codes, column.name)
+        coded = None if column.poset is None or column.generalized else x.coded(j)
+        if coded is not None and (tree := coded.structure.tree) is not None:
+            made = _tree_coordinates(tree, coded.codes, column.name)
             parts.append(made * np.sqrt(weight * category_weight))
             owners += [j] * made.shape[1]
         else:

@@ -12,13 +12,10 @@ import numpy as np
 import polars as pl
 
 from ...errors import Complaint, SchemaError, suggest
-from ...poset.interval import Interval
-from ...poset.items import Items
 from ...poset.sources import Bins
 from ...poset.text import text
 from ...poset.tree import Tree
-from ...poset.valueset import ValueSet
-from ..codec import Coded, code, floats
+from ..codec import code, floats
 from ..schema import NUMERIC, Column, Kind, Role, Schema, missing_column
 from ..table import Table
 
@@ -86,20 +83,22 @@ def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Par
         raise _complaint(name, "holds sets already", "leave it out of `columns`")
     wide = width.get(name) if isinstance(width, Mapping) else width
     numeric = column.kind in NUMERIC and not column.generalized
-    if numeric and (wide is not None or isinstance(column.poset, Interval)):
+    step = None if column.poset is None else column.poset.interval_step
+    if numeric and (wide is not None or step is not None):
         column = column.with_(poset=_bins(table, column, wide))
         table = table.with_schema(table.schema.with_column(column))
     coded = code(table, name)
-    if isinstance(coded.poset, Tree):
+    tree = coded.structure.tree
+    if tree is not None:
         binned = (numeric or column.kind == Kind.DATE) and not column.generalized
-        return _Part(coded.codes, _nodes(name, coded, hierarchies=hierarchies, binned=binned))
+        return _Part(coded.codes, _nodes(name, tree, hierarchies=hierarchies, binned=binned))
     if numeric or (column.kind == Kind.DATE and not column.generalized):
         raise _complaint(
             name,
             f"is {column.kind}, and each value of its own would be an item",
             f'width = {{ {name} = 5 }}, or poset = {{ kind = "bins", edges = [...] }}',
         )
-    if hierarchies and not (column.poset is None or isinstance(column.poset, ValueSet)):
+    if hierarchies and not (column.poset is None or column.poset.categories):
         raise _complaint(
             name,
             f"has the poset {column.poset.name}, which is no tree of categories",
@@ -113,7 +112,7 @@ def _bins(table: Table, column: Column, wide: Any) -> Bins:
     """The bins of one width that hold every value."""
     given = "width"
     if wide is None:
-        wide, given = getattr(column.poset, "round_to", 0), "round_to"
+        wide, given = column.poset and column.poset.interval_step, "round_to"
     if isinstance(wide, bool) or not isinstance(wide, int | float) or not 0 < wide < math.inf:
         remedy = f"width = {{ {column.name} = 5 }}, or a poset of bins"
         raise _complaint(column.name, f"needs bins, and {given} = {wide!r} is no width", remedy)
@@ -130,10 +129,8 @@ def _bins(table: Table, column: Column, wide: Any) -> Bins:
     return Bins(edges=(tuple(edges),))
 
 
-def _nodes(name: str, coded: Coded, *, hierarchies: bool, binned: bool) -> list[list[str]]:
+def _nodes(name: str, tree: Tree, *, hierarchies: bool, binned: bool) -> list[list[str]]:
     """The labels of each value and of what is above it, below the root."""
-    tree = coded.poset
-    assert isinstance(tree, Tree)
     found: list[list[str]] = [[]]
     for leaf in tree.leaf_nodes[1:].tolist():
         above = int(tree.parent[leaf])
@@ -215,8 +212,8 @@ def split_items(
         raise _complaint(column, what, remedy)
     chosen = pl.Series([value_of[item] for item in wanted], dtype=series.dtype.inner)
     halves = [_halves(part, chosen) for part in parts]
-    poset = before.poset if isinstance(before.poset, Items) else None
-    new = Column(into, Kind.SET, Role(role), poset=poset)
+    worth = before.poset is not None and before.poset.utilities_of(()) is not None
+    new = Column(into, Kind.SET, Role(role), poset=before.poset if worth else None)
     rest, apart = (pl.concat([half[side] for half in halves]) for side in (0, 1))
     return table.with_columns([rest.alias(column), apart.alias(into)], [before, new])
 

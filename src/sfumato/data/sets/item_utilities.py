@@ -12,14 +12,13 @@ from ..schema import Column
 
 def check_utilities(column: Column, names: pl.Series) -> None:
     """Complain of utilities that are those of other items, or that are all nothing."""
-    named = getattr(column.poset, "named", None)
-    if named is None or not len(names):
+    if column.poset is None or column.poset.utilities_of(()) is None or not len(names):
         return
     items = [str(name) for name in names.to_list()]
     what = remedy = ""
     if not item_utilities(column, names).any():
         what, remedy = "every item is worth 0", "give items a utility above 0"
-    elif (listed := named()) and not listed & set(items):
+    elif (listed := column.poset.named()) and not listed & set(items):
         what = f"no item that has a utility occurs: {min(listed)!r}, for example, does not"
         remedy = f"write items as the column has them, such as {items[0]!r}"
     if what:
@@ -31,11 +30,10 @@ def item_utilities(column: Column, names: pl.Series) -> np.ndarray:
 
     The poset "items" holds them: `poset = { kind = "items", utilities = { hiv = 10 } }`.
     """
-    of = getattr(column.poset, "utilities_of", None)
-    if of is None:
-        return np.ones(len(names))
+    told = None
     try:
-        found: np.ndarray = of([text(name) for name in names.to_list()])
+        if column.poset is not None:
+            told = column.poset.utilities_of([text(name) for name in names.to_list()])
     except ValueError as error:
         raise SchemaError("the table", [Complaint(column.name, str(error))]) from error
-    return found
+    return np.ones(len(names)) if told is None else told

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...criteria.labels import Labels
+from ...data.generalized.label_places import Labels
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
 

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ...criteria.labels import has_labels
 from ...data.codec import floats
+from ...data.generalized.label_places import has_labels
 from ...data.pair import Pair
 from ...data.schema import CATEGORICAL, Column, Kind, Role
 from ...data.sets.table import SetTable

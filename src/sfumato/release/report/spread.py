@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from ...criteria.labels import Labels
+from ...data.generalized.label_places import Labels
 from ...data.schema import SUPPRESSED, Kind
 from ...data.table import Table
 from ...errors import MeasureError, SchemaError

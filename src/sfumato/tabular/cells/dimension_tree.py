@@ -19,7 +19,7 @@ from ...errors import MethodError, ParameterError
 from ...poset.sources import Hierarchy
 from ...poset.text import SUPPRESSED, text
 from ...poset.tree import Tree
-from ...protocols import PosetSource
+from ...protocols import Poset, PosetSource
 from ...registry import find
 from .cube import Dimension
 
@@ -109,9 +109,9 @@ def tree_of(
             given = _from_words(given) if "kind" in given else Hierarchy(levels=_rows(given))
         if isinstance(given, PosetSource):
             given = given.bind(domain, counts)
-        if isinstance(given, Tree):
-            given.codes(domain)
-            return given
+        if isinstance(given, Poset) and (tree := given.structure.tree) is not None:
+            tree.codes(domain)
+            return tree
     except ValueError as error:
         message, _, remedy = str(error).partition(" -> ")
         raise MethodError(f"dimension {name!r}: {message}", remedy=remedy) from error

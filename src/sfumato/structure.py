@@ -1,0 +1,116 @@
+"""What a poset tells of itself, so that nobody has to ask which one it is.
+
+A poset that tells nothing works everywhere: its values count as categories, nothing is assumed of
+their order, and its own `leq`, `lub` and `measure` are asked, value by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .poset.ranges import Range
+    from .poset.tree import Tree
+
+NodeCosts = Callable[[str], "np.ndarray"]
+"""What each node costs to publish, by "ncp" or by "height"."""
+
+
+class Ancestors(Protocol):
+    """A partial order by the ancestors of its nodes, numbered from the least measured on.
+
+    Codes are numbered so that neighbours have ancestors in common.
+    """
+
+    leaf_nodes: np.ndarray
+    """The node of each code; entry 0 is unused."""
+
+    @property
+    def ancestor_ptr(self) -> np.ndarray:
+        """int64[n + 1]: where the ancestors of each node begin."""
+
+    @property
+    def ancestor_idx(self) -> np.ndarray:
+        """Those ancestors, ascending, the node itself first."""
+
+
+class Pairs(Protocol):
+    """Any order of nodes by the least upper bound of every pair."""
+
+    @property
+    def leaf_nodes(self) -> np.ndarray:
+        """The node of each code; entry 0 is unused."""
+
+    @property
+    def join_table(self) -> np.ndarray | None:
+        """int32 (n, n); None where there are too many nodes."""
+
+
+class Levels(Protocol):
+    """Nested ranges: published is the finest level at which both ends of a group agree."""
+
+    @property
+    def level_ids(self) -> np.ndarray:
+        """int32 (l, m + 1): equal numbers at a level are published alike there."""
+
+    def level_costs(self, by: str = "ncp") -> np.ndarray:
+        """float64 (l, m + 1): what each code costs, published at each level."""
+
+
+class Traits(Protocol):
+    """Sets of which the common part is published."""
+
+    element_bits: np.ndarray
+    """int64[m + 1]: the traits of each code as bits."""
+
+    @property
+    def elements(self) -> int:
+        """How many traits there are."""
+
+
+class Line(Protocol):
+    """An order of values in which every label covers a run."""
+
+    def keys(self, values: Sequence[Any]) -> np.ndarray:
+        """Where each value lies, as a number; NaN if nowhere."""
+
+    def ends(self, label: str) -> Range:
+        """The run that a label covers."""
+
+
+class Sets(Protocol):
+    """Labels that list the values they stand for."""
+
+    def listed(self, label: str) -> list[str] | None:
+        """The values that a label lists; None where only `leq` can tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """How a poset is joined, cut, numbered and read back: whatever is None, nobody relies on."""
+
+    tree: Tree | None = None
+    """The tree whose leaves the codes are."""
+    ancestors: Ancestors | None = None
+    pairs: Pairs | None = None
+    levels: Levels | None = None
+    traits: Traits | None = None
+    line: Line | None = None
+    sets: Sets | None = None
+    node_costs: NodeCosts | None = None
+    """What the nodes of a tree, of ancestors or of pairs cost."""
+    full_width: float | None = None
+    """The width, as `positions` measures it, that costs as much as a suppressed value."""
+    unchanged: bool = False
+    """Whether values are never generalized: every record keeps its own."""
+
+    @property
+    def reads(self) -> str:
+        """What its labels are read as."""
+        if self.sets is not None:
+            return "value-set"
+        return "interval" if self.line is not None and self.tree is None else "hierarchy"
