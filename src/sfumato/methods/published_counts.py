@@ -19,7 +19,7 @@ def exact_shares(chosen: Mapping[str, np.ndarray]) -> dict[str, float]:
 def published_shares(chosen: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Shares by name, to two decimals; without those that rest on few records.
 
-    >>> told_shares({"a": np.arange(60) < 20, "b": np.arange(60) < 55})
+    >>> published_shares({"a": np.arange(60) < 20, "b": np.arange(60) < 55})
     {'a': 0.33}
     """
     return {
