@@ -163,13 +163,17 @@ def test_codes_beyond_sixteen_bits() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("choose", CHOICES)
-def test_threads_do_not_change_the_groups(choose: str, strict: bool) -> None:
+def test_threads_do_not_change_the_groups(
+    choose: str, strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fewer rows to a thread than usual, so that eight of them find work.
+    monkeypatch.setattr("sfumato.kernels.mondrian._search.TASK", 1 << 13)
     instance = random_instance(7, 100_000, [90, 41, 15, 2000, 7], 5)
     instance.codes.flags.writeable = False
     labels = run(instance, choose=choose, strict=strict, threads=1)
     assert_partition(labels, instance.k)
     assert labels.max() > 1000
-    for threads in (2, 3):
+    for threads in (2, 3, 8):
         again = run(instance, choose=choose, strict=strict, threads=threads)
         np.testing.assert_array_equal(again, labels)
 

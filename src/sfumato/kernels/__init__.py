@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 
 def _users_cache() -> Path:
@@ -45,15 +46,16 @@ def _writable(package: Path) -> bool:
 
 def _keep_nothing() -> None:
     """`cache=True` asks for a folder at once and raises where there is none: ours ask no more."""
-    from numba.core.dispatcher import Dispatcher
+    from numba.core import dispatcher
 
-    enable = Dispatcher.enable_caching
+    kind: Any = dispatcher.Dispatcher
+    enable = kind.enable_caching
 
-    def unless_ours(dispatcher: Dispatcher) -> None:
-        if not dispatcher.py_func.__module__.startswith("sfumato."):
-            enable(dispatcher)
+    def unless_ours(made: Any) -> None:
+        if not made.py_func.__module__.startswith("sfumato."):
+            enable(made)
 
-    Dispatcher.enable_caching = unless_ours
+    kind.enable_caching = unless_ours
 
 
 def _choose_cache() -> None:
@@ -62,10 +64,12 @@ def _choose_cache() -> None:
         return
     folder = _private_folder()
     if folder is not None:
-        from numba import config
+        from numba.core import config
 
-        # In the environment too, which numba reads again whenever another of its variables changed.
-        config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        # Numba reads the environment again when it compiles, and only if it has changed since.
+        os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        again: Any = config.reload_config
+        again()
         return
     warnings.warn(
         "compiled code cannot be kept, so every run compiles anew: neither the package nor the "

@@ -56,6 +56,7 @@ from sfumato.kernels.mondrian._expected import expected
 from sfumato.kernels.mondrian._layout import INNER, LANES, Codes, Columns, Ints, Rows, Tree, pack
 from sfumato.kernels.mondrian._machine import borrow
 from sfumato.kernels.mondrian._move import label, label_parts, load, move, number
+from sfumato.kernels.threads import cores
 
 __all__ = ["Tree", "mondrian"]
 
@@ -192,7 +193,7 @@ def mondrian(
     choose: Literal["widest", "gain", "expected"] = "widest",
     nominal: Sequence[bool] | None = None,
     weights: Sequence[float] | None = None,
-    threads: int = 2,
+    threads: int | None = None,
 ) -> NDArray[np.int64]:
     """Partition the rows of `codes` into groups of at least k.
 
@@ -201,7 +202,7 @@ def mondrian(
     any order for value sets (decreasing frequency loses least).
     `positions[j][code]`: where a code of an ordered column lies (entry 0 is not used, and for trees
     only the length counts). `trees[j]`: the hierarchy, or None. `nominal[j]`: the column is
-    published as value sets.
+    published as value sets. `threads` is the number of cores to use, all that there are if None.
 
     Returns labels 0..g-1, numbered by the first row of each group.
 
@@ -219,7 +220,7 @@ def mondrian(
     x0, x1 = np.empty((n, wide), dtype=dtype), np.empty((n, wide), dtype=dtype)
     ids0, ids1 = np.empty(n, dtype=ids_dtype), np.empty(n, dtype=ids_dtype)
     labels = np.empty(n, dtype=np.int64)
-    workers = max(1, min(threads, n // TASK))
+    workers = max(1, min(cores(threads), n // TASK))
     with ThreadPoolExecutor(workers) as pool:
         bounds = np.linspace(0, n, workers + 1).astype(np.int64)
         low, high = np.zeros((workers, wide), dtype=dtype), np.zeros((workers, wide), dtype=dtype)
@@ -295,7 +296,7 @@ def _check(
     choose: str,
     nominal: Sequence[bool] | None,
     weights: Sequence[float] | None,
-    threads: int,
+    threads: int | None,
 ) -> Columns:
     """Refuse what the compiled code cannot take; return the packed columns."""
     if codes.ndim != 2 or codes.shape[1] == 0 or not codes.flags.c_contiguous:
@@ -309,7 +310,7 @@ def _check(
         raise ValueError(f"{n} rows cannot form a group of k = {k}; lower k")
     if choose not in CHOICES:
         raise ValueError(f"choose must be one of {', '.join(CHOICES)}, not {choose!r}")
-    if threads < 1:
+    if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     nominal = [False] * d if nominal is None else nominal
     weights = [1.0] * d if weights is None else weights

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Codes, Floats, Ints
+from ..inner import INNER
 
 LARGEST = 1e150
 """A difference beyond this has no finite square."""
@@ -42,7 +43,7 @@ def select(keys: Floats, rows: Ints, low: int, high: int, middle: int) -> None:
             return
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _widest(x: Floats, codes: Codes, weights: Floats, rows: Ints) -> int:
     """The column along which a sample of `rows` is spread most; nominal columns come after."""
     p, q = x.shape[1], codes.shape[1]

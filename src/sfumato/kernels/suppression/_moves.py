@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from sfumato.kernels.inner import INNER
 from sfumato.kernels.suppression._groups import State, enter, mask_cost, new_group
 from sfumato.kernels.suppression._subsets import Floats
 from sfumato.kernels.suppression.matches import Ints, Mask, Words, find, find_or_add, new_table
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _dearer(
     costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
 ) -> float:
@@ -27,7 +28,7 @@ def _dearer(
     return cost - old_cost
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
     """Positions sorted by slot, and where each slot begins."""
     start = np.zeros(count + 1, np.int64)
@@ -43,7 +44,7 @@ def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
     return order, start
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _gainers(
     state: State, asked: Ints, mask: int, cost: float, group_cost: Floats, gap: float, slack: float
 ) -> tuple[Ints, Floats]:
@@ -66,7 +67,7 @@ def _gainers(
     return rows[:found], change[:found]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _hits(
     table: Words, words: Words, rows: Ints, must: Ints, mask: int, keep: Words
 ) -> tuple[Ints, Ints]:
@@ -86,7 +87,7 @@ def _hits(
     return found[:count], slots[:count]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _fillers(
     state: State,
     mask: int,
@@ -132,7 +133,7 @@ def _fillers(
     return slot_of[:found], who[:found], change[:found]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _take_gainers(
     state: State, rows: Ints, change: Floats, mine: Ints, k: int, leaving: Ints, chosen: Ints
 ) -> tuple[int, float]:
@@ -157,7 +158,7 @@ def _take_gainers(
     return got, added
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _take_fillers(
     state: State,
     who: Ints,
@@ -194,7 +195,7 @@ def _take_fillers(
     return got, added
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _put_back(state: State, chosen: Ints, got: int) -> None:
     """Undo the taking of these records."""
     for t in range(got):
@@ -205,7 +206,7 @@ def _put_back(state: State, chosen: Ints, got: int) -> None:
                 state.next_reserve[group] -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _move(state: State, chosen: Ints, got: int, target: int, mask: int) -> None:
     """Put the records that were taken into the group, or into a new one of this mask."""
     for t in range(got):
@@ -249,7 +250,7 @@ def sweep(
     gains = np.zeros(state.group.size, np.bool_)
     table = new_table(rows.size, keep.size)
     slot_of = np.empty(rows.size, np.int64)
-    count = 0
+    count = np.int64(0)
     for t in range(rows.size):
         slot_of[t] = find_or_add(table, words, rows[t], keep, count)
         count = max(count, slot_of[t] + 1)

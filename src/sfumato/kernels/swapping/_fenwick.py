@@ -10,10 +10,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..inner import INNER
+
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def all_free(n: int) -> Ints:
     """A tree over the positions 0 .. n - 1, all of them free."""
     tree = np.empty(n + 1, np.int64)
@@ -22,7 +24,7 @@ def all_free(n: int) -> Ints:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def take(tree: Ints, position: int) -> None:
     """Mark a free position as taken."""
     node = position + 1
@@ -31,7 +33,7 @@ def take(tree: Ints, position: int) -> None:
         node += node & -node
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def free_below(tree: Ints, position: int) -> int:
     """How many positions before this one are free."""
     node, found = position, 0
@@ -41,7 +43,7 @@ def free_below(tree: Ints, position: int) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def top_step(n: int) -> int:
     """The largest power of two up to n (1 for none): the first step of `find`."""
     top = 1
@@ -50,7 +52,7 @@ def top_step(n: int) -> int:
     return top
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def find(tree: Ints, top: int, rank: int) -> int:
     """The free position that has `rank` free positions below it."""
     node, step = 0, top

@@ -22,6 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
+from sfumato.kernels.inner import INNER
 from sfumato.kernels.micro.mdav._lanes import (
     LANES,
     add_gap_weights,
@@ -203,7 +204,7 @@ def tree(x: Floats, c: Codes, weights: Floats, points: Ints, where: Ints) -> Tre
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _draw_in(
     items: Any, start: Singles, faces: Any, above: Ints, leaf: int, i: int, side: int, nothing: Any
 ) -> None:
@@ -235,7 +236,7 @@ def _draw_in(
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _all_gone(starts: Singles, at: int) -> bool:
     """Whether nothing remains in a leaf or below a node."""
     remains = False
@@ -264,7 +265,7 @@ def leave_tree(t: Tree, points: Ints) -> None:
             at = above[node] if _all_gone(opening, node) else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     """Put (key, row) in place of the root of a heap whose root is the greatest pair."""
     size, i = keys.size, 0
@@ -284,7 +285,7 @@ def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     keys[i], rows[i] = key, row
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _limit(key: float, scale: float, slack: float, terms: int) -> np.float32:
     """A sum of `terms` in single precision above this is that of a squared distance above `key`.
 

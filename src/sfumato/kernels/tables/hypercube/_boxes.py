@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
+from ...inner import INNER
 
 
 class Cube(NamedTuple):
@@ -82,7 +83,7 @@ def room(cube: Cube, widest: int) -> Room:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _added(
     cells: Cells, at: Ints, sign: Ints, many: int, shift: int, turn: int, need: float, limit: float
 ) -> float:
@@ -99,7 +100,7 @@ def _added(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _paths(
     cube: Cube, cells: Cells, work: Room, level: int, d: int, side: int, need: float, limit: float
 ) -> None:
@@ -157,7 +158,7 @@ def _paths(
     work.length[level, 1] = found
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _extend(cube: Cube, work: Room, level: int, d: int, u: int, v: int) -> None:
     """The partial box of the next level: this one carried along the paths of u and v."""
     parent, stride, c = cube.parent[d], cube.stride[d], work.own[d]
@@ -182,7 +183,7 @@ def _extend(cube: Cube, work: Room, level: int, d: int, u: int, v: int) -> None:
     work.reached[level + 1] = count
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _sort(codes: Ints, costs: Floats, count: int) -> None:
     """Cheapest path first, by insertion: the lists are short."""
     if count > 32:
@@ -198,7 +199,7 @@ def _sort(codes: Ints, costs: Floats, count: int) -> None:
         costs[j], codes[j] = cost, code
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def place(cube: Cube, work: Room, pos: int) -> None:
     """Begin with the cell at this position alone."""
     for d in range(cube.size.size):
@@ -216,13 +217,13 @@ def spread(cube: Cube, work: Room, pos: int, chosen: Ints) -> int:
     return work.reached[dims]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _outlook(cube: Cube, cells: Cells, work: Room, side: int, need: float, limit: float) -> bool:
     """Order the dimensions, fewest paths first, and the least that each must add; False if none."""
     dims = cube.size.size
     ways, least = np.empty(dims), np.empty(dims)
     for d in range(dims):
-        _paths(cube, cells, work, 0, d, side, need, limit)
+        _paths(cube, cells, work, np.int64(0), d, side, need, limit)
         if work.length[0, 0] == 0 or work.length[0, 1] == 0:
             return False
         least[d] = (

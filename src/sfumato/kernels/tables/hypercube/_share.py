@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
+from ...inner import INNER
 from ._boxes import Cells, Cube, Room, cheapest, spread
-from ._cover import Demands, Hiding, bar, load, price, take
+from ._cover import BARRED, FREE, ONE, Demands, Hiding, bar, load, price, take
 
 PARTS = 16
 """How many boxes may share out one need."""
@@ -19,7 +20,7 @@ HALVINGS = 4
 """First shares that are tried: a half, a quarter ..."""
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def parts_of(
     cube: Cube,
     cells: Cells,
@@ -88,10 +89,10 @@ def share_out(
             return saved, i
         pos, refund = demands.pos[q], np.inf
         if demands.served[q]:
-            refund = take(cube, cells, hiding, work, pos, demands.chosen[q], -1)
+            refund = take(cube, cells, hiding, work, pos, demands.chosen[q], -ONE)
         best, parts = refund * (1.0 - 1e-9), 0
         if best > 0.0:
-            bar(cube, cells, hiding, work, demands, q, True)
+            bar(cube, cells, hiding, work, demands, q, BARRED)
             share = demands.need[q]
             for _ in range(HALVINGS):
                 share /= 2
@@ -102,10 +103,10 @@ def share_out(
                 if cost < best:
                     best, parts = cost, count
                     kept[:count], leaves[:count] = needs[:count], chosen[:count]
-            bar(cube, cells, hiding, work, demands, q, False)
+            bar(cube, cells, hiding, work, demands, q, FREE)
         if parts == 0:
             if demands.served[q]:
-                take(cube, cells, hiding, work, pos, demands.chosen[q], 1)
+                take(cube, cells, hiding, work, pos, demands.chosen[q], ONE)
             continue
         saved += refund - best if demands.served[q] else 0.0
         for j in range(parts):
@@ -114,6 +115,6 @@ def share_out(
             demands.need[row], demands.chosen[row] = kept[j], leaves[j]
             demands.served[row], demands.origin[row] = True, demands.origin[q]
             demands.fellow[row] = q if j == parts - 1 else free + j
-            take(cube, cells, hiding, work, pos, demands.chosen[row], 1)
+            take(cube, cells, hiding, work, pos, demands.chosen[row], ONE)
         demands.filled[0] = free + parts - 1
     return saved, order.size
