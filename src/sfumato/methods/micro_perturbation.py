@@ -53,7 +53,7 @@ class MicroPerturbation(Verb):
         "Li & Sarkar 2013, Class-restricted clustering and microperturbation for data privacy, "
         "Management Science 59(4)"
     )
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     centre: Annotated[
         bool,

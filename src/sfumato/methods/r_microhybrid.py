@@ -47,7 +47,7 @@ class RMicrohybrid(Verb):
         "Information Sciences 180(15); Burridge 2003, Information preserving statistical "
         "obfuscation, Statistics and Computing 13"
     )
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     domain: Annotated[
         Domain,

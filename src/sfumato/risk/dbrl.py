@@ -61,9 +61,9 @@ class Dbrl(Measure):
         "record linkage for disclosure risk assessment, PSD 2006"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
     columns: Annotated[

@@ -52,9 +52,9 @@ class LikelihoodLinkage(Measure):
         "A theory for record linkage, JASA 64"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
     example: ClassVar[dict[str, Any]] = {"mechanism": {"use": "correlated-noise", "amount": 0.1}}
 

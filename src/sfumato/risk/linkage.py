@@ -66,8 +66,10 @@ class RecordLinkage(Measure):
         "comparison of disclosure control methods for microdata"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
     columns: Annotated[

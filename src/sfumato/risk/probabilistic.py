@@ -63,10 +63,10 @@ class ProbabilisticLinkage(Measure):
         "disclosure control methods for microdata"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
-    usual: ClassVar[bool] = False
 
     columns: Annotated[
         tuple[str, ...],

@@ -61,9 +61,9 @@ class RankSwapLinkage(Measure):
         "Data & Knowledge Engineering 64(1)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
     example: ClassVar[dict[str, Any]] = {"p": 5.0}
 

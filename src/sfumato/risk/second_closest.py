@@ -61,9 +61,9 @@ class SecondClosestLinkage(Measure):
         "microperturbation for data privacy, Management Science 59(4)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
     columns: Annotated[

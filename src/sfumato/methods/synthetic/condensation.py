@@ -47,7 +47,7 @@ class Condensation(Verb):
     paper: ClassVar[str] = (
         "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT"
     )
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     centre: Annotated[
         bool, Field(description="exact means in each group; false: independent draws, as printed")
