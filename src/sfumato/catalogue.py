@@ -58,8 +58,9 @@ def _declared(module_name: str) -> Iterator[tuple[str, ...]]:
         if isinstance(cls, type) and cls.__module__ == module_name and "name" in vars(cls):
             kind = getattr(cls, "registry_kind", "")
             if kind in KINDS:
+                declared: Any = cls
                 target = f"{module_name.removeprefix('sfumato.')}:{cls.__name__}"
-                yield (kind, cls.name, target, summary_of(cls), *cls.aliases)
+                yield (kind, declared.name, target, summary_of(cls), *declared.aliases)
     for name in _parts(module):
         yield from _declared(f"{module_name}.{name}")
 

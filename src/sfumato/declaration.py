@@ -7,7 +7,7 @@ and the reference page are all made from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -96,6 +96,15 @@ class Declaration(BaseModel):
         }
         usual = {key: fields[key].get_default(call_default_factory=True) for key in named}
         return {key: v for key, v in shown.items() if key not in named or v != usual[key]}
+
+    def parts(self) -> Iterator[Declaration]:
+        """Itself, and the declarations among its parameters, however deep."""
+        yield self
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            for one in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(one, Declaration):
+                    yield from one.parts()
 
     def __str__(self) -> str:
         shown = hide_secrets(type(self), self.parameters())

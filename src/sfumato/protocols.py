@@ -1,7 +1,9 @@
 """The shapes of things: what a method, a search, a verb, a measure, a criterion and a poset must
 offer.
 
-Each is a frozen declaration (declaration.py), whose fields say what its parameters are.
+Each is a frozen declaration (declaration.py), whose fields say what its parameters are. What a
+release may promise depends on what its parts do, and they say it themselves; whoever says nothing
+is taken to do the worst, and release/records/declared.py checks what was said where that can be seen.
 """
 
 from __future__ import annotations
@@ -40,19 +42,31 @@ class _Columnar(Declaration):
     """The roles it acts on unless columns are named."""
     kinds: ClassVar[tuple[str, ...]] = ()
     """The kinds it can act on; empty means all."""
-    random: ClassVar[bool] = False
-    """Whether its result depends on the seed."""
+    random: ClassVar[bool] = True
+    """Whether it draws from the stream that it is given."""
+    regroups: ClassVar[bool] = False
+    """Whether records that look alike afterwards in the columns it acted on do so by more than
+    chance, whatever was drawn there before."""
 
     columns: Annotated[
         tuple[str, ...],
         Field(description="columns to act on; all suitable quasi-identifiers unless given"),
     ] = ()
 
+    def named(self) -> tuple[str, ...]:
+        """The columns that its parameters name."""
+        return self.columns
+
+    def touches(self, table: Table) -> set[str]:
+        """The columns that it may change, without asking whether it can."""
+        of_role = (c.name for c in table.schema if c.role in self.roles)
+        return set(self.named()) or {name for name in of_role if self.suits(table, name)}
+
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
         """The columns to act on, and those of the right role that were left alone for their
         kind."""
-        if self.columns:
-            for name in self.columns:
+        if named := self.named():
+            for name in named:
                 column = table.schema[name]
                 if not self.suits(table, name):
                     raise MethodError(
@@ -60,7 +74,7 @@ class _Columnar(Declaration):
                         + (" and generalized" if column.generalized else ""),
                         remedy=f"name columns that are {', '.join(self.kinds)}",
                     )
-            return list(self.columns), []
+            return list(named), []
         of_role = [c.name for c in table.schema if c.role in self.roles]
         chosen = [name for name in of_role if self.suits(table, name)]
         if not chosen:
@@ -107,11 +121,16 @@ class Method(_Columnar, ABC):
 
     handles_identifiers: ClassVar[bool] = False
     """Whether a column that it acted on no longer names anyone."""
-    perturbs: ClassVar[bool] = False
-    """Whether it changes values at random, so that records which look alike are so by chance."""
+    perturbs: ClassVar[bool | None] = None
+    """Whether it changes values at random, so that records which look alike are so by chance. A
+    method that does not say is taken to perturb every column; one that does changes `touches`
+    alone."""
 
     recovers: ClassVar[tuple[str, ...]] = ()
     """What `recover` gives back, such as "mean" and "covariance"; empty where there is nothing."""
+
+    def touches(self, table: Table) -> set[str]:
+        return set(table.names) if self.perturbs is None else super().touches(table)
 
     @abstractmethod
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
@@ -164,8 +183,9 @@ class Verb(Declaration, ABC):
 
     registry_kind: ClassVar[str] = "verb"
 
-    perturbs: ClassVar[bool] = False
-    """Whether it draws values at random, so that a group's records do not look alike."""
+    perturbs: ClassVar[bool | None] = None
+    """Whether it draws values at random, so that a group's records do not look alike. A verb that
+    does not say is taken to perturb every column; one that does changes the given columns alone."""
 
     @abstractmethod
     def apply(
@@ -198,22 +218,32 @@ class Measure(Declaration, ABC):
     about: ClassVar[Literal["risk", "utility"]]
     direction: ClassVar[Direction] = "lower"
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    needs_alignment: ClassVar[bool] = False
-    """Whether it must know which masked record belongs to which original."""
+    compares: ClassVar[str | None] = None
+    """What it compares: "classes" of records that look alike, which means nothing once values are
+    perturbed; "records", so that it must know which is whose; or "tables" as wholes. A measure that
+    does not say is taken neither of perturbed records nor where nobody knows which is whose."""
     whole_records: ClassVar[bool] = False
     """Whether its intruder knows every column, not the quasi-identifiers alone."""
     needs_reference: ClassVar[bool] = False
     """Whether its figure compares with people who are not in the data."""
     limit: ClassVar[float | None] = None
     """What a requirement of `true` means, where the measure says itself what is enough."""
-    counts_classes: ClassVar[bool] = False
-    """Whether it counts records that look alike, which means nothing once values are perturbed."""
-    decimals: ClassVar[int | None] = None
-    """Digits after the point that may be published, where more would give the original away."""
+    decimals: ClassVar[int | None] = 2
+    """Digits after the point that may be published; None where all of them give nothing away."""
     unit: ClassVar[str] = ""
     """How the figure reads: "%" of 0..1 shares, or a word."""
-    usual: ClassVar[bool] = True
+    usual: ClassVar[bool] = False
     """Whether it is taken of every release, not only on request."""
+
+    @property
+    def counts_classes(self) -> bool:
+        """Whether it may count records that look alike."""
+        return self.compares not in ("records", "tables")
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether it may have to know which masked record belongs to which original."""
+        return self.compares not in ("classes", "tables")
 
     @abstractmethod
     def measure(self, context: Context) -> Measurement:
@@ -242,8 +272,8 @@ class Attack(Measure, ABC):
     registry_kind: ClassVar[str] = "attack"
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
+    decimals: ClassVar[int | None] = None
     unit: ClassVar[str] = "%"
 
     def outcome(
@@ -269,6 +299,12 @@ class Criterion(Declaration, ABC):
     registry_kind: ClassVar[str] = "criterion"
     monotone: ClassVar[bool] = False
     """Whether joining classes never breaks it, so that searches may prune."""
+    beside_cover: ClassVar[bool] = False
+    """Whether it still says something where records were published by sets that overlap. What is
+    confidential in records that look alike does not: an intruder chooses among all records that fit
+    a person, and those need not look alike."""
+    after_perturbing: ClassVar[bool] = False
+    """Whether it still says something where records look alike by chance."""
 
     @abstractmethod
     def check(self, table: Table) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -58,6 +58,9 @@ class Ambiguator(Partitioner):
     interval costs nothing more. Columns of sets have no values to weigh; they keep their sizes,
     weighed as columns.
     """
+
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
 
     k: Annotated[int, Field(ge=2, description="records that each published record fits")] = 5
     measure: Annotated[

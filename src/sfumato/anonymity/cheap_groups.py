@@ -48,6 +48,9 @@ class Priced:
 class CheapGroups(Partitioner):
     """Groups of at least k whose least upper bounds cost little, and which keep criteria."""
 
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
+
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5
     importance: Annotated[
         dict[str, Annotated[float, Field(gt=0)]],

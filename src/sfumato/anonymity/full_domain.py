@@ -50,6 +50,8 @@ class FullDomain(Method):
     """
 
     name: ClassVar[str] = "full-domain"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     aliases: ClassVar[tuple[str, ...]] = ("optimal-lattice", "global-lattice")
     example: ClassVar[dict[str, Any]] = {"k": 5, "suppress": 0.02}
     paper: ClassVar[str] = "; ".join(

@@ -50,6 +50,8 @@ class JAnonymity(Method):
     """
 
     name: ClassVar[str] = "j-anonymity"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     example: ClassVar[dict[str, Any]] = {"k": 5, "population": 1_000_000}
     paper: ClassVar[str] = (
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (future directions); "

@@ -29,6 +29,8 @@ class Mondrian(Partitioner):
     """
 
     name: ClassVar[str] = "mondrian"
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "LeFevre, DeWitt & Ramakrishnan 2006, Mondrian multidimensional k-anonymity"
     )

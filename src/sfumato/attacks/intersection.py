@@ -38,7 +38,7 @@ class ReleaseIntersection(Attack):
         "and temporal release attacks); Ganta, Kasiviswanathan & Smith (2008), Composition attacks "
         "and auxiliary information in data privacy, KDD"
     )
-    needs_alignment: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
 
     given: Annotated[
         str, Field(description="the earlier release: its folder, or its data file")

@@ -27,6 +27,7 @@ class AverageRisk(Criterion):
     """
 
     name: ClassVar[str] = "average-risk"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"at-most": 0.1}
     paper: ClassVar[str] = "El Emam (2013), Guide to the de-identification of personal health data"
     shorthand: ClassVar[str] = "at_most"

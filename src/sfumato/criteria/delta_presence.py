@@ -45,6 +45,7 @@ class DeltaPresence(Criterion):
     """
 
     name: ClassVar[str] = "delta-presence"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"at-most": 0.5, "population": "population.csv"}
     paper: ClassVar[str] = (
         "Nergiz, Atzori & Clifton (2007), Hiding the presence of individuals from shared "

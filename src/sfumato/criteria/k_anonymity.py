@@ -44,6 +44,7 @@ class KAnonymity(Criterion):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"k": 5}
     paper: ClassVar[str] = (
         "Samarati & Sweeney (1998), Protecting privacy when disclosing information: k-anonymity "

@@ -39,6 +39,7 @@ class KMap(Criterion):
     """
 
     name: ClassVar[str] = "k-map"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"k": 5, "share": 0.1}
     paper: ClassVar[str] = (
         "Sweeney (2001), Computational disclosure control: a primer on data privacy protection, "

@@ -32,6 +32,7 @@ class KmAnonymity(Criterion):
     """
 
     name: ClassVar[str] = "km-anonymity"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"k": 5, "m": 2}
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis & Kalnis (2008), Privacy-preserving anonymization of set-valued "

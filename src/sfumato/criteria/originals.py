@@ -22,6 +22,7 @@ class OfOriginals(Criterion):
 
     shorthand: ClassVar[str] = "k"
     monotone: ClassVar[bool] = True
+    beside_cover: ClassVar[bool] = True
     words: ClassVar[str]
     """How the field calls it."""
 

@@ -40,6 +40,7 @@ class PopulationUniqueness(Criterion):
     """
 
     name: ClassVar[str] = "population-uniqueness"
+    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"at-most": 0.05, "share": 0.1}
     paper: ClassVar[str] = (
         "Dankar, El Emam, Neisa & Roffey (2012), Estimating the re-identification risk of "

@@ -240,7 +240,7 @@ class Camouflage(Method):
 
     name: ClassVar[str] = "camouflage"
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = (Role.CONFIDENTIAL,)
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
     paper: ClassVar[str] = (

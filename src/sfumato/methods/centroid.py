@@ -32,6 +32,7 @@ class Centroid(Verb):
     """
 
     name: ClassVar[str] = "centroid"
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = (
         "Torra 2004, Microaggregation for categorical variables: a median based approach"
     )

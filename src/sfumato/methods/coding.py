@@ -39,6 +39,8 @@ class TopBottomCoding(Method):
     """
 
     name: ClassVar[str] = "top-bottom-coding"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     example: ClassVar[dict[str, Any]] = {"columns": ["age"], "top": 90}
     aliases: ClassVar[tuple[str, ...]] = ("top-coding", "bottom-coding")
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)

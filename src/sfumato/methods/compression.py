@@ -39,7 +39,7 @@ class LossyCompression(NumericMethod):
         "microdata; Wallace 1991, The JPEG still picture compression standard, CACM 34(4)"
     )
     random: ClassVar[bool] = False
-    perturbs: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
 
     transform: Annotated[
         Literal["jpeg", "column-dct"],

@@ -68,7 +68,7 @@ class DistributionDistortion(Method):
         Kind.BOOLEAN,
     )
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Liew, Choi & Liew 1985, A data distortion by probability distribution, ACM Transactions "
         "on Database Systems 10(3)"

@@ -34,6 +34,7 @@ class Generalize(Verb):
     """
 
     name: ClassVar[str] = "generalize"
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt & Ramakrishnan 2006 (local recoding)"
 
     def apply(

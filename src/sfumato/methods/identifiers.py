@@ -25,6 +25,9 @@ class Drop(Method):
     """Remove identifying columns."""
 
     name: ClassVar[str] = "drop"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
+    regroups: ClassVar[bool] = True
     handles_identifiers: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
     paper: ClassVar[str] = "HIPAA Privacy Rule, 45 CFR 164.514(b)(2)"
@@ -38,6 +41,7 @@ class _Replace(Method):
     """What hashing and pseudonymizing share: equal values get equal replacements, missing stays
     missing."""
 
+    perturbs: ClassVar[bool | None] = False
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
     handles_identifiers: ClassVar[bool] = True
 

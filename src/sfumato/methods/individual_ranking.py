@@ -36,6 +36,8 @@ class IndividualRanking(Method):
     """
 
     name: ClassVar[str] = "individual-ranking"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     kinds: ClassVar[tuple[str, ...]] = ORDERED
     paper: ClassVar[str] = (
         "Defays & Nanopoulos 1993, Panels of enterprises and confidentiality: the small aggregates "

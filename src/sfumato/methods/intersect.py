@@ -28,6 +28,7 @@ class Intersect(Verb):
     """
 
     name: ClassVar[str] = "intersect"
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = "B. Podgursky: Practical k-anonymity on large datasets, 2011, chapter 3"
 
     def apply(

@@ -34,6 +34,8 @@ class KmSuppression(Method):
     """
 
     name: ClassVar[str] = "km-suppression"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis & Kalnis 2008, Privacy-preserving anonymization of set-valued data "
         "(the promise; they generalize where this suppresses)"

@@ -46,7 +46,7 @@ class MultivariateRounding(NumericMethod):
         "squares quantization in PCM, IEEE Transactions on Information Theory 28(2)"
     )
     random: ClassVar[bool] = False
-    perturbs: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
 
     points: Annotated[
         tuple[tuple[Annotated[float, Field(allow_inf_nan=False)], ...], ...],
@@ -74,12 +74,8 @@ class MultivariateRounding(NumericMethod):
             raise ValueError("the points have different numbers of columns")
         return self
 
-    def targets(self, table: Table) -> tuple[list[str], list[str]]:
-        if not self.blocks:
-            return super().targets(table)
-        names = tuple(name for block in self.blocks for name in block)
-        bound = self.model_copy(update={"columns": names, "blocks": ()})
-        return super(MultivariateRounding, bound).targets(table)
+    def named(self) -> tuple[str, ...]:
+        return tuple(name for block in self.blocks for name in block) or self.columns
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

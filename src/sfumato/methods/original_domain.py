@@ -86,7 +86,7 @@ class Drawn:
 class DrawingVerb(Verb):
     """A verb that draws new numbers for every group."""
 
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     domain: PublishedDomain = "statistics"
 
     @abstractmethod

@@ -31,6 +31,8 @@ class RandomSuppression(Method):
     """
 
     name: ClassVar[str] = "random-suppression"
+    perturbs: ClassVar[bool | None] = False
+    regroups: ClassVar[bool] = True
     random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Lasko 2007, Spectral anonymization of data, section 2.3.2 (randomized suppression)"

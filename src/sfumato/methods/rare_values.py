@@ -34,6 +34,8 @@ class RareValues(Method):
     """
 
     name: ClassVar[str] = "rare-values"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = (
         "Katirai 2006, A theory and toolkit for the mathematics of privacy, pp. 25 and 63; Sweeney "
         "2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5)"

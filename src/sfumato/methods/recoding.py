@@ -42,6 +42,8 @@ class GlobalRecoding(Method):
     """
 
     name: ClassVar[str] = "global-recoding"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     example: ClassVar[dict[str, Any]] = {"levels": {"zip": 1, "birth_date": 2}}
     paper: ClassVar[str] = "Willenborg & de Waal 2001, Elements of Statistical Disclosure Control"
 
@@ -91,9 +93,8 @@ class GlobalRecoding(Method):
     def suits(self, table: Table, name: str) -> bool:
         return name in {*self.levels, *self.breaks, *self.bins, *self.merge}
 
-    def targets(self, table: Table) -> tuple[list[str], list[str]]:
-        named = [*self.levels, *self.breaks, *self.bins, *self.merge]
-        return [table.schema[name].name for name in named], []
+    def named(self) -> tuple[str, ...]:
+        return (*self.levels, *self.breaks, *self.bins, *self.merge)
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -39,7 +39,7 @@ class Rounding(NumericMethod):
     name: ClassVar[str] = "rounding"
     paper: ClassVar[str] = "Willenborg & de Waal 2001, Elements of Statistical Disclosure Control"
     random: ClassVar[bool] = False
-    perturbs: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     least: ClassVar[int] = 1
 
     base: Annotated[
@@ -160,7 +160,7 @@ class RandomRounding(Rounding):
         "information about individual respondents in aggregate data"
     )
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     def _uniforms(self, n: int, rng: np.random.Generator) -> np.ndarray | None:
         return rng.random(n)

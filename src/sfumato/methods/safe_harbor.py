@@ -68,6 +68,8 @@ class SafeHarbor(Method):
     """
 
     name: ClassVar[str] = "safe-harbor"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     aliases: ClassVar[tuple[str, ...]] = ("hipaa",)
     handles_identifiers: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = tuple(Role)

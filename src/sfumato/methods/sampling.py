@@ -30,6 +30,7 @@ class Sampling(Method):
     """
 
     name: ClassVar[str] = "sampling"
+    perturbs: ClassVar[bool | None] = False
     roles: ClassVar[tuple[str, ...]] = (Role.WEIGHT,)
     random: ClassVar[bool] = True
     paper: ClassVar[str] = (
@@ -84,6 +85,9 @@ class Sampling(Method):
         if "way" in self.model_fields_set and not self.by:
             raise ValueError("way says how to draw by a size: give by")
         return self
+
+    def touches(self, table: Table) -> set[str]:
+        return {*self.targets(table)[0], *([self.weight] if self.weight else [])}
 
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
         """The weights that change: every column of role weight."""

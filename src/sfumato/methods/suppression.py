@@ -45,6 +45,9 @@ class LocalSuppression(Method):
     """
 
     name: ClassVar[str] = "local-suppression"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
+    regroups: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Samarati & Sweeney 1998; de Waal & Willenborg 1998, Optimal local suppression in "
         "microdata, Journal of Official Statistics 14; Willenborg & de Waal 2001, chapter 5"

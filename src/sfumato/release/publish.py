@@ -96,15 +96,16 @@ def publish(
     *,
     replace: bool = False,
 ) -> None:
-    """Make both folders by the two writers, all or nothing."""
+    """Make both folders by the two writers, all or nothing; the private one comes second, and may
+    tell what was found in the public one."""
     public = Path(os.path.abspath(public))
     check_free(public, replace=replace)
     with _staging(public) as aside:
         new_public, new_private = aside / "public", aside / "private"
         new_private.mkdir(mode=0o700)
-        write_private(new_private)
         new_public.mkdir(mode=0o755)
         write_public(new_public)
+        write_private(new_private)
         _settle(new_private, folder_mode=0o700, file_mode=0o600)
         _settle(new_public, folder_mode=0o755, file_mode=0o644)
         _swap_in(public, new_public, new_private, aside, replace=replace)

@@ -46,10 +46,10 @@ class BayesOptimalPrivacy(Measure):
         "k-anonymity, ACM TKDD 1(1), section 3"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
-    usual: ClassVar[bool] = False
 
     columns: Annotated[
         tuple[str, ...], Field(description="confidential columns; all of them unless given")

@@ -64,6 +64,8 @@ class _ClassDisclosure(Measure):
     """What the four figures share."""
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
     paper: ClassVar[str] = _PAPER
 
     column: Annotated[
@@ -179,7 +181,6 @@ class ClassChiSquare(_ClassDisclosure):
     """
 
     name: ClassVar[str] = "class-chi-square"
-    usual: ClassVar[bool] = False
 
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
@@ -206,6 +207,7 @@ class HomogeneousGroups(_ClassDisclosure):
     """
 
     name: ClassVar[str] = "homogeneous-groups"
+    usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -234,6 +236,7 @@ class LoneMembers(_ClassDisclosure):
     """
 
     name: ClassVar[str] = "lone-members"
+    usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -272,7 +275,6 @@ class ClassDivergence(_ClassDisclosure):
     """
 
     name: ClassVar[str] = "class-divergence"
-    usual: ClassVar[bool] = False
     paper: ClassVar[str] = f"{_PAPER}; Lin (1991), Divergence measures based on the Shannon entropy"
     unit: ClassVar[str] = "bits"
 

@@ -37,7 +37,9 @@ class ClassSizes(Measure):
         "Sweeney (2002), k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "classes"
     direction: ClassVar[Direction] = "higher"
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
     unit: ClassVar[str] = "records"
@@ -73,7 +75,9 @@ class Uniques(Measure):
         "Bethlehem, Keller & Pannekoek (1990), Disclosure control of microdata, JASA 85(409)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -101,7 +105,9 @@ class ProsecutorRisk(Measure):
     name: ClassVar[str] = "prosecutor-risk"
     paper: ClassVar[str] = _EL_EMAM
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
@@ -130,7 +136,9 @@ class _Population(Measure):
     """What journalist and marketer risk share: the population that the file is a sample of."""
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 

@@ -59,9 +59,9 @@ class IntervalDisclosure(Measure):
         "microdata masking, PSD 2004 (by deviation)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
     columns: Annotated[

@@ -54,8 +54,8 @@ class Isolation(Measure):
         "2005; Lasko (2007), Spectral anonymization of data, section 2.1.1"
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    usual: ClassVar[bool] = False
     whole_records: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     decimals: ClassVar[int | None] = 3

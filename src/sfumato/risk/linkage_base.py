@@ -17,8 +17,8 @@ class LinkageMeasure(Measure):
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = None
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
     columns: KnownColumns = ()

@@ -35,7 +35,7 @@ class Predicting(Measure):
     """What measures of prediction share: where records lie, and how many are looked at."""
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     whole_records: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
 

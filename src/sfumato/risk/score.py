@@ -51,8 +51,7 @@ class DisclosureRisk(Measure):
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 2
 
     weights: _Weights = "general"
@@ -98,8 +97,7 @@ class Score(Measure):
     name: ClassVar[str] = "score"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 2
 
     risk: MeasureParameter = named("disclosure-risk", "DR, in percent")

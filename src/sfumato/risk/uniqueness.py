@@ -41,10 +41,10 @@ class UniquenessEstimates(Measure):
     example: ClassVar[dict[str, Any]] = {"share": 0.1}
     paper: ClassVar[str] = PopulationUniqueness.paper
     about: ClassVar[Literal["risk", "utility"]] = "risk"
-    counts_classes: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
-    usual: ClassVar[bool] = False
 
     share: Annotated[
         float | None,

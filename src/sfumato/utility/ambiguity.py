@@ -41,8 +41,9 @@ class AmbiguityMetric(Measure):
         "Nergiz & Clifton (2007), Thoughts on k-anonymization, Data & Knowledge Engineering 63(3)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
-    usual: ClassVar[bool] = False
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -46,8 +46,8 @@ class BayesLoss(Measure):
         "proposed measure 2)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = None
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "bits"
 
     columns: Annotated[

@@ -39,7 +39,7 @@ class _Bias(Measure):
 
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
@@ -132,7 +132,7 @@ class Abico(Measure):
     name: ClassVar[str] = "abico"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()

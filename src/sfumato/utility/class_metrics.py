@@ -35,6 +35,9 @@ class Discernibility(Measure):
         "Bayardo & Agrawal (2005), Data privacy through optimal k-anonymization, ICDE"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -77,6 +80,9 @@ class AverageClassSize(Measure):
         "LeFevre, DeWitt & Ramakrishnan (2006), Mondrian multidimensional k-anonymity, ICDE"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
 
     k: Annotated[int, Field(ge=1, description="the k to divide by")] = 1
 

@@ -40,8 +40,8 @@ class ClassificationMetric(Measure):
         "Nergiz & Clifton (2007), Thoughts on k-anonymization, DKE 63(3)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 2
 
     target: Annotated[

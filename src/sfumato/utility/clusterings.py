@@ -39,8 +39,7 @@ class ClusterLoss(Measure):
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 15
@@ -122,8 +121,7 @@ class FuzzyClusterLoss(Measure):
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, float(np.sqrt(2)))
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 10

@@ -39,7 +39,7 @@ class Ctbil(Measure):
         "microdata, in Confidentiality, Disclosure and Data Access, Elsevier"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     unit: ClassVar[str] = "records"
     decimals: ClassVar[int | None] = 3
 

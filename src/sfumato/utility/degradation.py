@@ -57,8 +57,7 @@ class ModelDegradation(Measure):
         "experiments"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     target: Annotated[

@@ -50,8 +50,8 @@ class DghDistance(Measure):
         "13(6); LeFevre, DeWitt & Ramakrishnan (2005), Incognito, SIGMOD"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    decimals: ClassVar[int | None] = None
+    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "steps"
 
     def measure(self, context: Context) -> Measurement:

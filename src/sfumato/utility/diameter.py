@@ -49,8 +49,7 @@ class ClassDiameter(Measure):
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     def measure(self, context: Context) -> Measurement:

@@ -43,6 +43,8 @@ class DistributionDistance(Measure):
         "AMS 19(2)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -45,8 +45,7 @@ class EntropyLoss(Measure):
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     def measure(self, context: Context) -> Measurement:

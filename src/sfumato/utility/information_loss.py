@@ -36,8 +36,7 @@ class InformationLoss(Measure):
         "microdata protection"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 2
 
     values: Annotated[

@@ -90,8 +90,8 @@ class KernelPca(Measure):
         "10(5); Williams & Seeger (2001), Using the Nystrom method to speed up kernel machines"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 3
 
     kernel: Annotated[

@@ -48,7 +48,7 @@ class MatrixDivergence(Measure):
     name: ClassVar[str] = "matrix-divergence"
     paper: ClassVar[str] = PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 4
 
     matrix: Annotated[

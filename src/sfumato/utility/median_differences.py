@@ -39,7 +39,7 @@ class MedianDifferences(Measure):
     name: ClassVar[str] = "median-differences"
     paper: ClassVar[str] = "Lasko 2007, Spectral anonymization of data, section 4.2.1 and table 4.1"
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 3
 
     space: Annotated[

@@ -40,6 +40,8 @@ class MeanDifference(Measure):
     name: ClassVar[str] = "mean-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "sd"
 
@@ -79,6 +81,8 @@ class VarianceDifference(Measure):
     name: ClassVar[str] = "variance-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
@@ -120,6 +124,8 @@ class CorrelationDifference(Measure):
     name: ClassVar[str] = "correlation-difference"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 2
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
 

@@ -40,8 +40,8 @@ class _OfTarget(Measure):
     """What both share: the target, and how its information is estimated."""
 
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     paper: ClassVar[str] = _PAPER
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "bits"
 

@@ -39,6 +39,9 @@ class Ncp(Measure):
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
+    usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, context: Context) -> Measurement:

@@ -34,8 +34,7 @@ class _Channel(Measure):
     """What both measures share: where the probabilities come from."""
 
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    needs_alignment: ClassVar[bool] = True
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "bits"
     _needs_pairs: ClassVar[bool] = True

@@ -104,9 +104,10 @@ class Precision(Measure):
         "suppression, IJUFKS 10(5); Katirai (2006), equations (1) and (2)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
     direction: ClassVar[Literal["lower", "higher"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    usual: ClassVar[bool] = False
 
     def measure(self, context: Context) -> Measurement:
         found = heights(context.pair, self.name)
@@ -142,7 +143,8 @@ class WeightedHeight(Measure):
         "Katirai (2006), method 1 of the experiments"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
 
     weights: Annotated[
         dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],

@@ -40,8 +40,8 @@ class PredictionLoss(Measure):
         "(2010), Classifying data from protected statistical datasets"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 3
 
     target: Annotated[

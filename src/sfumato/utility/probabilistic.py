@@ -35,8 +35,8 @@ class ProbabilisticLoss(Measure):
         "confidentiality protection of continuous microdata"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 2
 
     columns: Columns = ()

@@ -45,7 +45,7 @@ class QueryError(Measure):
         "LeFevre, DeWitt & Ramakrishnan (2006), Workload-aware anonymization"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 3
 
     aggregate: Annotated[Literal["count", "sum"], Field(description="what the queries ask")] = (

@@ -26,9 +26,10 @@ class _OfSets(Measure):
 
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    usual: ClassVar[bool] = True
     direction: ClassVar[Literal["lower", "higher"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs_alignment: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "%"
 

@@ -34,8 +34,9 @@ class Sse(Measure):
         "statistical disclosure control, IEEE TKDE 14(1)"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 2
-    needs_alignment: ClassVar[bool] = True
+    compares: ClassVar[str | None] = "records"
 
     columns: Annotated[
         tuple[str, ...],

@@ -43,7 +43,8 @@ class SuppressedEntries(Measure):
         "algorithms for k-anonymity, Journal of Privacy Technology"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
-    usual: ClassVar[bool] = False
+    compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
     unit: ClassVar[str] = "entries"
 
     def measure(self, context: Context) -> Measurement:

@@ -34,8 +34,8 @@ class AnalyticValidity(Measure):
         "analytically valid microdata"
     )
     about: ClassVar[Literal["risk", "utility"]] = "utility"
+    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    usual: ClassVar[bool] = False
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "%"
 

@@ -58,6 +58,7 @@ class Watching(Method):
     """Publish the table as it is, and tell whom it saw."""
 
     name: ClassVar[str] = "watching"
+    perturbs: ClassVar[bool | None] = False
     seen: ClassVar[list[int | None]] = []
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:

@@ -88,6 +88,8 @@ class SetSearch(Partitioner):
     """A search over set-valued records; `search` is its work."""
 
     kinds: ClassVar[tuple[str, ...]] = ("set",)
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
     default_verb: ClassVar[str] = "intersect"
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5

@@ -47,7 +47,7 @@ class CampCrest(Method):
         "Li & Sarkar 2013, Class restricted clustering and micro-perturbation for data privacy, "
         "Management Science 59(4)"
     )
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     example: ClassVar[Mapping[str, Any]] = {"k": 8, "exchange": 0.95}
 
     k: Annotated[int, Field(ge=2, description="smallest group")] = 5

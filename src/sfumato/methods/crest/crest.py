@@ -32,6 +32,7 @@ class Crest(ClassRestricted):
     """
 
     name: ClassVar[str] = "crest"
+    random: ClassVar[bool] = True
     default_verb: ClassVar[str] = "micro-perturbation"
     paper: ClassVar[str] = (
         "Li & Sarkar 2013, Class restricted clustering and micro-perturbation for data privacy, "

@@ -35,6 +35,8 @@ class Microaggregator(Partitioner):
     they are pooled, and the verb suppresses the columns in which a pooled group is mixed.
     """
 
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
     default_verb: ClassVar[str] = "centroid"
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
 

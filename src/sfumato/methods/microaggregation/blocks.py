@@ -26,6 +26,8 @@ class Microaggregation(Method):
     """
 
     name: ClassVar[str] = "microaggregation"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Mateo-Sanz 2002; Torra 2013, Masking Methods (sets of variables)"
     )
@@ -52,6 +54,9 @@ class Microaggregation(Method):
             raise ValueError("a block needs at least one column")
         return blocks
 
+    def named(self) -> tuple[str, ...]:
+        return tuple(name for block in self.blocks for name in block) or self.columns
+
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
         if not self.blocks:
             return super().targets(table)
@@ -59,7 +64,7 @@ class Microaggregation(Method):
             raise MethodError(
                 "microaggregation was given both columns and blocks", remedy="give only blocks"
             )
-        named = [table.schema[name].name for block in self.blocks for name in block]
+        named = [table.schema[name].name for name in self.named()]
         left = [c.name for c in table.schema if c.role in self.roles and c.name not in named]
         return named, left
 

@@ -57,7 +57,7 @@ class NormalScoreNoise(Method):
         Kind.BOOLEAN,
     )
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Sullivan & Fuller (1989), The use of measurement error to avoid disclosure; Sullivan & "
         "Fuller (1990), Construction of masking error for categorical variables"

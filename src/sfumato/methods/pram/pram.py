@@ -77,7 +77,7 @@ class Pram(Method):
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = (Kind.NOMINAL, Kind.ORDINAL, Kind.BOOLEAN)
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     recovers: ClassVar[tuple[str, ...]] = ("frequencies",)
 
     form: Annotated[
@@ -165,16 +165,17 @@ class Pram(Method):
                     )
         return self
 
+    def named(self) -> tuple[str, ...]:
+        return tuple(self.matrix) or tuple(self.estimated) or self.columns
+
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
-        own = list(self.matrix) or list(self.estimated)
-        if not own:
-            return super().targets(table)
+        own = self.named()
         if self.columns and set(self.columns) != set(own):
             raise MethodError(
                 "pram has matrices for other columns than those it is to act on",
                 remedy=f"drop columns, or name {', '.join(own)}",
             )
-        return super(Pram, self.model_copy(update={"columns": tuple(own)})).targets(table)
+        return super().targets(table)
 
     def suits(self, table: Table, name: str) -> bool:
         if self.form == "nearest" and not (self.matrix or self.estimated):

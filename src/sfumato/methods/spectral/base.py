@@ -43,7 +43,7 @@ class SpectralMethod(Method):
         Kind.DATE,
     )
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 2
     """Records that it needs: one record has nobody to swap with."""
 

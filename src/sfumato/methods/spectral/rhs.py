@@ -28,6 +28,8 @@ class MedianSplits(Partitioner):
     own.
     """
 
+    random: ClassVar[bool] = False
+    regroups: ClassVar[bool] = True
     default_verb: ClassVar[str] = "centroid"
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
     kinds: ClassVar[tuple[str, ...]] = (

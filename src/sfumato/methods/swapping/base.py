@@ -24,7 +24,7 @@ class RankedMethod(Method):
     """A method that exchanges the positions of each sorted column on its own."""
 
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
 

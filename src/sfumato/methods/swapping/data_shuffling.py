@@ -56,7 +56,7 @@ class DataShuffling(Method):
     roles: ClassVar[tuple[str, ...]] = ("confidential",)
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Muralidhar & Sarathy 2006, Data shuffling: a new masking approach for numerical data, "
         "Management Science 52(5)"

@@ -48,7 +48,7 @@ class HouseholdSwap(Method):
     name: ClassVar[str] = "household-swap"
     roles: ClassVar[tuple[str, ...]] = ("quasi",)
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     example: ClassVar[dict[str, Any]] = {"columns": ["county"], "match": ["age_group"], "rate": 0.1}
     paper: ClassVar[str] = (
         "Fienberg, Steele & Makov 1996; Zayatz 2003, Disclosure limitation for Census 2000 tabular "

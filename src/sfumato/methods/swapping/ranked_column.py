@@ -34,7 +34,7 @@ class RankedColumnSwap(Method):
 
     name: ClassVar[str] = "ranked-column-swap"
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
     paper: ClassVar[str] = (

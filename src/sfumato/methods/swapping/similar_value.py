@@ -98,7 +98,7 @@ class SimilarValueSwap(Method):
 
     name: ClassVar[str] = "similar-value-swap"
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
     paper: ClassVar[str] = (

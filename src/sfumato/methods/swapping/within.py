@@ -42,7 +42,7 @@ class Swap(Verb):
         "Takemura 2002, Local recoding and record swapping by maximum weight matching for "
         "disclosure control of microdata sets, Journal of Official Statistics 18(2)"
     )
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     block: Annotated[
         bool, Field(description="move a record's columns together; false: each on its own")

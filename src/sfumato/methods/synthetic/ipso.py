@@ -65,7 +65,7 @@ class Ipso(Method):
     )
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     variant: Annotated[
         Variant,

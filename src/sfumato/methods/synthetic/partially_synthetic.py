@@ -57,7 +57,7 @@ class PartiallySynthetic(Method):
         "control in microdata"
     )
     random: ClassVar[bool] = True
-    perturbs: ClassVar[bool] = True
+    perturbs: ClassVar[bool | None] = True
 
     k: Annotated[int, Field(ge=2, description="records that must be alike not to be at risk")] = 5
     bins: Annotated[

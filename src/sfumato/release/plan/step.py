@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...data.codec import Matrix
+from ...data.partition import Cover
 from ...errors import ParameterError
 from ...protocols import Declaration, Method, Outcome, Partitioner, Verb, hide_secrets
 from ...registry import find
+from ..records.declared import drawing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,49 +37,63 @@ class Step:
             )
 
     @property
+    def parts(self) -> tuple[Declaration, ...]:
+        """The method or search, the verb, and what is named in their parameters."""
+        return (*self.use.parts(), *(() if self.then is None else self.then.parts()))
+
+    @property
     def perturbs(self) -> bool:
-        """Whether it draws values at random, so that records look alike by chance."""
-        deeds = (self.then, getattr(self.use, "replace", None))
-        drawn = any(isinstance(deed, Verb) and deed.perturbs for deed in deeds)
-        return drawn or (isinstance(self.use, Method) and self.use.perturbs)
+        """Whether it draws values at random, so that records look alike by chance: unless all that
+        change values say that they do not."""
+        return any(
+            part.perturbs is not False for part in self.parts if isinstance(part, Method | Verb)
+        )
 
     @property
     def random(self) -> bool:
-        """Whether another seed gives another result."""
-        inside = (getattr(self.use, name, None) for name in ("by", "start"))
-        drawn = any(isinstance(search, Partitioner) and search.random for search in inside)
-        return self.perturbs or self.use.random or drawn or getattr(self.use, "starts", 1) > 1
+        """Whether another seed may give another result."""
+        return self.perturbs or any(
+            part.random for part in self.parts if isinstance(part, Method | Partitioner)
+        )
+
+    @property
+    def regroups(self) -> bool:
+        """Whether records that look alike afterwards do so by more than chance."""
+        return self.use.regroups and not self.perturbs
 
     def touches(self, table: Table) -> set[str]:
-        """The columns it acts on, without asking whether it can."""
-        named = set(self.use.columns)
-        for recoded in ("levels", "breaks", "bins", "merge"):
-            by_column = getattr(self.use, recoded, None)
-            named |= set(by_column) if isinstance(by_column, Mapping) else set()
-        named |= {name for block in getattr(self.use, "blocks", ()) for name in block}
-        suited = (c.name for c in table.schema if c.role in self.use.roles)
-        return named or {name for name in suited if self.use.suits(table, name)}
+        """The columns that it may change, without asking whether it can."""
+        if self.then is not None and self.then.perturbs is None:
+            return set(table.names)
+        return self.use.touches(table)
 
     def run(
         self, table: Table, rng: np.random.Generator, reference: Table | None = None
     ) -> Outcome:
         """The masked table, and what the evidence must name."""
         if isinstance(self.use, Method):
-            return self.use.mask_against(table, rng, reference)
+            with drawing(self.use, rng, declared=self.random):
+                return self.use.mask_against(table, rng, reference)
         columns, left = self.use.targets(table)
-        partition = self.use.partition(Matrix(table, columns), rng)
+        searches = (part for part in self.use.parts() if isinstance(part, Partitioner))
+        with drawing(self.use, rng, declared=any(part.random for part in searches)):
+            partition = self.use.partition(Matrix(table, columns), rng)
         assert self.then is not None
-        outcome = self.then.apply(table, partition, columns, rng)
+        with drawing(self.then, rng, declared=self.then.perturbs is not False):
+            outcome = self.then.apply(table, partition, columns, rng)
         ignored = tuple(
             f"{name} was left alone: {self.use.name} cannot group by it" for name in left
         )
         return Outcome(
             table=outcome.table,
             rows=outcome.rows,
-            partition=outcome.partition or partition,
+            # Whatever a verb says of them, groups that overlap are no classes.
+            partition=partition if isinstance(partition, Cover) else outcome.partition or partition,
             facts={"columns": columns, **partition.facts, **outcome.facts},
             secrets=outcome.secrets,
             warnings=(*partition.warnings, *outcome.warnings, *ignored),
+            linked=outcome.linked,
+            copies=outcome.copies,
         )
 
     def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:

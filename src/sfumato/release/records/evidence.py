@@ -38,6 +38,8 @@ class Evidence:
     not_taken: Mapping[str, str] = field(default_factory=dict)
     """Measures that do not apply to this release, with the reason."""
     findings: tuple[Finding, ...] = ()
+    recounted: bool = False
+    """Whether the findings were counted on the bytes of the published file."""
     steps: tuple[Mapping[str, Any], ...] = ()
     records: Mapping[str, int] = field(default_factory=dict)
     columns: tuple[Mapping[str, Any], ...] = ()
@@ -171,5 +173,7 @@ def take_one(
     mechanism: Mechanism = (),
 ) -> Measurement:
     """One measurement, with the stream of its name."""
+    if measure.needs_alignment:
+        pair.aligned_rows()  # raises where nobody knows which record is whose
     rng = stream(seed, 0, f"measure/{measure.name}")
     return measure.measure(Context(pair, rng, partition, reference, mechanism))

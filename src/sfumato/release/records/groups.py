@@ -12,18 +12,8 @@ import numpy as np
 from ...criteria.classes import equivalence_classes
 from ...data.partition import SUPPRESSED_LABEL, Partition
 from ...data.table import Table
-from ...protocols import Outcome, Partitioner
+from ...protocols import Outcome
 from ..plan.step import Step
-
-REGROUPS = ("local-suppression", "random-suppression", "drop")
-"""Methods after which records look alike by more than chance, as after a search."""
-
-OF_CLASSES = (
-    *("l-diversity", "t-closeness", "alpha-k-anonymity", "p-sensitive", "p-alpha-sensitive"),
-    *("beta-likeness", "delta-disclosure"),
-)
-"""Criteria on the confidential values of records that look alike. They mean nothing where sets
-overlap: an intruder chooses among all records that fit a person, and those need not look alike."""
 
 
 class PerturbedGroups:
@@ -47,7 +37,7 @@ class PerturbedGroups:
             found = outcome.partition
             labels = found.labels if isinstance(found, Partition) else None
             self._labels |= dict.fromkeys(chosen, labels)
-        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS:
+        elif step.regroups:
             for name in chosen:
                 self._labels.pop(name, None)
 

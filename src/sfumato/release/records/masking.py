@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,12 @@ from ...data.schema import Role
 from ...data.table import Table, as_published
 from ...errors import ParameterError
 from ...progress import Listener, listening
-from ...protocols import Engine, Method, Partitioner
+from ...protocols import Engine, Method, Outcome
 from ...rng import stream
 from ..plan.plan import Plan
-from .groups import REGROUPS, PerturbedGroups
+from ..plan.step import Step
+from .declared import check_declared
+from .groups import PerturbedGroups
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,94 +60,142 @@ def run_steps(
     reference: Table | None = None,
 ) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
-    table = original
-    changed: set[str] = set()
-    rows: np.ndarray | None = None  # None: all of them, in order; at ten million that is 80 MB
-    partition: Partition | None = None
-    groups = PerturbedGroups()
-    covered: dict[str, str] = {}
-    told, secrets, lineage, notes = [], {}, {}, []
-    nameless: set[str] = set()
-    linked = True
-    copies: tuple[Table, ...] = ()
+    work = _Work(original, original)
     for index, step in enumerate(plan.steps):
         tell(str(step.use.name), index, len(plan.steps) + 2)
-        if copies:
+        if work.copies:
             raise ParameterError(
-                f"step {index + 1} ({step.use.name}) would mask the first of {len(copies) + 1} "
-                "releases alone",
+                f"step {index + 1} ({step.use.name}) would mask the first of "
+                f"{len(work.copies) + 1} releases alone",
                 remedy=f"put {plan.steps[index - 1].use.name} last",
             )
-        rng = stream(seed, index + 1, step.use.name)
-        touched = step.touches(table)
-        if isinstance(step.use, Method) and step.use.handles_identifiers:
-            nameless |= set(step.use.targets(table)[0])
+        touched = step.touches(work.table)
+        # Non-participants tell nothing of columns that a step before has changed.
+        others = None if work.changed & touched else reference
         with listening(tell):
-            # Non-participants tell nothing of columns that a step before has changed.
-            others = None if changed & touched else reference
-            outcome = engine.run(partial(step.run, reference=others), table, rng)
-        changed |= touched
+            rng = stream(seed, index + 1, step.use.name)
+            outcome = engine.run(partial(step.run, reference=others), work.table, rng)
+        check_declared(step, work.table, outcome)
+        work.follow(index, step, touched, outcome)
+        del outcome  # it would keep the table of this step in memory to the end
+    work.drop_names()
+    perturbed = work.groups.partition(work.table)
+    if plan.output.shuffle and work.table.height:
+        order = stream(seed, 0, "shuffle").permutation(work.table.height)
+        work.shuffle(order)
+        perturbed = None if perturbed is None else Partition(perturbed.labels[order])
+    return work.draft(perturbed)
+
+
+@dataclass(eq=False)
+class _Work:
+    """The table between two steps, and what is known of how it came about."""
+
+    original: Table
+    table: Table
+    rows: np.ndarray | None = None
+    """Of the original, one for each record; None: all, in order. At ten million that is 80 MB."""
+    linked: bool = True
+    partition: Partition | None = None
+    groups: PerturbedGroups = field(default_factory=PerturbedGroups)
+    changed: set[str] = field(default_factory=set)
+    covered: dict[str, str] = field(default_factory=dict)
+    """By column that was published by overlapping sets: the search that made them."""
+    nameless: set[str] = field(default_factory=set)
+    copies: tuple[Table, ...] = ()
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    secrets: dict[str, Any] = field(default_factory=dict)
+    lineage: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def follow(self, index: int, step: Step, touched: set[str], outcome: Outcome) -> None:
+        """Take a step's outcome for the table, and note what it did."""
         label = f"{index + 1}-{step.use.name}"
         if outcome.secrets:
-            secrets[label] = dict(outcome.secrets)
-        groups.follow(step, touched, outcome)
+            self.secrets[label] = dict(outcome.secrets)
+        if isinstance(step.use, Method) and step.use.handles_identifiers:
+            self.nameless |= set(step.use.targets(self.table)[0])
+        self.changed |= touched
+        self.groups.follow(step, touched, outcome)
+        self._follow_cover(step, touched, outcome)
+        self._follow_records(label, outcome)
+        self.table, self.copies = outcome.table, outcome.copies
+        acted = {"columns": [name for name in self.table.names if name in touched]}
+        self.steps.append({**step.public(), "did": {**acted, **outcome.facts}})
+        self.notes += [f"step {index + 1} ({step.use.name}): {said}" for said in outcome.warnings]
+
+    def _follow_cover(self, step: Step, touched: set[str], outcome: Outcome) -> None:
         if isinstance(outcome.partition, Cover):
-            covered |= dict.fromkeys(touched, str(step.use.name))
-        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS or not outcome.linked:
-            covered = {name: by for name, by in covered.items() if name not in touched}
-        linked = linked and outcome.linked
-        copies = outcome.copies
-        if not linked:
-            partition, rows = None, None
-        elif isinstance(outcome.partition, Partition):
-            partition = outcome.partition
-            lineage[label] = _groups_of_originals(outcome.partition, rows, original.height)
-        elif isinstance(outcome.partition, Cover):
-            partition = None
-            lineage[label] = _sets_of_originals(outcome.partition, rows, original.height)
+            self.covered |= dict.fromkeys(touched, str(step.use.name))
+        elif step.regroups or not outcome.linked:
+            self.covered = {name: by for name, by in self.covered.items() if name not in touched}
+
+    def _follow_records(self, label: str, outcome: Outcome) -> None:
+        """Which original became which record, and which were put together."""
+        self.linked = self.linked and outcome.linked
+        if not self.linked:
+            self.partition = self.rows = None
+            return
+        found, height = outcome.partition, self.original.height
+        if isinstance(found, Partition):
+            self.partition = found
+            self.lineage[label] = _groups_of_originals(found, self.rows, height)
+        elif isinstance(found, Cover):
+            self.partition = None
+            self.lineage[label] = _sets_of_originals(found, self.rows, height)
         elif outcome.rows is not None:
-            partition = None
-        if linked and outcome.rows is not None:
-            rows = outcome.rows if rows is None else rows[outcome.rows]
-        table = outcome.table
-        acted = {"columns": [name for name in table.names if name in touched]}
-        told.append({**step.public(), "did": {**acted, **outcome.facts}})
-        notes += [f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings]
-        del outcome  # it would keep the table of this step in memory to the end
-    table, dropped = _drop_names(table, nameless)
-    table = as_published(table)
-    copies = tuple(as_published(_drop_names(copy, nameless)[0]) for copy in copies)
-    if dropped:
-        notes.append(
-            f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
+            self.partition = None
+        if outcome.rows is not None:
+            self.rows = outcome.rows if self.rows is None else self.rows[outcome.rows]
+
+    def drop_names(self) -> None:
+        """Identifiers of people and households reach a release only through a method made for
+        them."""
+        pointing = self.table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
+        dropped = [name for name in pointing if name not in self.nameless]
+        self.table = as_published(self.table.without(dropped))
+        self.copies = tuple(as_published(copy.without(dropped)) for copy in self.copies)
+        if dropped:
+            self.notes.append(
+                f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
+            )
+
+    def shuffle(self, order: np.ndarray) -> None:
+        """Put the records into another order."""
+        self.table = self.table.take(order)
+        self.rows = order if self.rows is None else self.rows[order]
+        self.copies = tuple(copy.take(order) for copy in self.copies)
+        if self.partition is not None:
+            self.partition = Partition(self.partition.labels[order])
+
+    def draft(self, perturbed: Partition | None) -> Draft:
+        """What was made of the original."""
+        if not self.linked:
+            self.rows = None
+            self.notes.append(
+                "records were drawn from a model or put together from several people's: nothing is "
+                "said of who became which record"
+            )
+        elif self.rows is None:
+            self.rows = np.arange(self.original.height)
+        if self.copies:
+            self.notes.append(
+                f"{len(self.copies) + 1} releases of the same records: requirements hold for each, "
+                "measures were taken on the first; whoever averages them sees more than one of "
+                "them shows"
+            )
+        quasi = self.table.schema.quasi
+        return Draft(
+            Pair(self.original, self.table, self.rows),
+            self.partition,
+            perturbed,
+            tuple(self.steps),
+            self.secrets,
+            self.lineage,
+            tuple(self.notes),
+            self.copies,
+            next((self.covered[name] for name in quasi if name in self.covered), ""),
         )
-    perturbed = groups.partition(table)
-    if plan.output.shuffle and table.height:
-        order = stream(seed, 0, "shuffle").permutation(table.height)
-        table, rows = table.take(order), order if rows is None else rows[order]
-        copies = tuple(copy.take(order) for copy in copies)
-        partition, perturbed = (
-            None if found is None else Partition(found.labels[order])
-            for found in (partition, perturbed)
-        )
-    if not linked:
-        rows = None
-        notes.append(
-            "records were drawn from a model or put together from several people's: nothing is "
-            "said of who became which record"
-        )
-    elif rows is None:
-        rows = np.arange(original.height)
-    if copies:
-        notes.append(
-            f"{len(copies) + 1} releases of the same records: requirements hold for each, measures "
-            "were taken on the first; whoever averages them sees more than one of them shows"
-        )
-    pair = Pair(original, table, rows)
-    overlapping = next((covered[name] for name in table.schema.quasi if name in covered), "")
-    return Draft(
-        pair, partition, perturbed, tuple(told), secrets, lineage, tuple(notes), copies, overlapping
-    )
 
 
 def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:
@@ -165,13 +215,3 @@ def _sets_of_originals(cover: Cover, rows: np.ndarray | None, height: int) -> np
     place = np.arange(cover.members.size) - np.repeat(cover.starts[:-1], cover.sizes)
     sets[own[owner], place] = own[cover.members]
     return sets
-
-
-def _drop_names(table: Table, nameless: set[str]) -> tuple[Table, list[str]]:
-    """Identifiers of people and households reach a release only through a method made for them."""
-    named = [
-        name
-        for name in table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
-        if name not in nameless
-    ]
-    return table.without(named), named

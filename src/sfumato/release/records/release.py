@@ -16,15 +16,15 @@ from ...data.pair import Pair
 from ...data.people import identifying, person_keys
 from ...errors import OutputError, ReleaseRefused
 from ...progress import report
-from ...protocols import Criterion, Finding, Measurement
+from ...protocols import Measurement
 from ...rng import checked_seed
 from ..plan.step import build
 from ..publish import check_free, private_path, publish
-from ..recount import recount
+from ..recount import written_pairs
 from ..report.report import render
 from .evidence import Evidence, take_one
 from .given import joined_again
-from .judging import worst
+from .judging import judge, worst
 from .mapping import mapping
 
 if TYPE_CHECKING:
@@ -119,10 +119,22 @@ class Release:
             raise OutputError("the release has no path", remedy='release.save("release")')
         public = Path(target)
         check_free(public, replace=replace)
-        publish(public, self._write_public, self._write_private, replace=replace)
+        recounted: list[Release] = []
+
+        def write_public(folder: Path) -> None:
+            recounted.append(self._recounted(self._write_data(folder)))
+            recounted[0]._write_public(folder)
+
+        publish(
+            public,
+            write_public,
+            lambda folder: recounted[0]._write_private(folder),
+            replace=replace,
+        )
         return public
 
-    def _write_public(self, folder: Path) -> None:
+    def _write_data(self, folder: Path) -> list[Path]:
+        """Every table that is published, as a file."""
         output = self.plan.output
         lone = self.table.frame.to_series() if self.table.frame.width == 1 else None
         if lone is not None and lone.null_count() and output.format in ("csv", "tsv"):
@@ -142,55 +154,40 @@ class Release:
                 suppressed=output.suppressed,
                 escape_formulas=output.escape_formulas,
             )
-        report("counting again", 1, 4)
-        counted = []
-        for data in files:
-            counted.append(self._recount(data))
-            if not all(finding.met for finding in counted[-1]):
-                raise ReleaseRefused(counted[-1])
-        findings = [worst(list(found)) for found in zip(*counted, strict=True)]
-        public = replace(self, evidence=self.evidence.public())
-        _write_json(
-            folder / "evidence.json",
-            {"sfumato": _version(), "suppressed": output.suppressed, **public.evidence.to_dict()},
-        )
-        shown = [finding.public() for finding in findings]
-        _write_text(folder / "report.html", render(public, owner=False, recounted=shown))
+        return files
 
-    def _recount(self, data: Path) -> list[Finding]:
-        """Every requirement on the file as written: criteria by grouping its rows, measures on
-        what it says."""
-        requirements = self.plan.requirements
-        criteria = [r.thing for r in requirements if isinstance(r.thing, Criterion)]
+    def _recounted(self, files: list[Path]) -> Release:
+        """The same with every requirement counted on the files as written; refused where one
+        breaks."""
+        report("counting again", 1, 4)
         output = self.plan.output
-        counted, published = recount(
-            data,
-            self.table.schema,
-            criteria,
+        pairs = written_pairs(
+            files,
+            self.pair,
             suppressed=output.suppressed,
             escape_formulas=output.escape_formulas,
-            before=self.pair,
         )
-        if not all(finding.met for finding in counted):
-            return counted
-        pair = Pair(self.pair.original, published, self.pair.rows)
-        findings = []
-        for requirement in requirements:
-            if isinstance(requirement.thing, Criterion):
-                findings.append(counted.pop(0))
-            else:
-                measurement = take_one(
-                    requirement.thing,
-                    pair,
-                    seed=self.private.seed,
-                    partition=self.groups,
-                    reference=self.reference,
-                    mechanism=self.plan.mechanism,
-                )
-                findings.append(requirement.judge(measurement))
+        findings = judge(
+            self.plan.requirements,
+            pairs,
+            seed=self.private.seed,
+            partition=self.groups,
+            reference=self.reference,
+            mechanism=self.plan.mechanism,
+        )
         if self.plan.input.given:
-            findings += joined_again(self.plan, pair)
-        return findings
+            beside = [joined_again(self.plan, pair) for pair in pairs]
+            findings += [worst(list(found)) for found in zip(*beside, strict=True)]
+        if not all(finding.met for finding in findings):
+            raise ReleaseRefused(findings)
+        evidence = replace(self.evidence, findings=tuple(findings), recounted=True)
+        return replace(self, evidence=evidence)
+
+    def _write_public(self, folder: Path) -> None:
+        public = replace(self, evidence=self.evidence.public())
+        heads = {"sfumato": _version(), "suppressed": self.plan.output.suppressed}
+        _write_json(folder / "evidence.json", {**heads, **public.evidence.to_dict()})
+        _write_text(folder / "report.html", render(public, owner=False))
 
     def _write_private(self, folder: Path) -> None:
         notes: dict[str, Any] = {"sfumato": _version(), "seed": self.private.seed}

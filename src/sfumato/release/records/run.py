@@ -4,6 +4,7 @@ refusal."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,13 @@ from ...data.table import table as make_table
 from ...engines.local import Local
 from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ...progress import Listener, listening
-from ...protocols import Criterion, Engine, Finding, Measure, Partitioner
+from ...protocols import Criterion, Engine, Finding, Measure
 from ...rng import checked_seed, draw_seed, stream
 from ..plan.plan import Plan
 from ..plan.requirement import Requirement, parse_requirement
 from ..plan.step import as_steps
 from .evidence import Evidence, take, usual_panel
 from .given import joined
-from .groups import OF_CLASSES, REGROUPS
 from .judging import judge
 from .masking import Draft, run_steps
 from .release import Private, Release
@@ -56,24 +56,9 @@ def protect(
     named = [given] if isinstance(given, str | Path) else given
     earlier = (*plan.input.given, *map(str, named))
     plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
+    _check_plan(plan)
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
-    if not plan.steps and not plan.requirements:
-        raise ParameterError(
-            "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
-        )
-    if plan.tune is not None:
-        raise ParameterError(
-            f"the plan leaves {plan.tune.parameter} to be tuned",
-            remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
-        )
-    names = [measure.name for measure in plan.measures or ()]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(
-            f"the plan measures {twice} twice",
-            remedy=f"take one by release.measure({twice!r}, ...)",
-        )
     tell = progress or (lambda what, done, of: None)
     original = with_columns_of(plan, table)
     _check_promises(plan, original)
@@ -90,40 +75,70 @@ def protect(
             findings, remedies_for(plan, original, seed, findings, reference, attempt)
         )
     tell("measuring", len(plan.steps) + 1, stages)
-    chosen = usual_panel() if plan.measures is None else plan.measures
     with listening(tell):
-        taken, left = take(
-            chosen,
-            draft.pair,
-            seed=seed,
-            partition=draft.groups,
-            reference=reference,
-            mechanism=plan.mechanism,
-        )
-    records = {"original": original.height, "published": draft.pair.masked.height}
-    if kept is not None and reference is not None:
-        records["held out"] = reference.height
-    evidence = Evidence(
-        measurements=taken,
-        not_taken=left,
-        findings=tuple(findings),
-        steps=draft.steps,
-        records=records,
-        columns=_public_columns(original.schema, draft.pair.masked.schema),
-        notes=draft.notes,
-        owner_notes=tuple(warnings),
-    )
+        evidence = _evidence(plan, draft, findings, seed, reference, kept is not None)
     tell("done", stages, stages)
-    private = Private(seed, draft.secrets, draft.lineage, plan, kept)
     return Release(
         draft.pair,
-        evidence,
-        private,
+        replace(evidence, owner_notes=tuple(warnings)),
+        Private(seed, draft.secrets, draft.lineage, plan, kept),
         plan,
         draft.partition,
         draft.groups,
         reference,
         draft.copies,
+    )
+
+
+def _check_plan(plan: Plan) -> None:
+    """Whether it can be run as it is."""
+    if not plan.steps and not plan.requirements:
+        raise ParameterError(
+            "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
+        )
+    if plan.tune is not None:
+        raise ParameterError(
+            f"the plan leaves {plan.tune.parameter} to be tuned",
+            remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
+        )
+    names = [measure.name for measure in plan.measures or ()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(
+            f"the plan measures {twice} twice",
+            remedy=f"take one by release.measure({twice!r}, ...)",
+        )
+
+
+def _evidence(
+    plan: Plan,
+    draft: Draft,
+    findings: list[Finding],
+    seed: int,
+    reference: Table | None,
+    held_out: bool,
+) -> Evidence:
+    """The measures of a draft, and what was found and done."""
+    taken, left = take(
+        usual_panel() if plan.measures is None else plan.measures,
+        draft.pair,
+        seed=seed,
+        partition=draft.groups,
+        reference=reference,
+        mechanism=plan.mechanism,
+    )
+    original, masked = draft.pair.original, draft.pair.masked
+    records = {"original": original.height, "published": masked.height}
+    if held_out and reference is not None:
+        records["held out"] = reference.height
+    return Evidence(
+        measurements=taken,
+        not_taken=left,
+        findings=tuple(findings),
+        steps=draft.steps,
+        records=records,
+        columns=_public_columns(original.schema, masked.schema),
+        notes=draft.notes,
     )
 
 
@@ -276,14 +291,15 @@ def _check_promises(plan: Plan, table: Table) -> None:
     promised = [
         r.name
         for r in plan.requirements
-        if isinstance(r.thing, Criterion) or r.thing.counts_classes
+        if (isinstance(r.thing, Measure) and r.thing.counts_classes)
+        or (isinstance(r.thing, Criterion) and not r.thing.after_perturbing)
     ]
     dirty: dict[str, int] = {}
     for index, step in enumerate(plan.steps):
         touched = step.touches(table)
         if step.perturbs:
             dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
-        elif isinstance(step.use, Partitioner) or step.use.name in REGROUPS:
+        elif step.regroups:
             dirty = {name: where for name, where in dirty.items() if name not in touched}
     if promised and dirty:
         where = max(dirty.values())
@@ -297,7 +313,11 @@ def _check_promises(plan: Plan, table: Table) -> None:
 
 def _check_classes(plan: Plan, draft: Draft) -> None:
     """Where sets overlap, what is confidential in records that look alike promises nothing."""
-    promised = [r.name for r in plan.requirements if r.name in OF_CLASSES]
+    promised = [
+        r.name
+        for r in plan.requirements
+        if isinstance(r.thing, Criterion) and not r.thing.beside_cover
+    ]
     if promised and draft.overlapping:
         raise ParameterError(
             f"{promised[0]} cannot be promised: the sets of {draft.overlapping} overlap, so that "

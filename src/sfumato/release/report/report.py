@@ -7,7 +7,7 @@ clock: the same release gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,6 @@ from .risk import Sizes, risk_bins, riskiest, size_bins, sizes
 from .words import glossary, is_before, words
 
 if TYPE_CHECKING:
-    from ...protocols import Finding
     from ..records.evidence import Evidence
     from ..records.release import Release
 
@@ -35,17 +34,16 @@ _RISKS = {
 }
 
 
-def render(release: Release, *, owner: bool, recounted: Sequence[Finding] | None = None) -> str:
+def render(release: Release, *, owner: bool) -> str:
     """The report as one self-contained page.
 
-    `owner=False` is the public face; `owner=True` adds what only the owner may see. `recounted`
-    holds the requirements as counted again on the written file, in their order.
+    `owner=False` is the public face; `owner=True` adds what only the owner may see.
     """
     found = sizes(release)
     published = gaps(release.pair.masked)
     evidence = release.evidence
     parts = [
-        ("requirements", "What was required", report_sections.requirements(evidence, recounted)),
+        ("requirements", "What was required", report_sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...data.schema import Role
@@ -101,33 +101,29 @@ def verdict(release: Release) -> Markup:
     )
 
 
-def requirements(evidence: Evidence, recounted: Sequence[Finding] | None) -> Markup:
-    """What was required, what was counted, and what was counted again on the file."""
+def requirements(evidence: Evidence) -> Markup:
+    """What was required, and what was counted."""
     findings = evidence.findings
     if not findings:
         return tag("p", "The plan requires nothing: no criterion and no limit on a measure.")
-    again = list(recounted) if recounted is not None and len(recounted) == len(findings) else None
-    head = ["Requirement", "Limit", "Counted", "Result"]
-    rows = []
-    for i, finding in enumerate(findings):
-        row: list[object] = [
+    counted = "Counted on the published file" if evidence.recounted else "Counted"
+    head = ["Requirement", "Limit", counted, "Result"]
+    rows = [
+        [
             clipped(finding.subject),
             f"{'at least' if finding.at_least else 'at most'} {_value(finding, finding.limit)}",
             _value(finding, finding.value),
             _result(finding),
         ]
-        if again is not None:
-            row.append(join((_value(again[i], again[i].value), " ", _result(again[i]))))
-        rows.append(row)
+        for finding in findings
+    ]
     notes = [_readings(finding) for finding in findings]
-    if again is None:
+    if not evidence.recounted:
         notes.append(
             "When a release is saved, every requirement is counted again on the bytes of the "
             "published file, by code that shares nothing with the methods; nothing is written "
             "unless all of them hold there too."
         )
-    else:
-        head.append("Counted again on the published file")
     return join(
         (table("Requirements of the plan", head, rows, (1, 2)), paragraphs(notes, class_="small"))
     )

@@ -1,0 +1,190 @@
+"""Whether a step did what it declares. What can be seen of that is checked, and nothing of a step
+that did otherwise is published.
+
+A step says which columns it may change, whether it draws, perturbs and regroups (protocols.py), and
+its outcome which rows are left and which groups were made. Promises rest on these words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...data.partition import Cover, Partition
+from ...data.schema import Role
+from ...errors import MethodError
+from ...protocols import Declaration, Method, Outcome
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ...data.table import Table
+    from ..plan.step import Step
+
+_SLICE = 1 << 20
+"""Rows that are compared at once: at ten million, a second copy of a column would not fit."""
+
+
+@contextlib.contextmanager
+def drawing(thing: Declaration, rng: np.random.Generator, *, declared: bool) -> Iterator[None]:
+    """Refuse who draws from the stream without having said so."""
+    before = str(rng.bit_generator.state)
+    yield
+    if not declared and str(rng.bit_generator.state) != before:
+        raise MethodError(
+            f"{thing.name} draws at random and does not say so",
+            remedy=f"declare `random` (of a verb, `perturbs`) in {type(thing).__name__}",
+        )
+
+
+def check_declared(step: Step, before: Table, outcome: Outcome) -> None:
+    """Raise a `MethodError` where a step did something that it does not declare."""
+    for after in (outcome.table, *outcome.copies):
+        _check_rows(step, before, after, outcome)
+        _check_columns(step, before, after, outcome)
+    _check_groups(step, before, outcome)
+    if isinstance(step.use, Method) and outcome.linked:
+        _check_names(step, before, outcome)
+        if step.use.random and step.use.perturbs is False:
+            _check_truth(step, before, outcome)
+
+
+def _refused(step: Step, what: str, remedy: str) -> MethodError:
+    doer = step.use if step.then is None else step.then
+    return MethodError(f"{doer.name} {what}", remedy=f"{remedy} ({type(doer).__name__})")
+
+
+def _check_rows(step: Step, before: Table, after: Table, outcome: Outcome) -> None:
+    """Rows are all there, or told by `Outcome.rows`, or stem from nobody."""
+    rows = outcome.rows
+    if not outcome.linked:
+        if not step.perturbs or rows is not None or outcome.partition is not None:
+            raise _refused(
+                step, "makes records of its own and says otherwise", "declare that it perturbs"
+            )
+    elif rows is None:
+        if after.names and after.height != before.height:  # without columns there are no records
+            raise _refused(
+                step,
+                f"made {after.height:,} records of {before.height:,} and does not say of which",
+                "return Outcome(rows=...)",
+            )
+    elif (
+        rows.shape != (after.height,)
+        or np.unique(rows).size != rows.size
+        or (rows.size and not 0 <= rows.min() <= rows.max() < before.height)
+    ):
+        raise _refused(step, "names rows that it was not given", "return Outcome(rows=...)")
+
+
+def _check_columns(step: Step, before: Table, after: Table, outcome: Outcome) -> None:
+    """Only the columns that it touches have changed, and none has another role."""
+    touched = step.touches(before)
+    remedy = "declare it in `touches`"
+    for name in after.names:
+        if name not in touched and (name not in before.schema or not outcome.linked):
+            raise _refused(step, f"made column {name!r}, which it does not declare", remedy)
+        if name in before.schema and after.schema[name].role != before.schema[name].role:
+            raise _refused(step, f"changed the role of column {name!r}", "leave roles alone")
+    if not outcome.linked:
+        return
+    for name in before.names:
+        if name in touched:
+            continue
+        if name not in after.schema:
+            raise _refused(step, f"dropped column {name!r}, which it does not declare", remedy)
+        if after.schema[name] != before.schema[name] or not _same(before, after, name, outcome):
+            raise _refused(step, f"changed column {name!r}, which it does not declare", remedy)
+
+
+def _same(before: Table, after: Table, name: str, outcome: Outcome) -> bool:
+    """Whether a column holds what it held, row by row."""
+    marks, rows = before.suppressed(name), outcome.rows
+    if not np.array_equal(marks if rows is None else marks[rows], after.suppressed(name)):
+        return False
+    if rows is None:
+        return before[name].equals(after[name], null_equal=True)
+    return _equal_at(before[name], rows, after[name])
+
+
+def _equal_at(source: pl.Series, rows: np.ndarray, made: pl.Series) -> bool:
+    """Whether made[i] is source[rows[i]] everywhere."""
+    return all(
+        source.gather(rows[at : at + _SLICE]).equals(made.slice(at, _SLICE), null_equal=True)
+        for at in range(0, rows.size, _SLICE)
+    )
+
+
+def _check_groups(step: Step, before: Table, outcome: Outcome) -> None:
+    """Records of a group look alike in what was changed, unless values were drawn for them: else
+    groups that overlap could pass for classes."""
+    found, after = outcome.partition, outcome.table
+    if found is None:
+        return
+    if len(found) != after.height:
+        raise _refused(
+            step, f"groups {len(found):,} records of {after.height:,}", "label every record"
+        )
+    if step.perturbs or isinstance(found, Cover):
+        return
+    first = _first_of_group(found)
+    for name in sorted(step.touches(before)):
+        if name not in after.schema or _same(before, after, name, outcome):
+            continue
+        if not _equal_at(after[name], first, after[name]):
+            raise _refused(
+                step,
+                f"says that it makes classes, yet records of one group differ in column {name!r}",
+                "return a Cover where groups overlap, or declare that it perturbs",
+            )
+
+
+def _first_of_group(found: Partition) -> np.ndarray:
+    """The first row of each row's group; a suppressed record stands for itself."""
+    own = np.arange(len(found))
+    first = np.zeros(found.groups, dtype=np.int64)
+    inside = found.labels >= 0
+    first[found.labels[inside][::-1]] = own[inside][::-1]
+    return np.where(inside, first[found.labels] if found.groups else own, own)
+
+
+def _check_names(step: Step, before: Table, outcome: Outcome) -> None:
+    """Whoever says that identifiers no longer name anyone has changed them."""
+    if not (isinstance(step.use, Method) and step.use.handles_identifiers):
+        return
+    for name in step.use.targets(before)[0]:
+        named = before.schema[name].role in (Role.IDENTIFIER, Role.HOUSEHOLD)
+        if not named or name not in outcome.table.schema or not before[name].count():
+            continue
+        if _same(before, outcome.table, name, outcome):
+            raise _refused(
+                step,
+                f"says that column {name!r} no longer names anyone, and left it as it was",
+                "do not declare `handles_identifiers`",
+            )
+
+
+def _check_truth(step: Step, before: Table, outcome: Outcome) -> None:
+    """A method that draws and does not perturb suppresses cells, renames values one to one, or
+    publishes groups that look alike; anything else it does to a quasi-identifier is noise."""
+    after, rows = outcome.table, outcome.rows
+    if isinstance(outcome.partition, Partition):
+        return  # its groups were found to look alike
+    for name in before.schema.quasi:
+        if name not in after.schema:
+            continue
+        given = before[name] if rows is None else before[name].gather(rows)
+        kept = ~after.suppressed(name)
+        was, now = given.filter(kept), after[name].filter(kept)
+        if was.equals(now, null_equal=True):
+            continue
+        pairs = was.alias("was").to_frame().with_columns(now.alias("now")).unique().height
+        if not pairs == was.n_unique() == now.n_unique():
+            raise _refused(
+                step,
+                f"says that it does not perturb, and gave column {name!r} other values at random",
+                "declare that it perturbs",
+            )
