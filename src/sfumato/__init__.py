@@ -25,7 +25,7 @@ _PUBLIC = {
     "tabular.cells.table": "CellTable",
     "tabular.cells.given": "from_cells",
     "release.tables.run": "tabulate",
-    "release.api": "method step partition protect measure assess audit",
+    "release.api": "method step partition protect measure attack assess audit",
     "release.plan.draft": "draft_plan",
     "release.plan.plan": "Plan",
     "release.plan.step": "Step",
@@ -71,7 +71,6 @@ _RENAMED = {
     "audit_table": "sf.audit(table, hidden, rules=[...])",
     "rule": "sf.method(name, ...)",
     "table_method": "sf.method(name, ...)",
-    "attack": "release.measure(name, ...)",
 }
 
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -31,24 +31,25 @@ from .protocols import PosetSource as PosetSource
 from .protocols import Verb as Verb
 from .registry import register as register
 from .release.api import assess as assess
+from .release.api import attack as attack
 from .release.api import audit as audit
 from .release.api import measure as measure
 from .release.api import method as method
 from .release.api import partition as partition
 from .release.api import protect as protect
 from .release.api import step as step
-from .release.draft import draft_plan as draft_plan
-from .release.evidence import Evidence as Evidence
-from .release.plan import Plan as Plan
-from .release.recover import recover as recover
-from .release.release import Release as Release
-from .release.step import Step as Step
-from .release.table_release import TableRelease as TableRelease
-from .release.table_run import tabulate as tabulate
+from .release.plan.draft import draft_plan as draft_plan
+from .release.plan.plan import Plan as Plan
+from .release.plan.step import Step as Step
+from .release.records.evidence import Evidence as Evidence
+from .release.records.recover import recover as recover
+from .release.records.release import Release as Release
+from .release.tables.release import TableRelease as TableRelease
+from .release.tables.run import tabulate as tabulate
 from .tabular.base import Rule as Rule
 from .tabular.base import TableMethod as TableMethod
-from .tabular.cells import CellTable as CellTable
-from .tabular.given import from_cells as from_cells
+from .tabular.cells.given import from_cells as from_cells
+from .tabular.cells.table import CellTable as CellTable
 
 __version__: str
 _MODULES: dict[str, str]

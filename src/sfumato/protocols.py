@@ -3,7 +3,8 @@ offer.
 
 Each is a frozen declaration (declaration.py), whose fields say what its parameters are. What a
 release may promise depends on what its parts do, and they say it themselves; whoever says nothing
-is taken to do the worst, and release/records/declared.py checks what was said where that can be seen.
+is taken to do the worst, and release/records/declared.py checks what was said where that can be
+seen.
 """
 
 from __future__ import annotations

@@ -155,9 +155,9 @@ from .risk.score import DisclosureRisk as DisclosureRisk
 from .risk.score import Score as Score
 from .risk.second_closest import SecondClosestLinkage as SecondClosestLinkage
 from .risk.uniqueness import UniquenessEstimates as UniquenessEstimates
-from .tabular.adjustment import ControlledAdjustment as ControlledAdjustment
-from .tabular.cell_key import CellKey as CellKey
-from .tabular.rounding import ControlledRounding as ControlledRounding
+from .tabular.perturbation.adjustment import ControlledAdjustment as ControlledAdjustment
+from .tabular.perturbation.cell_key import CellKey as CellKey
+from .tabular.perturbation.rounding import ControlledRounding as ControlledRounding
 from .tabular.rules.dominance import Dominance as Dominance
 from .tabular.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
 from .tabular.rules.p_percent import PPercent as PPercent

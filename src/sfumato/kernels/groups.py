@@ -18,7 +18,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.neighbours.blocks import select
 
 Array = NDArray[Any]
@@ -176,7 +175,7 @@ def group_means(labels: Array, x: Array, groups: int | None = None) -> Floats:
     return _summed(labels, x, groups, divide=True)
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _sort_few(values: Array) -> None:
     for i in range(1, values.size):
         value, at = values[i], i

@@ -17,7 +17,8 @@ from sfumato.data.io import write_file
 from sfumato.data.pair import Pair
 from sfumato.protocols import Context, Finding, Measure, Measurement, Outcome
 from sfumato.release.plan.requirement import Requirement, parse_requirement
-from sfumato.release.recount import recount
+from sfumato.release.records.judging import judge
+from sfumato.release.recount import written_pairs
 from sfumato.release.tables.run import protect_table
 from sfumato.tabular.base import TableMethod
 from sfumato.tabular.outcome import TableOutcome, suppressed
@@ -118,23 +119,36 @@ def test_the_worst_is_a_broken_one_first() -> None:
         assert not worst([broken, *kept]).met
 
 
-def test_the_bytes_are_counted_with_and_without_an_original(tmp_path: Path) -> None:
+def test_the_bytes_are_counted_and_not_what_was_to_be_written(tmp_path: Path) -> None:
     table = people().without(["name"])
     write_file(table, tmp_path / "data.csv", "csv", suppressed="*", escape_formulas=True)
-    criteria = [KAnonymity(k=4), KAnonymity(k=5)]
-    pair = Pair(people(), table.take(np.zeros(8, np.int64)), np.arange(8))
-    for before in (None, pair):
-        found, read = recount(
-            tmp_path / "data.csv",
-            table.schema,
-            criteria,
-            suppressed="*",
-            escape_formulas=True,
-            before=before,
-        )
-        # What was read counts, not what `before` holds.
-        assert [(one.met, one.value) for one in found] == [(True, 4), (False, 4)]
-        assert read["age"].to_list() == table["age"].to_list()
+    before = Pair(people(), table.take(np.zeros(8, np.int64)), np.arange(8))
+    written = [tmp_path / "data.csv"]
+    (pair,) = written_pairs(written, before, suppressed="*", escape_formulas=True)
+    found = [KAnonymity(k=k).check_pair(pair) for k in (4, 5)]
+    assert [(one.met, one.value) for one in found] == [(True, 4), (False, 4)]
+    assert pair.masked["age"].to_list() == table["age"].to_list()
+
+
+def test_a_criterion_that_finds_no_number_is_not_met() -> None:
+    class Careless(KAnonymity):
+        """Says that all is well with a figure that is none."""
+
+        name: ClassVar[str] = "careless"
+
+        def check_pair(self, pair: Pair) -> Finding:
+            return Finding("careless", "careless", math.nan, 5.0, True, True)
+
+    pair = Pair.of(people(), people())
+    (found,) = judge(
+        [Requirement(Careless(k=2))],
+        [pair],
+        seed=0,
+        partition=None,
+        reference=None,
+        mechanism=(),
+    )
+    assert not found.met
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Codes, Floats, Ints
-from ..inner import INNER
 
 LARGEST = 1e150
 """A difference beyond this has no finite square."""
@@ -43,7 +42,7 @@ def select(keys: Floats, rows: Ints, low: int, high: int, middle: int) -> None:
             return
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _widest(x: Floats, codes: Codes, weights: Floats, rows: Ints) -> int:
     """The column along which a sample of `rows` is spread most; nominal columns come after."""
     p, q = x.shape[1], codes.shape[1]

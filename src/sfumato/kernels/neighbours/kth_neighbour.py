@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
-from ..inner import INNER
 from ..threads import cores
 from .blocks import order_in_blocks, select
 
@@ -42,7 +41,7 @@ def _blocks(x: Floats, order: Ints) -> tuple[Floats, Floats, Floats]:
     return made, low, high
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _gap(low: Floats, high: Floats, lower: Floats, upper: Floats) -> float:
     """The least squared distance between two boxes."""
     total = 0.0

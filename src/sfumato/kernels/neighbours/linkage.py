@@ -25,7 +25,6 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, order_in_blocks
 from sfumato.kernels.threads import cores
 
@@ -81,7 +80,7 @@ def _fill(x: Floats, codes: Codes, order: Ints) -> tuple[Floats, Codes, Floats, 
     return xb, cb, box, span, gaps
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _distances(
     xb: Floats, cb: Codes, weights: Floats, penalty: Floats, x: Floats, c: Codes, out: Floats
 ) -> float:
@@ -108,7 +107,7 @@ def _distances(
     return least
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _bounds(
     box: Floats, span: Codes, gaps: Codes, weights: Floats, penalty: Floats,
     near: Floats, near_span: Codes, near_gaps: Codes, out: Floats,

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.suppression._subsets import Floats
 from sfumato.kernels.suppression.matches import Ints, Mask, Packed, Words, label
 
@@ -106,7 +105,7 @@ def mask_cost(costs: Floats, mask: int) -> float:
     return total
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def new_group(state: State, mask: int, member: int) -> int:
     """The number of a new group with no members but the values of one."""
     if state.used[2] > 0:
@@ -123,7 +122,7 @@ def new_group(state: State, mask: int, member: int) -> int:
     return group
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def enter(state: State, record: int, group: int) -> None:
     """The record joins the group; the group it left has been told already."""
     state.group[record] = group
@@ -162,7 +161,7 @@ def hopeful(state: State) -> Ints:
     return rows[:found]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _spared(
     words: Words, must: Ints, group: Ints, size: Ints, record: int, mask: int, keep: Words, k: int
 ) -> Ints:
@@ -181,7 +180,7 @@ def _spared(
     return rows[:found]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _gather(
     state: State, record: int, mask: int, keep: Words, k: int, least: float
 ) -> tuple[float, Ints]:
@@ -218,7 +217,7 @@ def _gather(
     return total, chosen
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _merge(state: State, record: int) -> tuple[float, int, int]:
     """The group that the record could join at least cost if the group lost what they differ in.
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.suppression._groups import State, enter, mask_cost, new_group
 from sfumato.kernels.suppression._subsets import Floats
 from sfumato.kernels.suppression.matches import Ints, Mask, Words, find, find_or_add, new_table
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _dearer(
     costs: Floats, missing: int, mask: int, cost: float, old_mask: int, old_cost: float
 ) -> float:
@@ -28,7 +27,7 @@ def _dearer(
     return cost - old_cost
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
     """Positions sorted by slot, and where each slot begins."""
     start = np.zeros(count + 1, np.int64)
@@ -44,7 +43,7 @@ def _by_slot(slot_of: Ints, count: int) -> tuple[Ints, Ints]:
     return order, start
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _gainers(
     state: State, asked: Ints, mask: int, cost: float, group_cost: Floats, gap: float, slack: float
 ) -> tuple[Ints, Floats]:
@@ -67,7 +66,7 @@ def _gainers(
     return rows[:found], change[:found]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _hits(
     table: Words, words: Words, rows: Ints, must: Ints, mask: int, keep: Words
 ) -> tuple[Ints, Ints]:
@@ -87,7 +86,7 @@ def _hits(
     return found[:count], slots[:count]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _fillers(
     state: State,
     mask: int,
@@ -133,7 +132,7 @@ def _fillers(
     return slot_of[:found], who[:found], change[:found]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _take_gainers(
     state: State, rows: Ints, change: Floats, mine: Ints, k: int, leaving: Ints, chosen: Ints
 ) -> tuple[int, float]:
@@ -158,7 +157,7 @@ def _take_gainers(
     return got, added
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _take_fillers(
     state: State,
     who: Ints,
@@ -195,7 +194,7 @@ def _take_fillers(
     return got, added
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _put_back(state: State, chosen: Ints, got: int) -> None:
     """Undo the taking of these records."""
     for t in range(got):
@@ -206,7 +205,7 @@ def _put_back(state: State, chosen: Ints, got: int) -> None:
                 state.next_reserve[group] -= 1
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _move(state: State, chosen: Ints, got: int, target: int, mask: int) -> None:
     """Put the records that were taken into the group, or into a new one of this mask."""
     for t in range(got):
@@ -250,7 +249,7 @@ def sweep(
     gains = np.zeros(state.group.size, np.bool_)
     table = new_table(rows.size, keep.size)
     slot_of = np.empty(rows.size, np.int64)
-    count = np.int64(0)
+    count = 0
     for t in range(rows.size):
         slot_of[t] = find_or_add(table, words, rows[t], keep, count)
         count = max(count, slot_of[t] + 1)

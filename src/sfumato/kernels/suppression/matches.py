@@ -20,8 +20,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from ..inner import INNER
-
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
@@ -104,7 +102,7 @@ def as_mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Mask:
     return found
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def new_table(rows: int, words: int) -> Words:
     """An empty hash table for projections of so many rows, at most half full.
 
@@ -180,7 +178,7 @@ def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
     return labels, count
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _meet(
     held: Words,
     held_weight: Ints,
@@ -215,7 +213,7 @@ def _meet(
             held_count[i] += guest_total[slot_of[i]]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _meet_few(
     held: Words,
     held_weight: Ints,

@@ -10,12 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..inner import INNER
-
 Ints = NDArray[np.int64]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def all_free(n: int) -> Ints:
     """A tree over the positions 0 .. n - 1, all of them free."""
     tree = np.empty(n + 1, np.int64)
@@ -24,7 +22,7 @@ def all_free(n: int) -> Ints:
     return tree
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def take(tree: Ints, position: int) -> None:
     """Mark a free position as taken."""
     node = position + 1
@@ -33,7 +31,7 @@ def take(tree: Ints, position: int) -> None:
         node += node & -node
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def free_below(tree: Ints, position: int) -> int:
     """How many positions before this one are free."""
     node, found = position, 0
@@ -43,7 +41,7 @@ def free_below(tree: Ints, position: int) -> int:
     return found
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def top_step(n: int) -> int:
     """The largest power of two up to n (1 for none): the first step of `find`."""
     top = 1
@@ -52,7 +50,7 @@ def top_step(n: int) -> int:
     return top
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def find(tree: Ints, top: int, rank: int) -> int:
     """The free position that has `rank` free positions below it."""
     node, step = 0, top

@@ -11,13 +11,12 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Bools, Floats, Ints
-from ..inner import INNER
 
 SAME = 1e-12
 """Two multiples are the same up to this, relative to their size."""
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _root(parent: Ints, factor: Floats, cell: int) -> int:
     """The root of a cell; afterwards cell = factor[cell] * root."""
     root = cell

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Codes, Floats, Ints
-from ..inner import INNER
 from ..threads import cores
 
 Words = NDArray[np.uint64]
@@ -97,13 +96,13 @@ def empty_tally(n: int, records: Records, top: int) -> Tally:
     )
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _before(amount: float, who: int, other: float, whose: int) -> bool:
     """Whether a contributor stands before another; none at all stands last."""
     return whose < 0 or amount > other or (amount == other and who < whose)
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _place(t: Tally, cell: int, amount: float, who: int, weight: float, asked: float) -> None:
     """Put a contributor among the largest of a cell, if it is one."""
     at = t.top.shape[1] - 1
@@ -125,7 +124,7 @@ def _place(t: Tally, cell: int, amount: float, who: int, weight: float, asked: f
         t.asked[cell, at] = asked
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _add(t: Tally, cell: int, x: float) -> None:
     """Neumaier (1974): what rounding takes from the sum is kept beside it."""
     old = t.values[cell]
@@ -134,7 +133,7 @@ def _add(t: Tally, cell: int, x: float) -> None:
     t.values[cell] = new
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _join(t: Tally, into: int, s: Tally, cell: int) -> None:
     """Add what one cell holds to another. No contributor may be in both."""
     t.frequency[into] += s.frequency[cell]
@@ -169,7 +168,7 @@ def _alone(
     """Every record into its cell of leaves, each a contributor of its own."""
     for i in range(rows.size):
         r = rows[i]
-        cell = np.int64(0)
+        cell = 0
         for j in range(strides.size):
             cell += strides[j] * leaf[j, r]
         t.frequency[cell] += 1
@@ -195,7 +194,7 @@ def _carry_up(t: Tally, parent: Ints, stride: int) -> None:
                 _join(t, outer + parent[code] * stride + inner, t, outer + code * stride + inner)
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _complete(t: Tally, cell: int, b: Busy) -> None:
     """The contributor that the cell is busy with is complete."""
     # Over its records its weight is the mean by their sizes, or plain where all are 0.
@@ -224,7 +223,7 @@ def _shared(
     """Records into their cells at one combination of depths; offset[j, code] is what the code adds
     to the cell's number, -1 where it has nothing at that depth."""
     for r in range(who.size):
-        cell = np.int64(0)
+        cell = 0
         for j in range(offset.shape[0]):
             step = offset[j, leaf[j, r]]
             if step < 0:

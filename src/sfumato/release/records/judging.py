@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...data.pair import Pair
 from ...data.partition import Partition
@@ -28,7 +30,10 @@ def judge(
         counted = []
         for pair in pairs:
             if isinstance(requirement.thing, Criterion):
-                counted.append(requirement.thing.check_pair(pair))
+                found = requirement.thing.check_pair(pair)
+                # A figure that is no number meets nothing, whatever the criterion says.
+                met = found.met and not math.isnan(found.value)
+                counted.append(replace(found, met=met))
                 continue
             measurement = take_one(
                 requirement.thing,

@@ -32,7 +32,6 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.micro.mdav._lanes import LANES
 from sfumato.kernels.micro.mdav._shells import Shells, farthest, leave_shells, shells
 from sfumato.kernels.micro.mdav._tree import Room, Tree, leave_tree, nearest, room, tree
@@ -45,7 +44,7 @@ SLICE = 1_000  # rows at least that are grouped without a word of progress
 KEEP, BUILD = 0.7, 24
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _add(high: float, low: float, value: float) -> tuple[float, float]:
     """Double-double plus float, both halves exact up to the last bit of the lower."""
     total = high + value
@@ -83,7 +82,7 @@ class Remaining(NamedTuple):
     """(n,): group of each row, or -1."""
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _mode(counts: Ints, starts: Ints, j: int) -> int:
     end = starts[j + 1] if j + 1 < starts.size else counts.size
     return int(np.argmax(counts[starts[j] : end]))
@@ -103,7 +102,7 @@ def _describe(left: Remaining) -> None:
         left.modes[j] = _mode(left.counts, left.starts, j)
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _take(left: Remaining, t: Tree, s: Shells, taken: Ints, group: int) -> None:
     """Put rows into a group."""
     x, c, sums, counts, starts, modes = (

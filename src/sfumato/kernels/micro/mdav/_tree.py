@@ -22,7 +22,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.inner import INNER
 from sfumato.kernels.micro.mdav._lanes import (
     LANES,
     add_gap_weights,
@@ -204,7 +203,7 @@ def tree(x: Floats, c: Codes, weights: Floats, points: Ints, where: Ints) -> Tre
     )
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _draw_in(
     items: Any, start: Singles, faces: Any, above: Ints, leaf: int, i: int, side: int, nothing: Any
 ) -> None:
@@ -236,7 +235,7 @@ def _draw_in(
                 break
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _all_gone(starts: Singles, at: int) -> bool:
     """Whether nothing remains in a leaf or below a node."""
     remains = False
@@ -265,7 +264,7 @@ def leave_tree(t: Tree, points: Ints) -> None:
             at = above[node] if _all_gone(opening, node) else -1
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     """Put (key, row) in place of the root of a heap whose root is the greatest pair."""
     size, i = keys.size, 0
@@ -285,7 +284,7 @@ def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     keys[i], rows[i] = key, row
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _limit(key: float, scale: float, slack: float, terms: int) -> np.float32:
     """A sum of `terms` in single precision above this is that of a squared distance above `key`.
 

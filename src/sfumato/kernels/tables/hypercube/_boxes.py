@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
-from ...inner import INNER
 
 
 class Cube(NamedTuple):
@@ -83,7 +82,7 @@ def room(cube: Cube, widest: int) -> Room:
     )
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _added(
     cells: Cells, at: Ints, sign: Ints, many: int, shift: int, turn: int, need: float, limit: float
 ) -> float:
@@ -100,7 +99,7 @@ def _added(
     return total
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _paths(
     cube: Cube, cells: Cells, work: Room, level: int, d: int, side: int, need: float, limit: float
 ) -> None:
@@ -158,7 +157,7 @@ def _paths(
     work.length[level, 1] = found
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _extend(cube: Cube, work: Room, level: int, d: int, u: int, v: int) -> None:
     """The partial box of the next level: this one carried along the paths of u and v."""
     parent, stride, c = cube.parent[d], cube.stride[d], work.own[d]
@@ -183,7 +182,7 @@ def _extend(cube: Cube, work: Room, level: int, d: int, u: int, v: int) -> None:
     work.reached[level + 1] = count
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _sort(codes: Ints, costs: Floats, count: int) -> None:
     """Cheapest path first, by insertion: the lists are short."""
     if count > 32:
@@ -199,7 +198,7 @@ def _sort(codes: Ints, costs: Floats, count: int) -> None:
         costs[j], codes[j] = cost, code
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def place(cube: Cube, work: Room, pos: int) -> None:
     """Begin with the cell at this position alone."""
     for d in range(cube.size.size):
@@ -217,13 +216,13 @@ def spread(cube: Cube, work: Room, pos: int, chosen: Ints) -> int:
     return work.reached[dims]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _outlook(cube: Cube, cells: Cells, work: Room, side: int, need: float, limit: float) -> bool:
     """Order the dimensions, fewest paths first, and the least that each must add; False if none."""
     dims = cube.size.size
     ways, least = np.empty(dims), np.empty(dims)
     for d in range(dims):
-        _paths(cube, cells, work, np.int64(0), d, side, need, limit)
+        _paths(cube, cells, work, 0, d, side, need, limit)
         if work.length[0, 0] == 0 or work.length[0, 1] == 0:
             return False
         least[d] = (

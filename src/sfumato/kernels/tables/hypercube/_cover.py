@@ -12,12 +12,7 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Bools, Floats, Ints
-from ...inner import INNER
 from ._boxes import Cells, Cube, Room, cheapest, spread
-
-# Typed, because a function is compiled once more for each literal that it is given.
-ONE = np.int64(1)
-BARRED, FREE = np.bool_(True), np.bool_(False)
 
 
 class Demands(NamedTuple):
@@ -61,13 +56,13 @@ class Users(NamedTuple):
     filled: Ints
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def price(hiding: Hiding, pos: int) -> float:
     """What a cell costs that is not hidden yet."""
     return 0.0 if hiding.free[pos] or hiding.use[pos] > 0 else hiding.cost[pos]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def bar(
     cube: Cube, cells: Cells, hiding: Hiding, work: Room, demands: Demands, q: int, barred: bool
 ) -> None:
@@ -83,7 +78,7 @@ def bar(
         other = demands.fellow[other]
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def load(cells: Cells, work: Room, count: int, side: int, need: float) -> None:
     """Take a need from the room that the spread box's cells have; give all back if negative.
 
@@ -100,7 +95,7 @@ def load(cells: Cells, work: Room, count: int, side: int, need: float) -> None:
             cells.fall[p] -= need
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def take(
     cube: Cube, cells: Cells, hiding: Hiding, work: Room, pos: int, chosen: Ints, by: int
 ) -> float:
@@ -138,13 +133,13 @@ def cover(
         if demands.served[q]:
             continue
         pos = demands.pos[q]
-        bar(cube, cells, hiding, work, demands, q, BARRED)
+        bar(cube, cells, hiding, work, demands, q, True)
         cost = cheapest(cube, cells, work, pos, demands.side[q], demands.need[q], np.inf, tries)
-        bar(cube, cells, hiding, work, demands, q, FREE)
+        bar(cube, cells, hiding, work, demands, q, False)
         if np.isfinite(cost):
             demands.chosen[q] = work.chosen
             demands.served[q] = True
-            take(cube, cells, hiding, work, pos, demands.chosen[q], ONE)
+            take(cube, cells, hiding, work, pos, demands.chosen[q], 1)
         else:
             lacking += 1
     return lacking
@@ -170,7 +165,7 @@ def users(cube: Cube, work: Room, demands: Demands, positions: int) -> Users:
     return found
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def enter(cube: Cube, work: Room, demands: Demands, found: Users, q: int) -> bool:
     """Add a demand to the list of every cell of its box; False where no space is left."""
     count = spread(cube, work, demands.pos[q], demands.chosen[q])
@@ -186,7 +181,7 @@ def enter(cube: Cube, work: Room, demands: Demands, found: Users, q: int) -> boo
     return True
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def using(
     cube: Cube, work: Room, demands: Demands, found: Users, x: int, seen: Ints, mark: int
 ) -> Ints:

@@ -6,13 +6,12 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Ints
-from ...inner import INNER
 from ._boxes import Cells, Cube, Room, cheapest
-from ._cover import BARRED, FREE, ONE, Demands, Hiding, Users, bar, enter, take, using
+from ._cover import Demands, Hiding, Users, bar, enter, take, using
 from ._share import PARTS, parts_of
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def _lay(
     cube: Cube,
     cells: Cells,
@@ -26,7 +25,7 @@ def _lay(
 ) -> float:
     """A new box for demand q without cell x, or several where one will not do; their cost."""
     pos, side, need = demands.pos[q], demands.side[q], demands.need[q]
-    bar(cube, cells, hiding, work, demands, q, BARRED)
+    bar(cube, cells, hiding, work, demands, q, True)
     cells.price[x] = np.inf
     cost = cheapest(cube, cells, work, pos, side, need, limit, tries)
     needs, chosen, count = np.empty(PARTS), np.empty((PARTS, cube.size.size, 2), np.int64), 1
@@ -35,7 +34,7 @@ def _lay(
         cost, count = parts_of(
             cube, cells, hiding, work, pos, side, need, need / 2, limit, tries, needs, chosen
         )
-    bar(cube, cells, hiding, work, demands, q, FREE)
+    bar(cube, cells, hiding, work, demands, q, False)
     cells.price[x] = np.inf
     if not cost < limit:
         return np.inf
@@ -49,7 +48,7 @@ def _lay(
             demands.fellow[row] = ring
         demands.pos[row], demands.side[row], demands.origin[row] = pos, side, demands.origin[q]
         demands.need[row], demands.chosen[row], demands.served[row] = needs[j], chosen[j], True
-        total += take(cube, cells, hiding, work, pos, demands.chosen[row], ONE)
+        total += take(cube, cells, hiding, work, pos, demands.chosen[row], 1)
     return total
 
 
@@ -85,7 +84,7 @@ def improve(
         refund = 0.0
         for j in range(which.size):
             q = which[j]
-            refund += take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], -ONE)
+            refund += take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], -1)
         spent, done, cut = 0.0, 0, refund * (1.0 - 1e-9)
         for j in range(which.size):
             cost = _lay(cube, cells, hiding, work, demands, which[j], x, cut - spent, tries)
@@ -106,11 +105,11 @@ def improve(
             continue
         for j in range(done + last - first):
             q = which[j] if j < done else first + j - done
-            take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], -ONE)
+            take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], -1)
         demands.served[first:last] = False
         demands.filled[0] = first
         for j in range(which.size):
             q = which[j]
             demands.chosen[q], demands.need[q], demands.fellow[q] = before[j], needs[j], rings[j]
-            take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], ONE)
+            take(cube, cells, hiding, work, demands.pos[q], demands.chosen[q], 1)
     return saved, order.size

@@ -10,9 +10,8 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
-from ...inner import INNER
 from ._boxes import Cells, Cube, Room, cheapest, spread
-from ._cover import BARRED, FREE, ONE, Demands, Hiding, bar, load, price, take
+from ._cover import Demands, Hiding, bar, load, price, take
 
 PARTS = 16
 """How many boxes may share out one need."""
@@ -20,7 +19,7 @@ HALVINGS = 4
 """First shares that are tried: a half, a quarter ..."""
 
 
-@njit(**INNER)
+@njit(cache=True, nogil=True)
 def parts_of(
     cube: Cube,
     cells: Cells,
@@ -89,10 +88,10 @@ def share_out(
             return saved, i
         pos, refund = demands.pos[q], np.inf
         if demands.served[q]:
-            refund = take(cube, cells, hiding, work, pos, demands.chosen[q], -ONE)
+            refund = take(cube, cells, hiding, work, pos, demands.chosen[q], -1)
         best, parts = refund * (1.0 - 1e-9), 0
         if best > 0.0:
-            bar(cube, cells, hiding, work, demands, q, BARRED)
+            bar(cube, cells, hiding, work, demands, q, True)
             share = demands.need[q]
             for _ in range(HALVINGS):
                 share /= 2
@@ -103,10 +102,10 @@ def share_out(
                 if cost < best:
                     best, parts = cost, count
                     kept[:count], leaves[:count] = needs[:count], chosen[:count]
-            bar(cube, cells, hiding, work, demands, q, FREE)
+            bar(cube, cells, hiding, work, demands, q, False)
         if parts == 0:
             if demands.served[q]:
-                take(cube, cells, hiding, work, pos, demands.chosen[q], ONE)
+                take(cube, cells, hiding, work, pos, demands.chosen[q], 1)
             continue
         saved += refund - best if demands.served[q] else 0.0
         for j in range(parts):
@@ -115,6 +114,6 @@ def share_out(
             demands.need[row], demands.chosen[row] = kept[j], leaves[j]
             demands.served[row], demands.origin[row] = True, demands.origin[q]
             demands.fellow[row] = q if j == parts - 1 else free + j
-            take(cube, cells, hiding, work, pos, demands.chosen[row], ONE)
+            take(cube, cells, hiding, work, pos, demands.chosen[row], 1)
         demands.filled[0] = free + parts - 1
     return saved, order.size
