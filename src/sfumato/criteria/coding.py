@@ -77,8 +77,12 @@ def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:
     number = id(frame)
     known = _kept.get(number)
     if known is None or known[0]() is not frame:
+
         # A frame may outlive the names of this module, when the interpreter ends.
-        known = (weakref.ref(frame, lambda _, kept=_kept: kept.pop(number, None)), {})
+        def forget(_: Any, kept: dict[int, Any] = _kept) -> None:
+            kept.pop(number, None)
+
+        known = (weakref.ref(frame, forget), {})
         _kept[number] = known
     made = known[1].get(key)
     if made is None or made[0] is not of:
