@@ -38,7 +38,12 @@ def baskets() -> Table:
     return sf.table({"buys": sets}, quasi=["buys"])
 
 
-PEOPLE = sf.table({"q": list("aaaaabbbbb")})
+def population() -> Table:
+    return sf.table({"q": list("aaaaabbbbb")})
+
+
+# Tables are made when they are asked for: what polars does on import does not survive a fork.
+PEOPLE = population
 SHARED = [["hiv"], ["flu"], ["cold"]]
 ILL = {"column": "ill"}
 
@@ -77,13 +82,14 @@ LIMITS: list[tuple[str, dict[str, Any], str, float, float, int]] = [
     ("k-map", {}, "k", 5, 6, 1),
     ("delta-presence", {"population": PEOPLE}, "at_most", 0.8, 0.8 - STEP, 2),
     ("delta-presence", {"population": PEOPLE, "at_most": 0.9}, "at_least", 0.8, 0.8 + STEP, 2),
-    ("k1-anonymity", {"original": small()}, "k", 4, 5, 2),
-    ("kk-anonymity", {"original": small()}, "k", 4, 5, 2),
+    ("k1-anonymity", {"original": small}, "k", 4, 5, 2),
+    ("kk-anonymity", {"original": small}, "k", 4, 5, 2),
 ]
 
 
 def built(name: str, **parameters: Any) -> Criterion:
-    found: Criterion = find(name, "criterion").load()(**parameters)
+    given = {key: made() if callable(made) else made for key, made in parameters.items()}
+    found: Criterion = find(name, "criterion").load()(**given)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,11 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     (folder / _MARK).write_text("Made by `sfumato demo`, which replaces this folder.\n", "utf-8")
-    say = (lambda text: None) if json else partial(print, flush=True)
+
+    def say(text: str) -> None:
+        if not json:
+            print(text, flush=True)
+
     register = folder / "register.csv"
     write(hospital(records, seed), register)
     say(f"1. {register}: {records:,} hospital stays of people who do not exist.")

@@ -67,10 +67,10 @@ class DisclosureRisk(Measure):
     interval: MeasureParameter = named("interval-disclosure", "ID")
 
     def measure(self, context: Context) -> Measurement:
-        parts = self.parts(context)
+        parts = self.measured(context)
         return self.result(self.total(parts), detail={"parts": parts, "weights": self.weights})
 
-    def parts(self, context: Context) -> dict[str, float]:
+    def measured(self, context: Context) -> dict[str, float]:
         """What is averaged, in percent."""
         gauges = {
             "RSLD": self.specific,

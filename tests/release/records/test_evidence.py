@@ -161,6 +161,23 @@ def test_which_files_lie_where(written: tuple[sf.Release, Path]) -> None:
     assert len(set(zip(labels, data["age"], strict=True))) == len(set(labels))
 
 
+def test_the_risk_of_every_record_is_the_owners(written: tuple[sf.Release, Path]) -> None:
+    release, folder = written
+    seen = set()
+    for side, name in (("masked", "published"), ("original", "original")):
+        path = folder.with_name("out.private") / f"risk-{name}.parquet"
+        vectors = {
+            measure: m.per_record.tolist()
+            for measure, m in release.evidence.measurements.items()
+            if m.per_record is not None and m.per_record_of == side
+        }
+        assert path.exists() == bool(vectors)
+        if vectors:
+            assert pl.read_parquet(path).to_dict(as_series=False) == vectors
+        seen |= set(vectors)
+    assert "record-linkage" in seen
+
+
 def test_what_the_public_folder_tells(written: tuple[sf.Release, Path]) -> None:
     release, folder = written
     text = "".join(p.read_text("utf-8") for p in folder.iterdir())
@@ -210,3 +227,23 @@ def test_measures_of_a_release_are_its_own(written: tuple[sf.Release, Path]) -> 
     assert release.mapping().height > 0
     assert release.data.shape == (40, 2)
     assert release.tables == (release.table,)
+
+
+def test_keys_and_who_took_part_stay_with_the_owner(tmp_path: Path) -> None:
+    plan = sf.Plan.parse(
+        "[input]\nreference = 0.25\n[[steps]]\nuse = 'pseudonymize'\ncolumns = ['name']\n"
+        "[measures]\n"
+    )
+    release = sf.protect(people(), plan, SEED)
+    folder, private = release.save(tmp_path / "out"), tmp_path / "out.private"
+    assert {p.name for p in folder.iterdir()} == PUBLIC
+    keys = json.loads((private / "keys.json").read_text())
+    assert list(keys) == ["1-pseudonymize"]
+    public = (folder / "evidence.json").read_text() + (folder / "report.html").read_text()
+    assert not any(str(key) in public for key in keys["1-pseudonymize"].values())
+    kept = pl.read_parquet(private / "participants.parquet")["original_row"].to_numpy()
+    assert 0 < kept.size < 40
+    rows = pl.read_parquet(private / "alignment.parquet")["original_row"].to_numpy()
+    assert sorted(rows) == sorted(kept)
+    data = pl.read_csv(folder / "data.csv")
+    assert data["pay"].to_list() == people()["pay"].gather(rows).to_list()

@@ -4,6 +4,7 @@ on every copy, and again on the bytes that were written."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -117,6 +118,30 @@ def test_the_worst_is_a_broken_one_first() -> None:
         broken = one(math.nan, met=False, at_least=at_least)
         assert not worst([*kept, broken]).met
         assert not worst([broken, *kept]).met
+
+
+@pytest.mark.parametrize("what", ["pay", "age", "neither"])
+def test_what_is_written_is_judged_again(what: str, tmp_path: Path) -> None:
+    """A table that changed since it was judged: measures and criteria refuse its bytes."""
+    wanted = [Requirement(Told(), at_most=3.0), Requirement(KAnonymity(k=4))]
+    release = sf.protect(people(), KEEP, require=wanted, measures=(), seed=1)
+    other = release.table
+    if what != "neither":
+        other = other.with_columns([pl.Series(what, np.arange(8.0) if what == "pay" else range(8))])
+    changed = replace(release, pair=Pair(release.pair.original, other, release.pair.rows))
+    if what == "neither":
+        assert changed.save(tmp_path / "out").is_dir()
+        return
+    with pytest.raises(sf.ReleaseRefused):
+        changed.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_that_is_no_number_is_not_written(tmp_path: Path) -> None:
+    release = sf.protect(people(), KEEP, measures=[Told(figure=math.inf)], seed=1)
+    with pytest.raises(ValueError, match="Out of range"):
+        release.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_bytes_are_counted_and_not_what_was_to_be_written(tmp_path: Path) -> None:

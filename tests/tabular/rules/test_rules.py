@@ -336,7 +336,8 @@ def test_what_a_zero_needs() -> None:
     assert rule.judge(half).up.tolist() == [pytest.approx(0.15), 0.5, pytest.approx(0.15)]
     assert rule.judge(nothing).up[1] == 1.0
     # A cell that nobody contributes to is not sensitive; one whose amounts cancel is not zero.
-    assert rule.judge(nothing).sensitive.tolist() == [True, True, False]
+    for one in (rule, MinimumFrequency(minimum=1, zeros=True)):
+        assert one.judge(nothing).sensitive.tolist() == [True, True, False]
     cancel = [(("a",), i, amount) for i, amount in enumerate((4.0, -4.0, 1.0, -1.0))]
     assert not rule.judge(tiny(["x"], [["a", "b"]], cancel, lower=-np.inf)).sensitive[1]
     counts = tiny(["x"], [["a", "b"]], zero, measure="count")

@@ -204,7 +204,7 @@ def _histogram_chart(picture: Picture) -> Chart:
         x = _number("low", scale={"domain": [ends[0], ends[-1]], "nice": False}, axis=axis)
     y = _number("share", title=None, axis=_axis(format=".2~p", tickCount=4))
     bars = _rows(low=ends[:-1], high=ends[1:], share=picture.original)
-    area = {"x": x, "x2": {"field": "high"}, "y": y, "y2": {"datum": 0}}
+    area: dict[str, Chart] = {"x": x, "x2": {"field": "high"}, "y": y, "y2": {"datum": 0}}
     steps = _rows(low=ends, share=np.append(picture.masked, picture.masked[-1]))
     line = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-after"}
     layers = [
