@@ -69,7 +69,7 @@ def test_too_many_duplicates() -> None:
         [pl.Series(n, ["*"] * 60) for n in names],
         [table.schema[n].with_(generalized=True) for n in names],
     )
-    with pytest.raises(MethodError, match=r"most.*sf\.impute"):
+    with pytest.raises(MethodError, match=r"most.*sfumato impute"):
         model_ready(shown, table)
 
 
