@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MeasureError, MethodError
-from sfumato.models.augmented import augment, axes_of, read
+from sfumato.models.augmented import axes_of, read
 from sfumato.models.axis import axis_of
 from sfumato.poset.sources import Hierarchy, Prefix
 
@@ -36,11 +36,20 @@ def test_figure_7() -> None:
     Figure 7 prints 0123 and 012 where the hierarchy of figure 1 has 0213 and 021: a slip of the
     pen, corrected here.
     """
-    original = thesis()
-    zips = pl.Series("zip", ["0213*", "02138", "98052"])
-    found = augment(original.with_columns([zips]), like=original)
-    assert [field.name for field in found.fields] == ["race", "hiv", "zip", "zip/1", "zip/2"]
-    assert found.to_frame().rows() == [
+    # A fourth zip code, without which 021** and 980** would tell no more than 0213* and 9805*.
+    original = sf.table(
+        pl.concat([thesis().frame, pl.DataFrame([["White", "No", "02142"]], thesis().names,
+                                                orient="row")]),
+        quasi=["race", "hiv", "zip"],
+        posets={"zip": Prefix(lengths=(5, 4, 3))},
+    )  # fmt: skip
+    shown = thesis().with_columns([pl.Series("zip", ["0213*", "02138", "98052"])])
+    fields = [
+        [None if code < 0 else words[code] for code in found.codes[:, level].tolist()]
+        for found in (read(axis, shown) for axis in axes_of(original, original.names))
+        for level, words in enumerate(found.axis.labels)
+    ]
+    assert list(zip(*fields, strict=True)) == [
         ("White", "Yes", None, "0213*", "021**"),
         ("Black", "No", "02138", "0213*", "021**"),
         ("Asian", "Yes", "98052", "9805*", "980**"),
@@ -51,12 +60,14 @@ def test_every_generalization_is_one_more_cell_suppressed() -> None:
     posets = {"zip": Prefix(lengths=(5, 4, 3))}
     zips = ["02139", "02138", "98052", "02142"]
     original = sf.table({"zip": zips}, quasi=["zip"], posets=posets)
+    (axis,) = axes_of(original, ["zip"])
+    assert axis.levels == 3
     for label, unknown in (("02139", 0), ("0213*", 1), ("021**", 2), ("*", 3)):
         shown = original.with_columns(
             [pl.Series("zip", [label, *zips[1:]])],
             [original.schema["zip"].with_(generalized=True)],
         )
-        codes = augment(shown, ["zip"], like=original).codes
+        codes = read(axis, shown).codes
         assert int((codes[0] < 0).sum()) == unknown
         assert (codes[1:] >= 0).all()
 
@@ -129,5 +140,4 @@ def test_levels_are_nested(values: list[int], bins: int) -> None:
         pairs = set(zip(finer.tolist(), coarser.tolist(), strict=True))
         assert len(pairs) == len({fine for fine, _ in pairs})
     assert (np.diff(axis.state_of) >= 0).all()
-    codes = augment(table, most=8, bins=bins).codes
-    assert (codes >= 0).all()
+    assert (read(axis, table).codes >= 0).all()

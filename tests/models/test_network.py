@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.models import inference
+from sfumato.models import inference, structure
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.network import Network, conditional
 from sfumato.models.records import Node, Records
@@ -43,7 +43,7 @@ def test_nothing_is_linked_where_nothing_depends() -> None:
     table = sf.table(
         {"a": rng.choice(list("uvw"), 3000), "b": rng.choice(list("xyz"), 3000)}, quasi=["a", "b"]
     )
-    assert learn(records_of(table), criterion="bic").links == []
+    assert learn(records_of(table)).links == []
 
 
 @settings(max_examples=25)
@@ -118,8 +118,9 @@ def test_labels_count_in_parts() -> None:
     assert records.count([Node(0, 0)]) == pytest.approx([12, 4, 4], abs=0.4)
 
 
-def test_a_cap_on_tables_keeps_links_coarse() -> None:
-    found = learn(records_of(people(2000)), cells=12)
+def test_a_cap_on_tables_keeps_links_coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "CELLS", 12)
+    found = learn(records_of(people(2000)))
     assert all(table.size <= 12 for table in found.tables)
 
 

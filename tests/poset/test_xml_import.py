@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import InputError
-from sfumato.poset.xml_import import plan_columns, read_hierarchies, toml_text
+from sfumato.poset.xml_import import plan_columns, read_columns, toml_text
 from sfumato.release.plan.plan import Plan
 
 HIERARCHY = """<?xml version="1.0"?>
@@ -61,7 +61,7 @@ def files(tmp_path: Path, hierarchy: str = HIERARCHY, columns: str = COLUMNS) ->
 
 
 def test_all_kinds_of_posets(tmp_path: Path) -> None:
-    found = read_hierarchies(*files(tmp_path))
+    found = {one.name: toml_text(one.words) for one in read_columns(*files(tmp_path))}
     assert found["Age_Year"] == (
         '{ role = "quasi", poset = { kind = "interval", low = 0, high = 120, max-width = 25 } }'
     )
@@ -162,7 +162,7 @@ def test_the_columns_of_a_plan(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_bad_files_are_refused(tmp_path: Path, hierarchy: str, columns: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        read_hierarchies(*files(tmp_path, hierarchy, columns))
+        plan_columns(*files(tmp_path, hierarchy, columns))
 
 
 def test_posets_at_any_depth(tmp_path: Path) -> None:
@@ -191,4 +191,4 @@ def test_what_is_printed_is_a_plan(name: str, label: str, high: float) -> None:
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
-        read_hierarchies(tmp_path / "a.xml", tmp_path / "b.xml")
+        plan_columns(tmp_path / "a.xml", tmp_path / "b.xml")

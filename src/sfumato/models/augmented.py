@@ -65,69 +65,6 @@ class Reading:
         return np.asarray((self.known[self.place] > 1) & ~self.absent)
 
 
-@dataclass(frozen=True)
-class Field:
-    """A column at one of its levels."""
-
-    name: str
-    column: str
-    level: int
-    states: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Augmented:
-    """A table with its implied fields."""
-
-    fields: tuple[Field, ...]
-    codes: np.ndarray
-    """int64 (n, fields): states, -1 where a field is unknown."""
-
-    def to_frame(self) -> pl.DataFrame:
-        """The fields as text; null where unknown."""
-        found = {}
-        for j, field in enumerate(self.fields):
-            words = pl.Series([*field.states, None], dtype=pl.String)
-            found[field.name] = words.gather(pl.Series(self.codes[:, j] % len(words)))
-        return pl.DataFrame(found)
-
-
-def augment(
-    table: Table,
-    columns: Sequence[str] = (),
-    *,
-    like: Table | None = None,
-    most: int = MOST,
-    bins: int = BINS,
-) -> Augmented:
-    """A table's columns with an implied field for every level of their hierarchies.
-
-    `like` is the original, where the table is a release of it: its columns say which values there
-    are, and how their labels are read. Fields are called by their column; coarser ones have their
-    level behind a stroke.
-
-    >>> from sfumato.data.table import table as make
-    >>> from sfumato.poset.sources import Prefix
-    >>> original = make({"zip": ["02139", "02138", "98052"]},
-    ...                 posets={"zip": Prefix(lengths=(5, 4, 3))}, quasi=["zip"])
-    >>> released = make({"zip": ["0213*", "02138", "98052"]}, quasi=["zip"])
-    >>> augment(released, like=original).to_frame().rows()
-    [(None, '0213*', '021**'), ('02138', '0213*', '021**'), ('98052', '9805*', '980**')]
-    """
-    source = table if like is None else like
-    names = list(columns) or source.names
-    axes = axes_of(source, names, most=most, bins=bins, every=True)
-    readings = [read(axis, table) for axis in axes]
-    fields = tuple(
-        Field(f"{a.name}/{level}" if level else a.name, a.name, level, a.labels[level])
-        for a in axes
-        for level in range(a.levels)
-    )
-    parts = [reading.codes for reading in readings]
-    codes = np.column_stack(parts) if parts else np.zeros((table.height, 0), dtype=np.int64)
-    return Augmented(fields, codes)
-
-
 def axes_of(
     table: Table,
     names: Sequence[str],
@@ -135,7 +72,6 @@ def axes_of(
     most: int = MOST,
     bins: int = BINS,
     missing: bool = False,
-    every: bool = False,
 ) -> list[Axis]:
     """The states of some columns, from the values of a table (and of others like it)."""
     found = []
@@ -144,10 +80,7 @@ def axes_of(
         series = [table[name], *(one[name].cast(table[name].dtype) for one in others)]
         coded = encode(pl.concat(series) if others else series[0])
         counts = np.bincount(coded.codes, minlength=len(coded.domain) + 1)[1:]
-        axis = axis_of(
-            column, coded.domain, counts, most=most, bins=bins, missing=missing, every=every
-        )
-        found.append(axis)
+        found.append(axis_of(column, coded.domain, counts, most=most, bins=bins, missing=missing))
     return found
 
 

@@ -81,14 +81,13 @@ def axis_of(
     most: int = MOST,
     bins: int = BINS,
     missing: bool = False,
-    every: bool = False,
 ) -> Axis:
     """The states of a column whose distinct sorted values are given.
 
     A column with a hierarchy has a field for each of its levels. Numbers and dates without one have
     their values (if no more than `most`), `bins` ranges of about equal frequency, and a quarter as
     many. Levels with more than `most` states are left out; so are those that say no more than the
-    level below them, unless `every` is asked for.
+    level below them.
 
     >>> from sfumato.poset.sources import Prefix
     >>> zips = Column("zip", Kind.NOMINAL, poset=Prefix(lengths=(5, 4, 3)))
@@ -112,8 +111,7 @@ def axis_of(
             remedy="give it a hierarchy with a coarser level, or leave it out of `columns`",
         )
     start = fitting[0]
-    chosen = [found[i] for i in fitting]
-    kept = chosen if every else _merging(chosen)
+    kept = _merging([found[i] for i in fitting])
     state_of = kept[0][0]
     lowest = np.zeros(len(kept[0][1]), dtype=np.int64)
     lowest[state_of] = np.arange(len(domain))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -26,7 +25,8 @@ CELLS = 200_000
 """Entries of the largest table of a field, its own column's parent included."""
 CLIQUE = 300_000
 """States of the largest clique that exact inference may meet."""
-Criterion = Literal["aic", "bic"]
+_PRICE = math.log2(math.e)
+"""Bits that a parameter must be worth (AIC)."""
 Allowed = Callable[[int, int], bool]
 """Whether a link between two columns may be tried."""
 
@@ -35,9 +35,6 @@ def learn(
     records: Records,
     *,
     parents: int = 2,
-    cells: int = CELLS,
-    test: float = TEST_SHARE,
-    criterion: Criterion = "aic",
     target: int | None = None,
 ) -> Network:
     """A network for these records. With a `target` (a column's number), only links into or out of
@@ -47,7 +44,7 @@ def learn(
         raise MethodError(
             "there are no records to learn a network from", remedy="use a table that has records"
         )
-    search = _Search(records, parents, cells, test, criterion)
+    search = _Search(records, parents)
     if target is not None:
         search.grow(lambda a, b: target in (a, b))
     search.grow(lambda a, b: True)
@@ -57,18 +54,13 @@ def learn(
 class _Search:
     """The links so far, and what each further one would gain."""
 
-    def __init__(
-        self, records: Records, parents: int, cells: int, test: float, criterion: Criterion
-    ) -> None:
-        self.records, self.most, self.cells = records, parents, cells
+    def __init__(self, records: Records, parents: int) -> None:
+        self.records, self.most = records, parents
         self.axes: list[Axis] = records.axes
         self.nodes = all_nodes(self.axes)
-        self.train, self.test = records.parted(test)
+        self.train, self.test = records.parted(TEST_SHARE)
         if not self.train.weights.sum():
             self.train = records
-        size = max(float(self.train.weights.sum()), 2.0)
-        # Bits that a parameter must be worth.
-        self.price = math.log2(math.e) if criterion == "aic" else 0.5 * math.log2(size)
         self.parents: list[list[int]] = [[] for _ in self.nodes]
         self._pairs: dict[tuple[int, int, bool], np.ndarray] = {}
         self._bases = [
@@ -115,7 +107,7 @@ class _Search:
             if (child, parent) in self.tried or not allowed(own, node.axis):
                 continue
             wider = [*self.parents[child], parent]
-            if self._entries(child, wider) > self.cells:
+            if self._entries(child, wider) > CELLS:
                 continue
             gains[child, parent] = self._criterion(child, wider) - self._scores[child][0]
 
@@ -166,7 +158,7 @@ class _Search:
         known = float(flat.sum())
         if parents and known:
             fitted *= self._known(child) / known
-        return fitted - self.price * free
+        return fitted - _PRICE * free
 
     def _known(self, child: int) -> float:
         axis = self.nodes[child].axis

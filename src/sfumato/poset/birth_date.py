@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from ..protocols import Poset, PosetSource, Structure
-from .bound import pair_labels, unknown
+from .bound import pair_labels, places, sorted_codes, unknown
 from .scale import _EPOCH, _date, _dates, _period
 from .text import SUPPRESSED, text
 
@@ -307,23 +307,11 @@ class BirthDatePoset(Poset):
 
     def codes(self, values: Sequence[Any]) -> np.ndarray:
         days = np.array([_day(_read_date(value)) for value in values], dtype=np.int64)
-        at = np.searchsorted(self._days, days)
-        known = at < self._days.size
-        known[known] = self._days[at[known]] == days[known]
-        if not known.all():
-            strays = [str(_date(day)) for day in days[~known].tolist()]
-            raise unknown("value", strays, "among the column's values", "bind the poset to all")
-        return at + 1
+        return sorted_codes(self._days, days, lambda day: str(_date(day)))
 
     @cached_property
-    def _positions(self) -> np.ndarray:
-        out = np.concatenate(([np.nan], self._days.astype(np.float64)))
-        out.flags.writeable = False
-        return out
-
-    @property
     def positions(self) -> np.ndarray:
-        return self._positions
+        return places(self._days.astype(np.float64))
 
     def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
         days = [0, *self._days.tolist()]

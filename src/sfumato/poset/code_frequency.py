@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from ..errors import SfumatoError
 from ..protocols import Poset, PosetSource, Structure
 from ..registry import find
-from .bound import check_codes, unknown
+from .bound import JoinedByAll, unknown
 from .text import SUPPRESSED, text
 
 MOST_NODES = 300
@@ -173,10 +173,8 @@ def _written(place: Place) -> str:
     return f"{spelt}:{low}" + (f"-{high}" if high > low else "")
 
 
-class CodeFrequencyPoset(Poset):
+class CodeFrequencyPoset(JoinedByAll):
     """Contents over one column's codes; `None` stands for "*", of which nothing is known."""
-
-    spans: ClassVar[bool] = False
 
     def __init__(self, over: Poset, values: Mapping[str, Counter[str]], places: int) -> None:
         self.over, self.places = over, places
@@ -263,38 +261,12 @@ class CodeFrequencyPoset(Poset):
             total += self.over.measure(code) + min((high - low) / self.most, 1.0)
         return min(total / 2 / max(self.places, 1), 1.0)
 
-    def codes(self, values: Sequence[Any]) -> np.ndarray:
-        found = [self._code_of.get(_ordered(code_counts(value)), 0) for value in values]
-        if 0 in found:
-            strays = [text(v) for v, code in zip(values, found, strict=True) if not code]
-            raise unknown("value", strays, "among the column's values", "bind the poset to all")
-        return np.array(found, dtype=np.int64)
+    def _key(self, value: Any) -> Content:
+        return _ordered(code_counts(value))
 
-    @cached_property
-    def _positions(self) -> np.ndarray:
-        out = np.arange(len(self._contents), dtype=np.float64)
-        out[0] = np.nan
-        out.flags.writeable = False
-        return out
-
-    @property
-    def positions(self) -> np.ndarray:
-        return self._positions
-
-    def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
-        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-        check_codes(low, high, len(self._code_of))
-        pairs = zip(low.tolist(), high.tolist(), strict=True)
-        return [self._label(self._joined(self._contents[a : b + 1])) for a, b in pairs]
-
-    def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
-        codes = np.asarray(codes, dtype=np.int64)
-        bounds = np.asarray(starts).tolist()
-        if any(a >= b for a, b in pairwise(bounds)):
-            raise ValueError("a group without values has no label -> leave such groups out")
-        check_codes(codes, codes, len(self._code_of))
+    def _group_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
         members = [self._contents[code] for code in codes.tolist()]
-        return [self._label(self._joined(members[a:b])) for a, b in pairwise(bounds)]
+        return [self._label(self._joined(members[a:b])) for a, b in pairwise(starts.tolist())]
 
     @cached_property
     def _nodes(self) -> tuple[list[Content], np.ndarray] | None:

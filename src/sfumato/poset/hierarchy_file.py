@@ -21,12 +21,17 @@ _SAMPLE = 200  # rows looked at to find the delimiter
 
 def read_tree(path: str, *, header: bool, delimiter: str) -> Tree:
     """The tree of a file; read once for as long as the file does not change."""
+    return _read_tree(path, header, delimiter, file_state(path, "the hierarchy"))
+
+
+def file_state(path: str, kind: str) -> tuple[int, ...]:
+    """What differs when a file has changed; `ValueError` where there is none."""
     try:
         stat = os.stat(path)
     except OSError as error:
         reason = error.strerror or "cannot be read"
-        raise ValueError(f"the hierarchy {path}: {reason} -> mend `path`") from error
-    return _read_tree(path, header, delimiter, (stat.st_ino, stat.st_size, stat.st_mtime_ns))
+        raise ValueError(f"{kind} {path}: {reason} -> mend `path`") from error
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @functools.lru_cache(maxsize=16)

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from ..protocols import Poset, PosetSource, Structure
-from .bound import check_codes, pair_labels, unknown
+from .bound import check_codes, pair_labels, places, sorted_codes
 from .ranges import EVERYTHING, Range, hull, range_label, read_range
 from .scale import Number, Scale, Step, scale_of
 
@@ -193,23 +193,11 @@ class IntervalPoset(Poset):
         if not len(values):
             return np.zeros(0, dtype=np.int64)
         numbers = self._scale.array(values)
-        at = np.searchsorted(self._values, numbers)
-        known = at < self._values.size
-        known[known] = self._values[at[known]] == numbers[known]
-        if not known.all():
-            strays = [self._scale.text(number) for number in numbers[~known].tolist()]
-            raise unknown("value", strays, "among the column's values", "bind the poset to all")
-        return at + 1
+        return sorted_codes(self._values, numbers, self._scale.text)
 
     @cached_property
-    def _positions(self) -> np.ndarray:
-        out = np.concatenate(([np.nan], self._scale.positions(self._values)))
-        out.flags.writeable = False
-        return out
-
-    @property
     def positions(self) -> np.ndarray:
-        return self._positions
+        return places(self._scale.positions(self._values))
 
     def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
         scale, step = self._scale, self._step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +13,9 @@ from pydantic import Field, field_validator, model_validator
 
 from ..errors import suggest
 from ..kernels.joins.ancestors import group_common, is_ancestor
-from ..protocols import Poset, PosetSource, Structure
-from .bound import check_codes, known_codes, ranks, run_labels, spread, unknown
-from .hierarchy_file import content, read_rows
+from ..protocols import PosetSource, Structure
+from .bound import JoinedByAll, spread, unknown
+from .hierarchy_file import content, file_state, read_rows
 from .order import Order
 from .text import SUPPRESSED, text
 
@@ -90,12 +89,7 @@ class PartialOrder(PosetSource):
         values = tuple(self.values.items())
         if self.path is None:
             return _order(tuple(self.parents.items()), values, "the partial order")
-        try:
-            stat = os.stat(self.path)
-        except OSError as error:
-            reason = error.strerror or "cannot be read"
-            raise ValueError(f"the file {self.path}: {reason} -> mend `path`") from error
-        state = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        state = file_state(self.path, "the file")
         return _read(self.path, self.header, self.delimiter, values, state)
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> PartialOrderPoset:
@@ -134,7 +128,7 @@ def _read(
     return Order({child: tuple(found) for child, found in parents.items()}, dict(values), name)
 
 
-class PartialOrderPoset(Poset):
+class PartialOrderPoset(JoinedByAll):
     """A partial order over one column's values.
 
     Text is read as a label; "*" is the top, whatever its label. For searches, nodes are those that
@@ -145,8 +139,6 @@ class PartialOrderPoset(Poset):
     Least upper bounds of pairs, taken one after the other, may end above that of the whole set.
     What is published for a group is always that of the whole set.
     """
-
-    spans: ClassVar[bool] = False
 
     def __init__(self, order: Order, domain: Sequence[Any]) -> None:
         self.order = order
@@ -228,32 +220,12 @@ class PartialOrderPoset(Poset):
     def measure(self, value: Any) -> float:
         return float(self.order.measure[self.node(value)])
 
-    def codes(self, values: Sequence[Any]) -> np.ndarray:
-        found = [self._code_of.get(self.node(value), 0) for value in values]
-        return known_codes(found, values)
+    def _key(self, value: Any) -> int:
+        return self.node(value)
 
-    @cached_property
-    def _positions(self) -> np.ndarray:
-        return ranks(len(self._code_of))
-
-    @property
-    def positions(self) -> np.ndarray:
-        return self._positions
-
-    def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
-        return run_labels(low, high, len(self._code_of), self.set_labels)
-
-    def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
-        starts, codes = np.asarray(starts, dtype=np.int64), np.asarray(codes, dtype=np.int64)
-        if starts.size < 2:
-            return []
-        if bool((np.diff(starts) < 1).any()):
-            raise ValueError("a group without values has no label -> leave such groups out")
-        used = codes[starts[0] : starts[-1]]
-        check_codes(used, used, len(self._code_of))
-        nodes = self._whole_nodes[used]
+    def _group_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
         order = self.order
-        found = group_common(order.ptr, order.ancestors, starts - starts[0], nodes)
+        found = group_common(order.ptr, order.ancestors, starts, self._whole_nodes[codes])
         return spread(order.labels, found)
 
     @cached_property

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import suggest
 from ..protocols import Poset, Structure
-from .bound import check_codes, spread, unknown
+from .bound import check_codes, ranks, spread, unknown
 from .ranges import Range
 from .text import SUPPRESSED, text
 
@@ -220,15 +220,8 @@ class Tree(Poset):
         return cost
 
     @cached_property
-    def _positions(self) -> np.ndarray:
-        out = np.arange(len(self) + 1, dtype=np.float64)
-        out[0] = np.nan
-        out.flags.writeable = False
-        return out
-
-    @property
     def positions(self) -> np.ndarray:
-        return self._positions
+        return ranks(len(self))
 
     def lub_nodes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """The node of the least upper bound of the leaves low[i]..high[i]."""

@@ -6,12 +6,11 @@ import csv
 import functools
 import io
 import math
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .hierarchy_file import content, find_delimiter
+from .hierarchy_file import content, file_state, find_delimiter
 from .text import text
 
 _PARQUET = b"PAR1"
@@ -20,12 +19,7 @@ _SAMPLE = 200  # lines looked at to find the delimiter
 
 def read_utilities(path: str, item: str, utility: str) -> dict[str, float]:
     """The utility of each item of a file; read once for as long as the file does not change."""
-    try:
-        stat = os.stat(path)
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise ValueError(f"the utilities {path}: {reason} -> mend `path`") from error
-    return _read(path, item, utility, (stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    return _read(path, item, utility, file_state(path, "the utilities"))
 
 
 @functools.lru_cache(maxsize=16)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import suggest
-from ..protocols import Poset, PosetSource, Structure
-from .bound import known_codes, pair_labels, ranks, spread, unknown
+from ..protocols import PosetSource, Structure
+from .bound import Coded, check_groups, pair_labels, spread, unknown
 from .text import SUPPRESSED, read_set, set_label, text
 
 # Sets over this many values or fewer fit the bits of one machine word.
@@ -39,7 +38,7 @@ class ValueSet(PosetSource):
         return ValueSetPoset([text(value) for value in domain])
 
 
-class ValueSetPoset(Poset):
+class ValueSetPoset(Coded):
     """Sets over the distinct values of one column.
 
     Text is read as a label: "red" is a value, "{blue, red}" a set, "*" anything. A value that looks
@@ -141,17 +140,8 @@ class ValueSetPoset(Poset):
         found = self._set(value)
         return 1.0 if found == self._top else (len(found) - 1) / max(len(self._values) - 1, 1)
 
-    def codes(self, values: Sequence[Any]) -> np.ndarray:
-        found = [self._code_of.get(text(value), 0) for value in values]
-        return known_codes(found, values)
-
-    @cached_property
-    def _positions(self) -> np.ndarray:
-        return ranks(len(self._values))
-
-    @property
-    def positions(self) -> np.ndarray:
-        return self._positions
+    def _key(self, value: Any) -> str:
+        return text(value)
 
     def labels(self, low: np.ndarray, high: np.ndarray) -> list[str]:
         return pair_labels(low, high, len(self._values), lambda a, b: self._label(range(a, b + 1)))
@@ -160,8 +150,7 @@ class ValueSetPoset(Poset):
         starts, codes = np.asarray(starts, dtype=np.int64), np.asarray(codes)
         if starts.size < 2:
             return []
-        if bool((np.diff(starts) < 1).any()):
-            raise ValueError("a group without values has no label -> leave such groups out")
+        check_groups(starts)
         codes = codes[: starts[-1]]
         if int(codes[starts[0] :].min()) < 1 or int(codes[starts[0] :].max()) > len(self._values):
             raise ValueError(f"codes run from 1 to {len(self._values)} (0 is missing)")

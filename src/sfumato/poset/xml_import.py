@@ -78,11 +78,6 @@ def read_columns(hierarchy: str | Path, columns: str | Path) -> list[ImportedCol
     return list(out.values())
 
 
-def read_hierarchies(hierarchy: str | Path, columns: str | Path) -> dict[str, str]:
-    """For each column what a plan says of it, as the text of an inline TOML table."""
-    return {found.name: toml_text(found.words) for found in read_columns(hierarchy, columns)}
-
-
 def plan_columns(hierarchy: str | Path, columns: str | Path) -> str:
     """The `[columns]` part of a plan, and the weights as a search's `importance`."""
     found = read_columns(hierarchy, columns)

@@ -223,9 +223,7 @@ def _under_joins(table: np.ndarray, leaves: np.ndarray, counts: np.ndarray) -> n
     return under
 
 
-def value_costs(
-    x: Matrix, target: str, rare: int = RARE, quantiles: int = QUANTILES
-) -> tuple[NodeCosts, float]:
+def value_costs(x: Matrix, target: str) -> tuple[NodeCosts, float]:
     """Costs of nodes for `cell_costs` by which a search keeps the values that tell most.
 
     A node costs 1 - v / V, v what it tells and V, the second result, the most that any node of any
@@ -233,11 +231,11 @@ def value_costs(
     the thesis' sums of -|PMI| do. Columns without nodes keep their costs: hand over a NodeMatrix,
     and only sets of values are without.
     """
-    classes = target_codes(x.table, target, quantiles)
+    classes = target_codes(x.table, target, QUANTILES)
     by_column: list[np.ndarray | None] = []
     for j in range(len(x.names)):
         coded = x.coded(j)
-        by_column.append(node_information(coded.structure, coded.codes, classes, rare))
+        by_column.append(node_information(coded.structure, coded.codes, classes, RARE))
     most = max((float(one.max(initial=0.0)) for one in by_column if one is not None), default=0.0)
 
     def costs(poset: object, j: int) -> np.ndarray | None:
