@@ -98,6 +98,12 @@ def test_assess_reads_every_file_and_hears_every_word(tmp_path: Path) -> None:
         sf.assess(people, names[1])
     with pytest.raises(sf.errors.ParameterError, match="two files, or two tables"):
         sf.assess(names[0], people)
+    release = sf.protect(people, sf.method("mdav", k=2), seed=1)
+    release.save(tmp_path / "release")
+    found = sf.assess(names[0], tmp_path / "release", **words)
+    assert any("aligned by" in note for note in found.notes)
+    with pytest.raises(sf.errors.ParameterError, match=r"release\.evidence"):
+        sf.assess(people, release)
 
 
 def test_audit_refuses_what_it_cannot_use(tmp_path: Path) -> None:

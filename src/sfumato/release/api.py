@@ -27,6 +27,7 @@ from .plan.plan import Plan
 from .plan.step import Step, as_steps, build
 from .publish import private_path
 from .records.evidence import Evidence, take, take_one, usual_panel
+from .records.release import Release
 from .records.run import hold_out, read_input
 from .records.run import protect as protect_records
 from .tables.run import protect_cells
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from ..protocols import Engine
     from ..tabular.base import Rule
     from .plan.requirement import Requirement
-    from .records.release import Release
     from .tables.audit import TableAudit
     from .tables.release import TableRelease
 
@@ -152,11 +152,11 @@ def assess(
 ) -> Evidence:
     """Every measure that applies to a release made by any tool; tables, or the paths of files.
 
-    Roles come from the tables, from a plan or from lists; the measures are those named, else those
-    of the plan, else the usual ones. `reference` are non-participants. `align` is "position",
-    "none", a key column or an alignment.parquet; without it rows are taken to be in the same order,
-    except that of a release of Sfumato's, which is shuffled, the alignment in its private folder is
-    used.
+    `masked` may be the folder of a release. Roles come from the tables, from a plan or from lists;
+    the measures are those named, else those of the plan, else the usual ones. `reference` are
+    non-participants. `align` is "position", "none", a key column or an alignment.parquet; without
+    it rows are taken to be in the same order, except that of a release of Sfumato's, which is
+    shuffled, the alignment in its private folder is used.
     """
     if isinstance(plan, str | Path):
         plan = Plan.read(plan)
@@ -165,12 +165,18 @@ def assess(
     roles |= dict.fromkeys(_listed(confidential), Role.CONFIDENTIAL)
     others: Table | None = None
     notes: list[str] = []
+    if isinstance(masked, Release):
+        raise ParameterError(
+            "a Release was assessed when it was made",
+            remedy="release.evidence, or release.measure(name) for one more",
+        )
     if isinstance(original, str | Path) != isinstance(masked, str | Path):
         raise ParameterError(
             "one of original and masked is a file and the other a table",
             remedy="two files, or two tables: sf.read(path) makes a table of a file",
         )
     if isinstance(masked, str | Path):
+        masked = _data_of(masked)
         pair, notes = _files(str(original), str(masked), words, align, roles)
         pair, others = _participants(pair, words, str(masked))
     else:
@@ -305,6 +311,12 @@ def as_pair(original: Any, masked: Any, align: str) -> Pair:
     if isinstance(masked, Table) and masked.schema.quasi:
         return Pair.of(before, masked, align)
     return Pair.of(before, like_original(masked, before), align)
+
+
+def _data_of(masked: str | Path) -> str:
+    """The file of a release: the one named, or the data in the folder named."""
+    found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
+    return str(found[0] if found else masked)
 
 
 def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
