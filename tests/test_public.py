@@ -72,3 +72,78 @@ def test_one_assess_for_tables_and_files(tmp_path: Path) -> None:
     assert float(held["record-linkage"]) == float(read["record-linkage"])
     assert set(held.measurements) == {"sse", "record-linkage"}
     assert any("row i" in note for note in read.notes)
+
+
+def test_dir_shows_public_names_alone() -> None:
+    assert {name for name in dir(sf) if not name.startswith("__")} == set(sf.__all__)
+
+
+def _people() -> sf.Table:
+    return sf.table({"x": [1.0, 2.0, 9.0, 10.0], "g": ["a", "a", "b", "b"]}, quasi=["x"])
+
+
+def test_assess_reads_every_file_and_hears_every_word(tmp_path: Path) -> None:
+    people = _people()
+    names = [tmp_path / "before.csv", tmp_path / "after.csv"]
+    for name in names:
+        people.frame.write_csv(name)
+    words = {"quasi": "x", "measures": "journalist-risk"}
+    read = [sf.assess(*names, reference=one, **words) for one in (names[0], str(names[0]))]
+    assert float(read[0]["journalist-risk"]) == float(read[1]["journalist-risk"]) == 0.5
+    plan = sf.Plan.parse('[columns]\nx = { role = "quasi" }\n[measures]\nuniques = {}\n')
+    assert list(sf.assess(*names, plan=plan).measurements) == ["uniques"]
+    assert any("row i of one table" in note for note in sf.assess(people, people).notes)
+    assert not sf.assess(people, people, align="position").notes
+    with pytest.raises(sf.errors.ParameterError, match="two files, or two tables"):
+        sf.assess(people, names[1])
+    with pytest.raises(sf.errors.ParameterError, match="two files, or two tables"):
+        sf.assess(names[0], people)
+    release = sf.protect(people, sf.method("mdav", k=2), seed=1)
+    release.save(tmp_path / "release")
+    found = sf.assess(names[0], tmp_path / "release", **words)
+    assert any("aligned by" in note for note in found.notes)
+    with pytest.raises(sf.errors.ParameterError, match=r"release\.evidence"):
+        sf.assess(people, release)
+
+
+def test_audit_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+    cells = sf.tabulate(_people(), ["g"], "x")
+    rule = sf.method("dominance", n=1, k=90)
+    release = sf.protect(cells, rules=[rule], seed=1)
+    assert repr(cells) == "CellTable(3 cells of x; dimensions: g)"
+    assert repr(release) == "TableRelease(3 cells of x, 0 hidden)"
+    release.save(tmp_path / "out")
+    for given in (release, tmp_path / "out", str(tmp_path / "out")):
+        assert sf.audit(given).safe
+        assert sf.audit(given, None, []).safe
+        with pytest.raises(sf.errors.ParameterError, match="it takes no rules"):
+            sf.audit(given, rules=[rule])
+        with pytest.raises(sf.errors.ParameterError, match="it takes no hidden, no rules"):
+            sf.audit(given, release.outcome.hidden, [rule])
+    with pytest.raises(sf.errors.ParameterError, match="it takes no narrow"):
+        sf.audit(release, narrow=0.2)
+    for rules in (rule, "stated", ["stated"], [rule]):
+        assert sf.audit(cells, rules=rules).safe
+        assert sf.protect(cells, rules=rules).audit.safe
+    with pytest.raises(sf.errors.ParameterError, match="a Mdav is not a rule"):
+        sf.audit(cells, rules=[sf.method("mdav")])
+
+
+def test_protect_says_what_is_for_records_and_what_for_cells(tmp_path: Path) -> None:
+    people = _people()
+    text = '[table]\ndimensions = ["g"]\nvalue = "x"\nrules = ["p-percent"]\n'
+    (tmp_path / "table.toml").write_text(text)
+    for plan in (tmp_path / "table.toml", str(tmp_path / "table.toml"), sf.Plan.parse(text)):
+        with pytest.raises(sf.errors.ParameterError, match=r"makes a table .*sf\.tabulate"):
+            sf.protect(people, plan)
+    with pytest.raises(sf.errors.ParameterError, match=r"hypercube protects cells"):
+        sf.protect(people, sf.method("hypercube"))
+    with pytest.raises(sf.errors.ParameterError, match=r"rules are for tables of cells"):
+        sf.protect(people, sf.method("mdav", k=2), rules=[sf.method("p-percent")])
+    with pytest.raises(sf.errors.ParameterError, match=r'sf\.method\("mdav", \.\.\.\)'):
+        sf.protect(people, "mdav")
+    with pytest.raises(sf.errors.ParameterError, match="nothing says how"):
+        sf.protect(people)
+    assert sf.step("mdav", then="generalize") == sf.step(sf.method("mdav"), then="generalize")
+    with pytest.raises(sf.errors.ParameterError, match="not a step"):
+        sf.step(sf.method("p-percent"))  # type: ignore[arg-type]

@@ -108,13 +108,14 @@ def _table(folder: Path, seed: int) -> None:
 
     source = folder / "businesses.csv"
     write(businesses(1500, seed), source)
+    said = f"\n4. {source}: turnover of businesses that do not exist, by size and region."
+    print(said, flush=True)
     plan = Plan.parse(_TABLE)
     (folder / "table.toml").write_text(_TABLE.lstrip(), encoding="utf-8")
     with progress(quiet=False, name="table") as tell:
         release = run_table(plan, folder, seed=seed, progress=tell)
         tell("writing and auditing again", 1, 1)
         release.save(folder / "table")
-    print(f"\n4. {source}: turnover of businesses that do not exist, by size and region.")
     show_page(release.view(most_rows=40, most_columns=12))
     print(release.summary)
 

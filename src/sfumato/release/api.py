@@ -19,13 +19,15 @@ from ..data.schema import Kind, Role
 from ..data.table import Table, as_frame, table
 from ..errors import InputError, MeasureError, ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
-from ..registry import find
+from ..registry import entries, find
 from ..rng import draw_seed, stream
+from ..tabular.base import TableMethod
 from ..tabular.cells.table import CellTable
 from .plan.plan import Plan
 from .plan.step import Step, as_steps, build
 from .publish import private_path
 from .records.evidence import Evidence, take, take_one, usual_panel
+from .records.release import Release
 from .records.run import hold_out, read_input
 from .records.run import protect as protect_records
 from .tables.run import protect_cells
@@ -34,11 +36,15 @@ if TYPE_CHECKING:
     from ..kernels.arrays import Bools
     from ..progress import Listener
     from ..protocols import Engine
-    from ..tabular.base import Rule, TableMethod
+    from ..tabular.base import Rule
     from .plan.requirement import Requirement
-    from .records.release import Release
     from .tables.audit import TableAudit
     from .tables.release import TableRelease
+
+_IN_ORDER = (
+    "row i of one {} was taken for row i of the other; if the release was shuffled, "
+    "record-linkage is far too low ({})"
+)
 
 
 def method(name: str, **parameters: Any) -> Any:
@@ -53,8 +59,14 @@ def method(name: str, **parameters: Any) -> Any:
     return find(name).load().build(parameters)
 
 
-def step(use: Method | Partitioner, then: Verb | str | None = None) -> Step:
+def step(use: Method | Partitioner | str, then: Verb | str | None = None) -> Step:
     """A search with what is done to its groups: `sf.step(sf.method("mdav"), then="generalize")`."""
+    if isinstance(use, str):
+        use = build("method|partitioner", use, {})
+    if not isinstance(use, Method | Partitioner):
+        raise ParameterError(
+            f"a {type(use).__name__} is not a step", remedy='sf.method("mdav", k=5), for example'
+        )
     return Step(use, build("verb", then, {}) if isinstance(then, str) else then)
 
 
@@ -133,36 +145,52 @@ def assess(
     *,
     seed: int = 0,
     reference: Any = None,
-    plan: str | Path | None = None,
-    quasi: Iterable[str] = (),
-    confidential: Iterable[str] = (),
-    measures: Iterable[str] = (),
+    plan: Plan | str | Path | None = None,
+    quasi: str | Iterable[str] = (),
+    confidential: str | Iterable[str] = (),
+    measures: str | Iterable[str] = (),
 ) -> Evidence:
     """Every measure that applies to a release made by any tool; tables, or the paths of files.
 
-    Roles come from the tables, from a plan or from lists; the measures are those named, else those
-    of the plan, else the usual ones. `reference` are non-participants. `align` is "position",
-    "none", a key column or an alignment.parquet; without it rows are taken to be in the same order,
-    except that of a release of Sfumato's, which is shuffled, the alignment in its private folder is
-    used.
+    `masked` may be the folder of a release. Roles come from the tables, from a plan or from lists;
+    the measures are those named, else those of the plan, else the usual ones. `reference` are
+    non-participants. `align` is "position", "none", a key column or an alignment.parquet; without
+    it rows are taken to be in the same order, except that of a release of Sfumato's, which is
+    shuffled, the alignment in its private folder is used.
     """
-    words = Plan() if plan is None else Plan.read(plan)
-    roles = dict.fromkeys(quasi, Role.QUASI) | dict.fromkeys(confidential, Role.CONFIDENTIAL)
+    if isinstance(plan, str | Path):
+        plan = Plan.read(plan)
+    words = plan or Plan()
+    roles = dict.fromkeys(_listed(quasi), Role.QUASI)
+    roles |= dict.fromkeys(_listed(confidential), Role.CONFIDENTIAL)
     others: Table | None = None
     notes: list[str] = []
+    if isinstance(masked, Release):
+        raise ParameterError(
+            "a Release was assessed when it was made",
+            remedy="release.evidence, or release.measure(name) for one more",
+        )
+    if isinstance(original, str | Path) != isinstance(masked, str | Path):
+        raise ParameterError(
+            "one of original and masked is a file and the other a table",
+            remedy="two files, or two tables: sf.read(path) makes a table of a file",
+        )
     if isinstance(masked, str | Path):
+        masked = _data_of(masked)
         pair, notes = _files(str(original), str(masked), words, align, roles)
         pair, others = _participants(pair, words, str(masked))
     else:
         if roles:
             original = _in_roles(_as_table(original), roles)
         pair = as_pair(original, masked, align or "position")
-    if isinstance(reference, str):
-        others = like_original(read_input(words, Path(), reference)[0], pair.original)
+        if not align:
+            notes.append(_IN_ORDER.format("table", 'align="none", align=KEY'))
+    if isinstance(reference, str | Path):
+        others = like_original(read_input(words, Path(), str(reference))[0], pair.original)
     elif reference is not None:
         others = like_original(reference, pair.original)
     panel = usual_panel() if words.measures is None else words.measures
-    if named := tuple(measures):
+    if named := _listed(measures):
         panel = tuple(build("measure|attack", name, {}) for name in named)
     taken, left = take(panel, pair, seed=seed, reference=others, mechanism=words.mechanism)
     records = {"original": pair.original.height, "published": pair.masked.height}
@@ -172,7 +200,7 @@ def assess(
 def audit(
     table: CellTable | TableRelease | str | Path,
     hidden: Bools | None = None,
-    rules: Iterable[Rule] = (),
+    rules: Iterable[Rule | str] = (),
     **more: Any,
 ) -> TableAudit:
     """What an attacker can work out of a table with hidden cells, whoever protected it.
@@ -185,8 +213,10 @@ def audit(
     from .tables.release import TableRelease
 
     if isinstance(table, TableRelease):
+        _refuse("a TableRelease knows its hidden cells and its rules", hidden, rules, *more)
         return audit_release(table)
     if isinstance(table, str | Path):
+        _refuse("a file tells its hidden cells, and its plan the rules", hidden, rules)
         return audit_file(table, **more)
     if not isinstance(table, CellTable):
         raise ParameterError(
@@ -196,13 +226,24 @@ def audit(
     return audit_cells(table, np.zeros(table.n, bool) if hidden is None else hidden, rules, **more)
 
 
+def _refuse(why: str, hidden: Any, rules: Any, *more: str) -> None:
+    """Nothing is left unheard: what an audit cannot use is refused."""
+    said = ["hidden"] * (hidden is not None) + ["rules"] * (rules not in ((), [])) + [*more]
+    if said:
+        raise ParameterError(
+            f"{why}: it takes no {', no '.join(said)}",
+            remedy="leave that out; sf.audit(path, plan=...) judges by the rules of a plan, "
+            "sf.audit(cells, hidden, rules) a CellTable",
+        )
+
+
 @overload
 def protect(
     table: CellTable,
     plan: TableMethod | Plan | str | Path = ...,
     seed: int | None = ...,
     *,
-    rules: Iterable[Rule] = ...,
+    rules: Iterable[Rule | str] = ...,
     progress: Listener | None = ...,
     **more: Any,
 ) -> TableRelease: ...
@@ -220,7 +261,7 @@ def protect(
     engine: Engine | None = ...,
 ) -> Release: ...
 def protect(
-    table: Any, plan: Any = "modular-suppression", seed: int | None = None, **more: Any
+    table: Any, plan: Any = None, seed: int | None = None, **more: Any
 ) -> Release | TableRelease:
     """Protect records by a plan, its file, a method or a list of them; or a table of cells by a
     method and `rules`, or by a plan with a `[table]`.
@@ -231,8 +272,36 @@ def protect(
     of a plan takes: cost, singletons, within, audit and so on.
     """
     if isinstance(table, CellTable):
-        return protect_cells(table, plan, seed, **more)
-    return protect_records(table, plan, seed, **more)
+        return protect_cells(table, "modular-suppression" if plan is None else plan, seed, **more)
+    return protect_records(table, _for_records(plan, more), seed, **more)
+
+
+def _for_records(plan: Any, more: Mapping[str, Any]) -> Any:
+    """A plan that masks records; one for tables of cells is refused."""
+    cells = "sf.protect(sf.tabulate(table, dimensions, value), ...) protects a table of cells"
+    kinds = {name: entry.kind for entry in entries() for name in (entry.name, *entry.aliases)}
+    if isinstance(plan, str) and plan in kinds and not Path(plan).exists():
+        raise ParameterError(
+            f"{plan!r} is a name, and records are masked by a plan, its file or methods",
+            remedy=cells if kinds[plan] == "table-method" else f'sf.method("{plan}", ...)',
+        )
+    if plan is None:
+        raise ParameterError(
+            "nothing says how the records are masked",
+            remedy='sf.protect(table, sf.method("mdav", k=5)), or a plan',
+        )
+    if isinstance(plan, str | Path):
+        plan = Plan.read(plan)
+    if isinstance(plan, Plan) and plan.table is not None:
+        raise ParameterError(
+            "the plan makes a table ([table]) and does not mask records",
+            remedy=f"`sfumato protect PLAN` runs it; {cells}",
+        )
+    if isinstance(plan, TableMethod):
+        raise ParameterError(f"{plan.name} protects cells, and these are records", remedy=cells)
+    if "rules" in more:
+        raise ParameterError("rules are for tables of cells, and these are records", remedy=cells)
+    return plan
 
 
 def as_pair(original: Any, masked: Any, align: str) -> Pair:
@@ -242,6 +311,17 @@ def as_pair(original: Any, masked: Any, align: str) -> Pair:
     if isinstance(masked, Table) and masked.schema.quasi:
         return Pair.of(before, masked, align)
     return Pair.of(before, like_original(masked, before), align)
+
+
+def _data_of(masked: str | Path) -> str:
+    """The file of a release: the one named, or the data in the folder named."""
+    found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
+    return str(found[0] if found else masked)
+
+
+def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names as they are given to `sf.table`: a list of them, or one alone."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _as_table(given: Any) -> Table:
@@ -330,8 +410,7 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
             "measures that need to know were not taken (--align KEY)"
         ]
     return Pair.of(before, after, "position"), [
-        "row i of one file was taken for row i of the other; if the release was shuffled, "
-        "record-linkage is far too low (--align none, --align KEY)"
+        _IN_ORDER.format("file", "--align none, --align KEY")
     ]
 
 

@@ -12,17 +12,18 @@ import polars as pl
 
 from ...data.io import read_cells
 from ...data.io.render import rearmed
-from ...errors import InputError, ReleaseRefused
+from ...errors import InputError, ParameterError, ReleaseRefused
 from ...measurement import Finding
 from ...progress import Listener, listening
+from ...tabular.base import Rule
 from ..plan.plan import Plan
+from ..plan.step import build
 from .release import SUPPRESSED
-from .run import cells_of
+from .run import cells_of, listed_rules
 from .view import HIDDEN, amount
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
-    from ...tabular.base import Rule
     from ...tabular.cells.table import CellTable
     from .release import TableRelease
 
@@ -124,7 +125,7 @@ class TableAudit:
 def audit_cells(
     cells: CellTable,
     hidden: Bools,
-    rules: Iterable[Rule] = (),
+    rules: Iterable[Rule | str] = (),
     *,
     narrow: float = 0.1,
     exact: bool = True,
@@ -145,11 +146,24 @@ def audit_cells(
             f"{hidden.size} cells are said to be hidden or not, and there are {cells.n}",
             remedy="one truth value to a cell, in the table's order",
         )
-    chosen = tuple(rules)
+    chosen = _built(rules)
     known = not np.isnan(cells.values).any()
     if known and (chosen or cells.needs is not None):
         return _by_needs(cells, hidden, chosen, exact=exact, **more)
     return _by_width(cells, hidden, narrow, cells.is_count if counts is None else counts)
+
+
+def _built(rules: Any) -> tuple[Rule, ...]:
+    built = tuple(
+        build("rule", one, {}) if isinstance(one, str) else one for one in listed_rules(rules)
+    )
+    for one in built:
+        if not isinstance(one, Rule):
+            raise ParameterError(
+                f"a {type(one).__name__} is not a rule",
+                remedy='sf.method("p-percent", p=10), for example',
+            )
+    return built
 
 
 def audit_release(release: TableRelease) -> TableAudit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,20 +32,24 @@ PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", 
 hidden with them: that would help an attacker."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableRelease:
     """A protected table that passed its audit."""
 
-    cells: CellTable = field(repr=False)
+    cells: CellTable
     """The true table; the owner's."""
-    problem: Problem = field(repr=False)
-    outcome: TableOutcome = field(repr=False)
-    audit: Audit = field(repr=False)
-    plan: Plan = field(repr=False)
-    seed: int = field(repr=False)
+    problem: Problem
+    outcome: TableOutcome
+    audit: Audit
+    plan: Plan
+    seed: int
     notes: tuple[str, ...] = ()
     """What was noted while the file was read; the owner's."""
     findings: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        hidden = int(self.outcome.hidden.sum())
+        return f"TableRelease({self.cells.n:,} cells of {self.cells.measure}, {hidden:,} hidden)"
 
     @property
     def frame(self) -> pl.DataFrame:

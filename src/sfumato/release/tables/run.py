@@ -11,6 +11,7 @@ from ...errors import InputError, ParameterError, PlanError, ReleaseRefused
 from ...measurement import Finding
 from ...progress import Listener, listening, report
 from ...rng import checked_seed, draw_seed, stream
+from ...tabular.base import Rule
 from ...tabular.cells.table import CellTable
 from ...tabular.threats.unprotectable import Unprotectable
 from ..plan.plan import Plan
@@ -26,7 +27,7 @@ _FEW_THREATS = 500
 """Up to here the audit goes to the end unless told otherwise."""
 
 if TYPE_CHECKING:
-    from ...tabular.base import Rule, TableMethod
+    from ...tabular.base import TableMethod
     from ...tabular.outcome import TableOutcome
     from ...tabular.threats.problem import Problem
 
@@ -54,7 +55,7 @@ def protect_cells(
     plan: TableMethod | Plan | str | Path = "modular-suppression",
     seed: int | None = None,
     *,
-    rules: Iterable[Rule] = (),
+    rules: Iterable[Rule | str] = (),
     progress: Listener | None = None,
     **more: Any,
 ) -> TableRelease:
@@ -68,13 +69,14 @@ def protect_cells(
         plan = Plan.read(plan)
     if isinstance(plan, str):
         plan = build("table-method", plan, {})
+    rules = listed_rules(rules)
     if not isinstance(plan, Plan):
-        words = {"protect": plan, "rules": tuple(rules), **more}
+        words = {"protect": plan, "rules": rules, **more}
         if complaints := TablePlan.complaints(words):
             said = "; ".join(map(str, complaints))
             raise ParameterError(said, remedy="for a table of cells: rules, and what [table] takes")
         plan = Plan(table=TablePlan(**words))
-    elif plan.table is None or tuple(rules) or more:
+    elif plan.table is None or rules or more:
         raise ParameterError(
             "the plan has no [table]"
             if plan.table is None
@@ -84,6 +86,11 @@ def protect_cells(
     chosen = draw_seed() if seed is None else checked_seed(seed)
     with listening(progress or (lambda what, done, of: None)):
         return _protected(cells, plan, chosen)
+
+
+def listed_rules(given: Any) -> tuple[Any, ...]:
+    """Rules or their names; one alone is a list of one."""
+    return (given,) if isinstance(given, Rule | str) else tuple(given)
 
 
 def run_table(

@@ -37,7 +37,7 @@ class Contributions:
     """The request code of each of `top` (0: did not ask); None where nobody could ask."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CellTable:
     """Cells, the relations between them, and what is known of each.
 
@@ -69,6 +69,10 @@ class CellTable:
     keys_drawn: bool = False
     """Whether the records' keys were drawn for this table alone."""
     notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        dimensions = ", ".join(self.labels.columns)
+        return f"CellTable({self.n:,} cells of {self.measure}; dimensions: {dimensions})"
 
     @property
     def n(self) -> int:
