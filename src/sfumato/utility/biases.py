@@ -9,7 +9,7 @@ correlation near zero can outweigh all the others: `detail` names the largest, a
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,7 @@ from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .columns import Chosen, constant, each, with_numbers
+from .loss import TableLoss
 from .moments import correlation
 
 _PAPER = (
@@ -34,13 +35,10 @@ _Columns = Annotated[
 ]
 
 
-class _Bias(Measure):
+class _Bias(TableLoss):
     """What biases in mean and in standard deviation share: a relative change for each column."""
 
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 
@@ -114,7 +112,7 @@ class Abisd(_Bias):
         return abs(float(y.std(ddof=1)) - before) / before
 
 
-class Abico(Measure):
+class Abico(TableLoss):
     """Average absolute bias in correlation, in percent (ABICO).
 
     The mean over the pairs of columns of |r(Y) - r(X)| / |r(X)| (Li & Sarkar, eq. 16). Each
@@ -131,9 +129,6 @@ class Abico(Measure):
 
     name: ClassVar[str] = "abico"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 

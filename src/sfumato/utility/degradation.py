@@ -6,7 +6,7 @@ import importlib
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,15 +18,16 @@ from ..data.linkage.linking import drawn
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError, SfumatoError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import HIDDEN, cells_of
 from .columns import require_records
+from .loss import RecordLoss
 from .readable import ReadableColumn
 
 _MOST_CATEGORIES = 100
 
 
-class ModelDegradation(Measure):
+class ModelDegradation(RecordLoss):
     """How far a model's predictions move when it is fed the release, not the original.
 
     The model learns the target from the original's quasi-identifiers and then predicts each record
@@ -56,8 +57,6 @@ class ModelDegradation(Measure):
         "Katirai (2006), A theory and toolkit for the mathematics of privacy, MIT, method 4 of the "
         "experiments"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     target: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from ..errors import MeasureError
 from ..kernels.sets.compared import Rows, kept
 from ..kernels.sets.rows import take_rows
 from ..poset.text import text
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import HIDDEN, Cells, cells_of
 from .columns import require_records, suppressed
+from .loss import RecordLoss
 from .set_cells import SetPair, holds_sets, shows_nothing
 
 
-class DghDistance(Measure):
+class DghDistance(RecordLoss):
     """Steps that columns climbed in their hierarchies, for release by one level per column.
 
     A global recoding publishes every value of a column at the same level of its hierarchy (the
@@ -49,9 +50,7 @@ class DghDistance(Measure):
         "Samarati (2001), Protecting respondents' identities in microdata release, IEEE TKDE "
         "13(6); LeFevre, DeWitt & Ramakrishnan (2005), Incognito, SIGMOD"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     decimals: ClassVar[int | None] = None
-    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "steps"
 
     def measure(self, context: Context) -> Measurement:

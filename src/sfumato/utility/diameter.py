@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from ..data.sets.table import SetTable
 from ..errors import MeasureError
 from ..kernels.joins.diameter import diameters
 from ..kernels.sets.diameter import Others, SetColumns, set_diameters
-from ..protocols import Context, Measure, Measurement, Poset
+from ..protocols import Context, Measurement, Poset
 from .columns import require_records
+from .loss import RecordLoss
 from .set_cells import holds_sets
 
 
-class ClassDiameter(Measure):
+class ClassDiameter(RecordLoss):
     """Mean largest distance between two records of an equivalence class.
 
     The distance of two original records is the mean over the quasi-identifiers of: the height of
@@ -47,9 +48,7 @@ class ClassDiameter(Measure):
         "Byun, Kamra, Bertino & Li (2007), Efficient k-anonymization using clustering techniques, "
         "DASFAA"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     def measure(self, context: Context) -> Measurement:

@@ -5,15 +5,16 @@ None of these needs to know which record became which.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..data.pair import Pair
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .columns import Chosen, constant, each, with_numbers
+from .loss import TableLoss
 
 _PAPER = (
     "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for microdata, "
@@ -24,7 +25,7 @@ _Columns = Annotated[
 ]
 
 
-class MeanDifference(Measure):
+class MeanDifference(TableLoss):
     """Mean absolute change of the columns' means, in standard deviations.
 
     Standard deviations are the original's. Missing values are left out of the means and counted in
@@ -39,10 +40,7 @@ class MeanDifference(Measure):
 
     name: ClassVar[str] = "mean-difference"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "sd"
 
     columns: _Columns = ()
@@ -66,7 +64,7 @@ class MeanDifference(Measure):
         )
 
 
-class VarianceDifference(Measure):
+class VarianceDifference(TableLoss):
     """Mean relative change of the columns' variances.
 
     The absolute change of each variance divided by the original's. Missing values are left out and
@@ -80,10 +78,7 @@ class VarianceDifference(Measure):
 
     name: ClassVar[str] = "variance-difference"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 
@@ -106,7 +101,7 @@ class VarianceDifference(Measure):
         )
 
 
-class CorrelationDifference(Measure):
+class CorrelationDifference(TableLoss):
     """Mean absolute change of the correlations.
 
     Pearson's correlation of each pair of columns, over the records that have both values. A pair
@@ -123,10 +118,7 @@ class CorrelationDifference(Measure):
 
     name: ClassVar[str] = "correlation-difference"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     columns: _Columns = ()

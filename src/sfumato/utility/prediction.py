@@ -11,8 +11,9 @@ from ..data.codec import encode, floats
 from ..data.linkage.linking import drawn
 from ..data.schema import NUMERIC, Kind, Role
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .columns import SET_ASIDE, require_records
+from .loss import TableLoss
 from .readable import ReadableColumn
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _MOST_CATEGORIES = 100
 """A category for nearly every record tells a model nothing, and costs a column each."""
 
 
-class PredictionLoss(Measure):
+class PredictionLoss(TableLoss):
     """Accuracy that a model loses when it learns from the masked table, tested on the original.
 
     Cross-validated: for each fold a model is trained on the masked versions of the other folds'
@@ -39,8 +40,6 @@ class PredictionLoss(Measure):
         "Torra 2013, Masking Methods (specific information loss); Herranz, Matwin, Nin & Torra "
         "(2010), Classifying data from protected statistical datasets"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
     decimals: ClassVar[int | None] = 3
 
