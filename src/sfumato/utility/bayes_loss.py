@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..models.augmented import read
@@ -19,7 +19,6 @@ from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn
 from ..protocols import Context, Measurement
-from .columns import require_records
 from .loss import RecordLoss
 
 

@@ -19,7 +19,7 @@ from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .columns import Chosen, constant, each, with_numbers
 from .loss import TableLoss
-from .moments import correlation
+from .moments import correlations
 
 _PAPER = (
     "Li & Sarkar (2013), Class-restricted clustering and microperturbation for data privacy, "
@@ -140,10 +140,8 @@ class Abico(TableLoss):
                 f"a correlation needs two columns, and there is only {names[0]!r}",
                 remedy="name two columns with numbers in `columns`",
             )
-        columns = list(each(context.pair, names))
         upper = np.triu_indices(len(names), 1)
-        before = correlation(np.column_stack([x for _, x, _ in columns]))[upper]
-        after = correlation(np.column_stack([y for _, _, y in columns]))[upper]
+        before, after = (r[upper] for r in correlations(context.pair, chosen))
         pairs = [[names[i], names[j]] for i, j in zip(*upper, strict=True)]
         none = np.isnan(before)
         zero = ~none & (np.abs(np.where(none, 1.0, before)) <= _ZERO)

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import equivalence_classes
+from ..data.linkage.linking import require_records
 from ..protocols import Context, Measurement
 from .cells import untold
-from .columns import require_records
 from .loss import TableLoss
 
 _BEFORE = "the same figure before masking"

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes
 from ..data.generalized.information import QUANTILES, target_codes, target_column
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..protocols import Context, Measurement
 from .cells import dropped_records, untold
-from .columns import require_records
 from .loss import TableLoss
 
 

@@ -14,13 +14,12 @@ from pydantic import Field
 from ..data.codec import floats
 from ..data.generalized.information import QUANTILES, target_codes, target_column
 from ..data.generalized.label_places import Labels
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError, SfumatoError
 from ..protocols import Context, Measurement
 from .cells import HIDDEN, cells_of
-from .columns import require_records
 from .loss import RecordLoss
 from .readable import ReadableColumn
 
@@ -109,7 +108,7 @@ class ModelDegradation(RecordLoss):
         three = np.empty((3, rows.size, width))
         for f in range(self.folds):
             test, train = fold == f, fold != f
-            filled = _Filled(before[train])
+            filled = Filled(before[train])
             sides = [filled(before[test]), filled(after[test]), filled.stars(int(test.sum()))]
             try:
                 model = self._fitted(filled(before[train]), truth[train], classes, seed)
@@ -284,7 +283,7 @@ def _answers(pair: Pair, target: str) -> tuple[np.ndarray, bool]:
     return np.where(codes < 0, np.nan, codes), True
 
 
-class _Filled:
+class Filled:
     """Puts the training records' means in the place of what is not known."""
 
     def __init__(self, train: np.ndarray) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data.codec import domain_values
 from ..data.generalized.label_places import Labels
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
@@ -17,7 +18,7 @@ from ..kernels.sets.rows import take_rows
 from ..poset.text import text
 from ..protocols import Context, Measurement
 from .cells import HIDDEN, Cells, cells_of
-from .columns import require_records, suppressed
+from .columns import quasi_names, suppressed
 from .loss import RecordLoss
 from .set_cells import SetPair, holds_sets, shows_nothing
 
@@ -56,12 +57,7 @@ class DghDistance(RecordLoss):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "dgh-distance speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         rows, matched = pair.aligned_rows()
         published = [name for name in names if name in pair.masked.schema]
         inside = ~_outside(pair, published)[matched]

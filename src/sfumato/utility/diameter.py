@@ -10,14 +10,14 @@ import numpy as np
 from ..criteria.classes import equivalence_classes
 from ..data.codec import Matrix
 from ..data.generalized.cell_costs import cell_costs
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.sets.item_utilities import item_utilities
 from ..data.sets.table import SetTable
-from ..errors import MeasureError
 from ..kernels.joins.diameter import diameters
 from ..kernels.sets.diameter import Others, SetColumns, set_diameters
 from ..protocols import Context, Measurement, Poset
-from .columns import require_records
+from .columns import quasi_names
 from .loss import RecordLoss
 from .set_cells import holds_sets
 
@@ -55,12 +55,7 @@ class ClassDiameter(RecordLoss):
         pair = context.pair
         require_records(pair, self.name)
         rows, matched = pair.aligned_rows()
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "class-diameter speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         published = [name for name in names if name in pair.masked.schema]
         classes = equivalence_classes(pair.masked, published)
         labels = classes.labels[matched]

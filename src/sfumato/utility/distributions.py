@@ -12,11 +12,12 @@ from pydantic import Field
 from ..criteria.classes import comparable
 from ..data.codec import floats
 from ..data.generalized.label_places import Labels, distinct_labels, has_labels
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, SUPPRESSED, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measurement
-from .columns import SET_ASIDE, require_records, suppressed
+from .columns import SET_ASIDE, suppressed
 from .cumulative import Spread, kolmogorov_smirnov, wasserstein
 from .loss import TableLoss
 

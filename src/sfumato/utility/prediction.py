@@ -8,11 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import encode, floats
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.schema import NUMERIC, Kind, Role
 from ..errors import MeasureError
 from ..protocols import Context, Measurement
-from .columns import SET_ASIDE, require_records
+from .columns import SET_ASIDE
+from .degradation import Filled
 from .loss import TableLoss
 from .readable import ReadableColumn
 
@@ -174,7 +175,8 @@ class PredictionLoss(TableLoss):
     ) -> float:
         if not y.size:
             return _constant(truth, truth, classes) if not classes else 0.0
-        x, test = _filled(x, test)
+        filled = Filled(x)
+        x, test = filled(x), filled(test)
         if classes and np.unique(y).size == 1:
             return float((truth == y[0]).mean())
         model = _model(self.model, classes, seed, len(x))
@@ -231,14 +233,6 @@ def _answers(pair: Pair, target: str) -> tuple[np.ndarray, np.ndarray, bool]:
 def _known(y: np.ndarray) -> np.ndarray:
     found: np.ndarray = y >= 0 if y.dtype.kind == "i" else ~np.isnan(y)
     return found
-
-
-def _filled(x: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Missing numbers by the mean of what is known; each table of records by the learner's."""
-    known = ~np.isnan(x)
-    counts = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, x, 0.0).sum(axis=0) / counts
-    return np.where(known, x, mean), np.where(np.isnan(test), mean, test)
 
 
 def _constant(y: np.ndarray, truth: np.ndarray, classes: bool) -> float:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measurement
-from .columns import SET_ASIDE, require_records
+from .columns import SET_ASIDE
 from .loss import TableLoss
 from .readable import ReadableColumn
 from .set_cells import holds_sets

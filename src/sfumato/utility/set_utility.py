@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..kernels.sets.rows import weights_of
 from ..protocols import Context, Measurement
-from .columns import require_records
 from .loss import RecordLoss
 from .set_cells import SetPair, set_columns
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import Kind
-from ..errors import MeasureError
 from ..protocols import Context, Measurement
 from .cells import HIDDEN, cells_of, dropped_records
-from .columns import require_records
+from .columns import quasi_names
 from .loss import TableLoss
 from .set_cells import SetPair, holds_sets
 from .set_utility import HANDFUL
@@ -49,12 +49,7 @@ class SuppressedEntries(TableLoss):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "suppressed-entries speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         sets = [name for name in names if _of_sets(pair, name)]
         by_record = np.zeros(pair.masked.height)
         counts: dict[str, tuple[float, float]] = {}
