@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
-from ..data.table import Table
-from ..protocols import Criterion, Finding
 from .classes import Grouping
+from .verdict import OfRelease
 
 
-class AverageRisk(Criterion):
+class AverageRisk(OfRelease):
     """The chance of re-identification, averaged over the records, stays below a limit.
 
     A record of a class of f is found with a chance 1 / f by somebody who knows that it is in the
@@ -27,32 +25,12 @@ class AverageRisk(Criterion):
     """
 
     name: ClassVar[str] = "average-risk"
-    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"at-most": 0.1}
     paper: ClassVar[str] = "El Emam (2013), Guide to the de-identification of personal health data"
-    shorthand: ClassVar[str] = "at_most"
+    subject: ClassVar[str] = "the average risk"
     monotone: ClassVar[bool] = True
 
     at_most: Annotated[float, Field(gt=0, le=1, description="largest average risk allowed")]
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        return np.full(len(grouping), self._figure(grouping) <= self.at_most)
-
-    def _figure(self, grouping: Grouping) -> float:
-        return len(grouping) / max(int(grouping.sizes.sum()), 1)
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        figure = self._figure(grouping)
-        met = figure <= self.at_most
-        return Finding(
-            requirement=self.name,
-            subject="the average risk",
-            value=figure,
-            limit=self.at_most,
-            met=met,
-            at_least=False,
-            broken=0 if met else len(grouping),
-            of=len(grouping),
-            detail={"classes": len(grouping), "records": table.height},
-        )
+    def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
+        return len(grouping) / max(int(grouping.sizes.sum()), 1), {}

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..protocols import Finding
-from .classes import Grouping
-from .containment import Containment
 from .originals import OfOriginals
-from .verdict import verdict
 
 
 class K1Anonymity(OfOriginals):
@@ -42,22 +36,3 @@ class K1Anonymity(OfOriginals):
         "theory and toolkit for the mathematics of privacy, MSc thesis, MIT"
     )
     words: ClassVar[str] = "(k,1)-anonymity"
-
-    def _judged(
-        self,
-        grouping: Grouping,
-        found: Containment,
-        own: np.ndarray | None,
-        detail: dict[str, Any],
-    ) -> Finding:
-        fits = found.counts(at_most=self.k, own=own)
-        return verdict(
-            self,
-            grouping,
-            fits,
-            fits >= self.k,
-            subject=self.words,
-            limit=self.k,
-            at_least=True,
-            detail=detail,
-        )

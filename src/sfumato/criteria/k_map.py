@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping
-from .people import People, covered_people, sampling_share, weights_of
+from .people import People, Share, covered_people, sampling_share, weights_of
 from .verdict import verdict
 
 _WHO = "the population"
@@ -52,10 +52,7 @@ class KMap(Criterion):
     population: Annotated[
         People, Field(description="file of the population", json_schema_extra={"file": True})
     ] = ""
-    share: Annotated[
-        float | None,
-        Field(gt=0, le=1, description="share of the population that the table holds"),
-    ] = None
+    share: Share = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -9,9 +9,7 @@ from pydantic import Field
 
 from ..protocols import Finding
 from .classes import Grouping
-from .containment import Containment
-from .originals import OfOriginals
-from .verdict import verdict
+from .originals import Held, OfOriginals
 
 
 class KKAnonymity(OfOriginals):
@@ -45,28 +43,15 @@ class KKAnonymity(OfOriginals):
     ]
 
     def _judged(
-        self,
-        grouping: Grouping,
-        found: Containment,
-        own: np.ndarray | None,
-        detail: dict[str, Any],
+        self, grouping: Grouping, fits: np.ndarray, held: Held, detail: dict[str, Any]
     ) -> Finding:
-        fits = found.counts(at_most=self.k, own=own)
-        held = found.sums(grouping.sizes.astype(np.float64), at_most=self.k, own=own)
-        least, fewest = int(fits.min()), int(held.min())
+        fitted = held()
+        least, fewest = int(fits.min()), int(fitted.min())
         detail |= {"k1": least, "1k": fewest}
         if least < self.k or fewest >= self.k:
             figures = np.minimum(fits, fewest) if fewest >= self.k else fits
-            return verdict(
-                self,
-                grouping,
-                figures,
-                fits >= self.k,
-                subject="(k,1)-anonymity" if least < self.k else self.words,
-                limit=self.k,
-                at_least=True,
-                detail=detail,
-            )
+            subject = "(k,1)-anonymity" if least < self.k else self.words
+            return self._of_classes(grouping, figures, subject, detail)
         return Finding(
             requirement=self.name,
             subject="(1,k)-anonymity",
@@ -74,8 +59,8 @@ class KKAnonymity(OfOriginals):
             limit=float(self.k),
             met=False,
             at_least=True,
-            broken=int((held < self.k).sum()),
-            of=held.size,
+            broken=int((fitted < self.k).sum()),
+            of=fitted.size,
             of_what="originals",
             detail=detail,
         )

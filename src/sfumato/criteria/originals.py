@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,12 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding
 from .classes import Grouping
-from .containment import Containment, containment, published_of
+from .containment import containment, published_of
 from .people import People, people_of
+from .verdict import verdict
+
+Held = Callable[[], np.ndarray]
+"""Counts the published records that each original fits."""
 
 
 class OfOriginals(Criterion):
@@ -62,14 +67,21 @@ class OfOriginals(Criterion):
         detail: dict[str, Any] = {"quasi_identifiers": list(columns), "records": table.height}
         if found.sets is not None:
             detail["counted"] = "up to k"
-        return self._judged(grouping, found, own, detail)
+        fits = found.counts(at_most=self.k, own=own)
+        sizes = grouping.sizes.astype(np.float64)
+        held = partial(found.sums, sizes, at_most=self.k, own=own)
+        return self._judged(grouping, fits, held, detail)
 
-    @abstractmethod
     def _judged(
-        self,
-        grouping: Grouping,
-        found: Containment,
-        own: np.ndarray | None,
-        detail: dict[str, Any],
+        self, grouping: Grouping, fits: np.ndarray, held: Held, detail: dict[str, Any]
     ) -> Finding:
-        """The finding; `own` is the class that each original was published as, where known."""
+        """The finding, by how many originals each class fits."""
+        return self._of_classes(grouping, fits, self.words, detail)
+
+    def _of_classes(
+        self, grouping: Grouping, fits: np.ndarray, subject: str, detail: dict[str, Any]
+    ) -> Finding:
+        kept, limit = fits >= self.k, self.k
+        return verdict(
+            self, grouping, fits, kept, subject=subject, limit=limit, at_least=True, detail=detail
+        )

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from pydantic import AfterValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema
 
 from ..data.io import read
 from ..data.schema import Role, Schema
@@ -38,6 +38,9 @@ People = Annotated[
     WithJsonSchema({"type": "string"}),
 ]
 """A file of people, by its path, or a `Table`."""
+Share = Annotated[
+    float | None, Field(gt=0, le=1, description="share of the population that the table holds")
+]
 
 
 def people_of(given: Any, release: Table, columns: Sequence[str], *, who: str) -> Table:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
-from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.statistics.population_uniqueness import dankar, estimate
-from ..protocols import Criterion, Finding
 from .classes import Grouping
-from .people import sampling_share
+from .people import Share, sampling_share
+from .verdict import OfRelease
 
 
-class PopulationUniqueness(Criterion):
+class PopulationUniqueness(OfRelease):
     """The estimated share of records that are unique in the population stays below a limit.
 
     The table is taken for a random sample of a population. How much of it that is follows from
@@ -40,7 +38,6 @@ class PopulationUniqueness(Criterion):
     """
 
     name: ClassVar[str] = "population-uniqueness"
-    beside_cover: ClassVar[bool] = True
     example: ClassVar[dict[str, Any]] = {"at-most": 0.05, "share": 0.1}
     paper: ClassVar[str] = (
         "Dankar, El Emam, Neisa & Roffey (2012), Estimating the re-identification risk of "
@@ -50,21 +47,14 @@ class PopulationUniqueness(Criterion):
         "Chen & Keller-McNulty (1998), Estimation of identification disclosure risk in microdata, "
         "JOS 14(1)"
     )
-    shorthand: ClassVar[str] = "at_most"
+    subject: ClassVar[str] = "the estimated population uniqueness"
 
     at_most: Annotated[float, Field(ge=0, le=1, description="largest share of unique records")]
-    share: Annotated[
-        float | None,
-        Field(gt=0, le=1, description="share of the population that the table holds"),
-    ] = None
+    share: Share = None
     model: Annotated[
         Literal["dankar", "pitman", "zayatz", "snb"],
         Field(description="how the population's classes are estimated"),
     ] = "dankar"
-
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        figure = self._figure(grouping)[0]
-        return np.full(len(grouping), figure <= self.at_most)
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
         share, how = sampling_share(grouping.table, self.share, self.name)
@@ -83,19 +73,3 @@ class PopulationUniqueness(Criterion):
         alone = float((sizes == 1).sum() / sizes.sum())
         said = {"model": model, "share": share, "share_from": how, "alone": alone}
         return found.share, said
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        figure, said = self._figure(grouping)
-        met = figure <= self.at_most
-        return Finding(
-            requirement=self.name,
-            subject="the estimated population uniqueness",
-            value=figure,
-            limit=self.at_most,
-            met=met,
-            at_least=False,
-            broken=0 if met else len(grouping),
-            of=len(grouping),
-            detail={"classes": len(grouping), "records": table.height, **said},
-        )

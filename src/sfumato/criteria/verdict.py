@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ..data.schema import SUPPRESSED, Column
+from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
 from .item_counts import held_by_all
@@ -32,6 +34,40 @@ class OfValues(Criterion):
         column = confidential_column(grouping.table, self.column, self.name)
         counts = grouping.counts(column.name)
         return column, telling(counts) if self.missing == "ignore" else counts
+
+
+class OfRelease(Criterion):
+    """A limit to one figure of the whole release: a search hears the same of every class."""
+
+    beside_cover: ClassVar[bool] = True
+    shorthand: ClassVar[str] = "at_most"
+    subject: ClassVar[str]
+    """What the finding speaks of."""
+
+    at_most: float
+
+    @abstractmethod
+    def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
+        """The figure, and what else the finding says."""
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        return np.full(len(grouping), self._figure(grouping)[0] <= self.at_most)
+
+    def check(self, table: Table) -> Finding:
+        grouping = Grouping.published(table)
+        figure, said = self._figure(grouping)
+        met = figure <= self.at_most
+        return Finding(
+            requirement=self.name,
+            subject=self.subject,
+            value=figure,
+            limit=self.at_most,
+            met=met,
+            at_least=False,
+            broken=0 if met else len(grouping),
+            of=len(grouping),
+            detail={"classes": len(grouping), "records": table.height, **said},
+        )
 
 
 def telling(counts: ValueCounts) -> ValueCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -11,13 +11,14 @@ from ..criteria.classes import Grouping
 from ..criteria.verdict import largest, shares, telling, whole_shares
 from ..data.table import Table
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .class_base import ClassRisk
 
 _TELLABLE = 10
 """Records in a class whose size may be published."""
 
 
-class BayesOptimalPrivacy(Measure):
+class BayesOptimalPrivacy(ClassRisk):
     """Largest shift from prior to posterior belief in a confidential value.
 
     The intruder knows somebody's quasi-identifiers. Before looking up the person's class, they
@@ -45,11 +46,6 @@ class BayesOptimalPrivacy(Measure):
         "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond "
         "k-anonymity, ACM TKDD 1(1), section 3"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
-    compares: ClassVar[str | None] = "classes"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    unit: ClassVar[str] = "%"
 
     columns: Annotated[
         tuple[str, ...], Field(description="confidential columns; all of them unless given")

@@ -15,7 +15,8 @@ from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes
 from ..data.table import Table
-from ..protocols import Context, Direction, Measure, Measurement
+from ..protocols import Context, Direction, Measurement
+from .class_base import ClassRisk
 from .population import Population, population_of
 
 _BEFORE = "the same figure before masking"
@@ -23,9 +24,12 @@ _EL_EMAM = (
     "El Emam & Dankar (2008), Protecting privacy using k-anonymity, JAMIA 15(5); "
     "Dankar & El Emam (2010), A method for evaluating marketer re-identification risk, PAIS"
 )
+_Threshold = Annotated[
+    float, Field(ge=0, le=1, description="risk above which a record counts as at risk")
+]
 
 
-class ClassSizes(Measure):
+class ClassSizes(ClassRisk):
     """Size of the smallest equivalence class.
 
     `detail["histogram"]` lists [size, classes, records] for every size that occurs; mean and median
@@ -36,10 +40,7 @@ class ClassSizes(Measure):
     paper: ClassVar[str] = (
         "Sweeney (2002), k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
-    compares: ClassVar[str | None] = "classes"
     direction: ClassVar[Direction] = "higher"
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
     unit: ClassVar[str] = "records"
@@ -63,7 +64,7 @@ class ClassSizes(Measure):
         )
 
 
-class Uniques(Measure):
+class Uniques(ClassRisk):
     """Share of records that are alone.
 
     A record is alone when no other has the same quasi-identifiers. The per-record vector marks them
@@ -74,12 +75,7 @@ class Uniques(Measure):
     paper: ClassVar[str] = (
         "Bethlehem, Keller & Pannekoek (1990), Disclosure control of microdata, JASA 85(409)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
-    compares: ClassVar[str | None] = "classes"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    unit: ClassVar[str] = "%"
 
     def measure(self, context: Context) -> Measurement:
         classes = equivalence_classes(context.pair.masked)
@@ -94,7 +90,7 @@ class Uniques(Measure):
         )
 
 
-class ProsecutorRisk(Measure):
+class ProsecutorRisk(ClassRisk):
     """Chance of finding a given participant, at worst.
 
     The intruder knows that the person is in the file and guesses within the class: 1 over the size
@@ -104,16 +100,9 @@ class ProsecutorRisk(Measure):
 
     name: ClassVar[str] = "prosecutor-risk"
     paper: ClassVar[str] = _EL_EMAM
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
-    compares: ClassVar[str | None] = "classes"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    unit: ClassVar[str] = "%"
 
-    threshold: Annotated[
-        float, Field(ge=0, le=1, description="risk above which a record counts as at risk")
-    ] = 0.2
+    threshold: _Threshold = 0.2
 
     def measure(self, context: Context) -> Measurement:
         classes = equivalence_classes(context.pair.masked)
@@ -132,15 +121,10 @@ class ProsecutorRisk(Measure):
         )
 
 
-class _Population(Measure):
+class _Population(ClassRisk):
     """What journalist and marketer risk share: the population that the file is a sample of."""
 
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
-    compares: ClassVar[str | None] = "classes"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    unit: ClassVar[str] = "%"
 
     reference: Annotated[
         Literal["non-participants", "population"],
@@ -168,9 +152,7 @@ class JournalistRisk(_Population):
     name: ClassVar[str] = "journalist-risk"
     paper: ClassVar[str] = _EL_EMAM
 
-    threshold: Annotated[
-        float, Field(ge=0, le=1, description="risk above which a record counts as at risk")
-    ] = 0.2
+    threshold: _Threshold = 0.2
 
     def measure(self, context: Context) -> Measurement:
         found = self._population(context.pair.masked, context)

@@ -14,7 +14,7 @@ from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from ..kernels.neighbours.nearest_k import TOLERANCE, nearest_k
 from ..protocols import Context, Measure, Measurement
-from .predicted import columns_compared
+from .predicted import ComparedColumns, columns_compared
 
 
 class Isolation(Measure):
@@ -64,13 +64,7 @@ class Isolation(Measure):
         float, Field(ge=1, le=1e6, description="how much further away the crowd must be")
     ] = 2.0
     t: Annotated[int, Field(ge=2, description="records that make a crowd")] = 5
-    columns: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns to compare records by; all of both tables but names, households "
-            "and weights unless given"
-        ),
-    ] = ()
+    columns: ComparedColumns = ()
     log: LogChoice = "auto"
     moments: Annotated[
         Placing,

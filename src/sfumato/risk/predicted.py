@@ -29,6 +29,13 @@ from .reference_check import refuse_participants, singles
 ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
 MOST_CATEGORIES = 100
 """A coordinate for nearly every record would drown the others."""
+ComparedColumns = Annotated[
+    tuple[str, ...],
+    Field(
+        description="columns to compare records by; all of both tables but names, households "
+        "and weights unless given"
+    ),
+]
 
 
 class Predicting(Measure):
@@ -42,13 +49,7 @@ class Predicting(Measure):
     k: Annotated[
         int, Field(ge=1, description="nearest released records that an intruder chooses among")
     ] = 5
-    columns: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns to compare records by; all of both tables but names, households "
-            "and weights unless given"
-        ),
-    ] = ()
+    columns: ComparedColumns = ()
     log: LogChoice = "auto"
     moments: Annotated[
         Placing,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from ..criteria.classes import equivalence_classes
-from ..criteria.people import sampling_share
+from ..criteria.people import Share, sampling_share
 from ..criteria.population_uniqueness import PopulationUniqueness
 from ..kernels.statistics.population_uniqueness import MODELS, dankar, estimate
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .class_base import ClassRisk
 
 _ASSUMPTIONS = {
     "pitman": "class sizes follow Pitman's sampling formula",
@@ -19,7 +18,7 @@ _ASSUMPTIONS = {
 }
 
 
-class UniquenessEstimates(Measure):
+class UniquenessEstimates(ClassRisk):
     """Estimated share of records that are unique in the population, by four models.
 
     The value is that of the model which the rule of Dankar et al. picks. `detail["models"]` has
@@ -40,16 +39,8 @@ class UniquenessEstimates(Measure):
     name: ClassVar[str] = "uniqueness-estimates"
     example: ClassVar[dict[str, Any]] = {"share": 0.1}
     paper: ClassVar[str] = PopulationUniqueness.paper
-    about: ClassVar[Literal["risk", "utility"]] = "risk"
-    decimals: ClassVar[int | None] = None
-    compares: ClassVar[str | None] = "classes"
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    unit: ClassVar[str] = "%"
 
-    share: Annotated[
-        float | None,
-        Field(gt=0, le=1, description="share of the population that the table holds"),
-    ] = None
+    share: Share = None
 
     def measure(self, context: Context) -> Measurement:
         masked, original = context.pair.masked, context.pair.original

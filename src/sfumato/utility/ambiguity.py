@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.generalized.label_places import Labels
 from ..data.schema import SUPPRESSED, Kind
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import dropped_records, facts, quasi_cells
+from .loss import TableLoss
 
 
-class AmbiguityMetric(Measure):
+class AmbiguityMetric(TableLoss):
     """Mean number of different records that a published one may stand for.
 
     For each published record the product over the quasi-identifiers of how many values its label
@@ -40,8 +41,6 @@ class AmbiguityMetric(Measure):
     paper: ClassVar[str] = (
         "Nergiz & Clifton (2007), Thoughts on k-anonymization, Data & Knowledge Engineering 63(3)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.pair import Pair
 from ..errors import MeasureError
 from ..models.augmented import read
@@ -18,11 +18,11 @@ from ..models.parameters import Bins, Most, Parents
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn
-from ..protocols import Context, Measure, Measurement
-from .columns import require_records
+from ..protocols import Context, Measurement
+from .loss import RecordLoss
 
 
-class BayesLoss(Measure):
+class BayesLoss(RecordLoss):
     """What a Bayesian network can no longer predict from the released values, in bits.
 
     A network over the augmented table (every column beside its generalizations) is learnt from the
@@ -45,9 +45,7 @@ class BayesLoss(Measure):
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (augmented tables, "
         "proposed measure 2)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     decimals: ClassVar[int | None] = None
-    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "bits"
 
     columns: Annotated[

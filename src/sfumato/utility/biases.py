@@ -9,7 +9,7 @@ correlation near zero can outweigh all the others: `detail` names the largest, a
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,8 @@ from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .columns import Chosen, constant, each, with_numbers
-from .moments import correlation
+from .loss import TableLoss
+from .moments import correlations
 
 _PAPER = (
     "Li & Sarkar (2013), Class-restricted clustering and microperturbation for data privacy, "
@@ -34,13 +35,10 @@ _Columns = Annotated[
 ]
 
 
-class _Bias(Measure):
+class _Bias(TableLoss):
     """What biases in mean and in standard deviation share: a relative change for each column."""
 
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 
@@ -114,7 +112,7 @@ class Abisd(_Bias):
         return abs(float(y.std(ddof=1)) - before) / before
 
 
-class Abico(Measure):
+class Abico(TableLoss):
     """Average absolute bias in correlation, in percent (ABICO).
 
     The mean over the pairs of columns of |r(Y) - r(X)| / |r(X)| (Li & Sarkar, eq. 16). Each
@@ -131,9 +129,6 @@ class Abico(Measure):
 
     name: ClassVar[str] = "abico"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    decimals: ClassVar[int | None] = 2
 
     columns: _Columns = ()
 
@@ -145,10 +140,8 @@ class Abico(Measure):
                 f"a correlation needs two columns, and there is only {names[0]!r}",
                 remedy="name two columns with numbers in `columns`",
             )
-        columns = list(each(context.pair, names))
         upper = np.triu_indices(len(names), 1)
-        before = correlation(np.column_stack([x for _, x, _ in columns]))[upper]
-        after = correlation(np.column_stack([y for _, _, y in columns]))[upper]
+        before, after = (r[upper] for r in correlations(context.pair, chosen))
         pairs = [[names[i], names[j]] for i, j in zip(*upper, strict=True)]
         none = np.isnan(before)
         zero = ~none & (np.abs(np.where(none, 1.0, before)) <= _ZERO)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..data.pair import Pair
 from ..data.schema import Kind
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .categories import codes, with_categories
+from .loss import RecordLoss
 
 
-class CategoricalDistance(Measure):
+class CategoricalDistance(RecordLoss):
     """Mean distance between each record's categories before and after, 0 to 1.
 
     Nominal and boolean: 0 where the category is the same, else 1. Ordinal: (the number of
@@ -34,9 +35,7 @@ class CategoricalDistance(Measure):
         "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "
         "microdata, in Confidentiality, Disclosure and Data Access, Elsevier"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     columns: Annotated[

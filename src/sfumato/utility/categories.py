@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import encode
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import Kind
 from ..errors import MeasureError
-from .columns import SET_ASIDE, Chosen, require_records
+from .columns import SET_ASIDE, Chosen
 
 KINDS = (Kind.NOMINAL, Kind.ORDINAL, Kind.BOOLEAN)
 

@@ -17,12 +17,12 @@ import polars as pl
 
 from ..criteria.classes import Classes, equivalence_classes
 from ..data.generalized.label_places import Labels, distinct_labels, has_labels
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
-from ..errors import MeasureError
 from ..kernels.sets.compared import Open
 from ..measurement import Measurement
-from .columns import require_records, suppressed
+from .columns import quasi_names, suppressed
 from .set_cells import SetPair, holds_sets
 
 EXACT, HIDDEN = -1, -2
@@ -97,12 +97,7 @@ class Cells:
 def quasi_cells(pair: Pair, measure: str) -> list[Cells]:
     """The cells of every quasi-identifier of the original."""
     require_records(pair, measure)
-    names = pair.original.schema.quasi
-    if not names:
-        raise MeasureError(
-            f"{measure} speaks of quasi-identifiers, and the original has none",
-            remedy='give columns the role "quasi"',
-        )
+    names = quasi_names(pair, measure)
     published = [name for name in names if name in pair.masked.schema]
     some_sets = any(holds_sets(pair, name) for name in published)
     classes = equivalence_classes(pair.masked, published) if some_sets else None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import equivalence_classes
-from ..protocols import Context, Measure, Measurement
+from ..data.linkage.linking import require_records
+from ..protocols import Context, Measurement
 from .cells import untold
-from .columns import require_records
+from .loss import TableLoss
 
 _BEFORE = "the same figure before masking"
 
 
-class Discernibility(Measure):
+class Discernibility(TableLoss):
     """Sum of squared class sizes.
 
     Each record costs the number of records that it cannot be told from: those that are published
@@ -34,8 +35,6 @@ class Discernibility(Measure):
     paper: ClassVar[str] = (
         "Bayardo & Agrawal (2005), Data privacy through optimal k-anonymization, ICDE"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
 
@@ -63,7 +62,7 @@ class Discernibility(Measure):
         )
 
 
-class AverageClassSize(Measure):
+class AverageClassSize(TableLoss):
     """Records per class, divided by k.
 
     1 is the least that k-anonymous classes can have, if k is given; without it the figure is the
@@ -79,8 +78,6 @@ class AverageClassSize(Measure):
     paper: ClassVar[str] = (
         "LeFevre, DeWitt & Ramakrishnan (2006), Mondrian multidimensional k-anonymity, ICDE"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..criteria.classes import Classes, equivalence_classes
 from ..data.generalized.information import QUANTILES, target_codes, target_column
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import dropped_records, untold
-from .columns import require_records
+from .loss import TableLoss
 
 
-class ClassificationMetric(Measure):
+class ClassificationMetric(TableLoss):
     """Share of records whose class is not the majority of their equivalence class.
 
     Iyengar's CM: a record costs 1 if the class of its target is not the most frequent one among the
@@ -39,10 +40,7 @@ class ClassificationMetric(Measure):
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD; "
         "Nergiz & Clifton (2007), Thoughts on k-anonymization, DKE 63(3)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    decimals: ClassVar[int | None] = 2
 
     target: Annotated[
         str, Field(description="the class; the target, else the first confidential column")

@@ -13,7 +13,8 @@ from ..data.linkage.linking import drawn
 from ..errors import MeasureError
 from ..kernels.micro.fuzzy import fuzzy_c_means
 from ..kernels.statistics.clusterings import agreement
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .loss import RecordLoss
 from .numeric import Columns, Numbers, numbers_of_both
 
 _Clusters = Annotated[int, Field(ge=2, description="clusters to look for")]
@@ -22,7 +23,7 @@ _Sample = Annotated[
 ]
 
 
-class ClusterLoss(Measure):
+class ClusterLoss(RecordLoss):
     """Share of the clusters of the records that is lost, by a chosen index.
 
     Both tables are clustered alike, from the same random start, each standardized by its own means
@@ -37,9 +38,7 @@ class ClusterLoss(Measure):
         "Torra 2013, Masking Methods; Ladra & Torra (2008), On the comparison of generic "
         "information loss measures and cluster-specific ones; Lopez de Mantaras (1991)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 15
@@ -104,7 +103,7 @@ class ClusterLoss(Measure):
         return labels
 
 
-class FuzzyClusterLoss(Measure):
+class FuzzyClusterLoss(RecordLoss):
     """Change of the records' memberships in fuzzy clusters.
 
     Fuzzy c-means on both tables, from the same random start; clusters are matched one to one by
@@ -119,9 +118,7 @@ class FuzzyClusterLoss(Measure):
         "Torra 2013, Masking Methods; Torra, Endo & Miyamoto (2009), On the comparison of some "
         "fuzzy clustering methods for privacy preserving data mining"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, float(np.sqrt(2)))
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 10

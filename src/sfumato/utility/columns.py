@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import floats
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import ORDERED, SUPPRESSED, Kind, Role
 from ..errors import MeasureError
@@ -78,14 +79,15 @@ def with_numbers(
     return Chosen(chosen, left_out)
 
 
-def require_records(pair: Pair, measure: str) -> None:
-    """Refuse an empty table."""
-    for side, table in (("original", pair.original), ("masked", pair.masked)):
-        if not table.height:
-            raise MeasureError(
-                f"{measure} cannot be taken: the {side} table has no records",
-                remedy="give tables with records",
-            )
+def quasi_names(pair: Pair, measure: str) -> list[str]:
+    """The original's quasi-identifiers; an error where it has none."""
+    names = pair.original.schema.quasi
+    if not names:
+        raise MeasureError(
+            f"{measure} speaks of quasi-identifiers, and the original has none",
+            remedy='give columns the role "quasi"',
+        )
+    return names
 
 
 def _unfit(pair: Pair, name: str, kinds: Sequence[Kind]) -> str:

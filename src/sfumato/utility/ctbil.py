@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb, prod
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..errors import MeasureError
 from ..progress import report
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .categories import codes, with_categories
+from .loss import TableLoss
 
 _MOST_TABLES = 20_000
 
 
-class Ctbil(Measure):
+class Ctbil(TableLoss):
     """Contingency-table-based information loss: what changes in all tables up to K columns.
 
     CTBIL = the sum over all contingency tables of 1 to K of the columns W of the sum over their
@@ -38,8 +39,6 @@ class Ctbil(Measure):
         "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "
         "microdata, in Confidentiality, Disclosure and Data Access, Elsevier"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     unit: ClassVar[str] = "records"
     decimals: ClassVar[int | None] = 3
 

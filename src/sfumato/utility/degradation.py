@@ -6,7 +6,7 @@ import importlib
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -14,19 +14,19 @@ from pydantic import Field
 from ..data.codec import floats
 from ..data.generalized.information import QUANTILES, target_codes, target_column
 from ..data.generalized.label_places import Labels
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError, SfumatoError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import HIDDEN, cells_of
-from .columns import require_records
+from .loss import RecordLoss
 from .readable import ReadableColumn
 
 _MOST_CATEGORIES = 100
 
 
-class ModelDegradation(Measure):
+class ModelDegradation(RecordLoss):
     """How far a model's predictions move when it is fed the release, not the original.
 
     The model learns the target from the original's quasi-identifiers and then predicts each record
@@ -56,8 +56,6 @@ class ModelDegradation(Measure):
         "Katirai (2006), A theory and toolkit for the mathematics of privacy, MIT, method 4 of the "
         "experiments"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     target: Annotated[
@@ -110,7 +108,7 @@ class ModelDegradation(Measure):
         three = np.empty((3, rows.size, width))
         for f in range(self.folds):
             test, train = fold == f, fold != f
-            filled = _Filled(before[train])
+            filled = Filled(before[train])
             sides = [filled(before[test]), filled(after[test]), filled.stars(int(test.sum()))]
             try:
                 model = self._fitted(filled(before[train]), truth[train], classes, seed)
@@ -285,7 +283,7 @@ def _answers(pair: Pair, target: str) -> tuple[np.ndarray, bool]:
     return np.where(codes < 0, np.nan, codes), True
 
 
-class _Filled:
+class Filled:
     """Puts the training records' means in the place of what is not known."""
 
     def __init__(self, train: np.ndarray) -> None:

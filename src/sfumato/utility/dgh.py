@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.codec import domain_values
 from ..data.generalized.label_places import Labels
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
 from ..kernels.sets.compared import Rows, kept
 from ..kernels.sets.rows import take_rows
 from ..poset.text import text
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import HIDDEN, Cells, cells_of
-from .columns import require_records, suppressed
+from .columns import quasi_names, suppressed
+from .loss import RecordLoss
 from .set_cells import SetPair, holds_sets, shows_nothing
 
 
-class DghDistance(Measure):
+class DghDistance(RecordLoss):
     """Steps that columns climbed in their hierarchies, for release by one level per column.
 
     A global recoding publishes every value of a column at the same level of its hierarchy (the
@@ -49,20 +51,13 @@ class DghDistance(Measure):
         "Samarati (2001), Protecting respondents' identities in microdata release, IEEE TKDE "
         "13(6); LeFevre, DeWitt & Ramakrishnan (2005), Incognito, SIGMOD"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     decimals: ClassVar[int | None] = None
-    compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "steps"
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "dgh-distance speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         rows, matched = pair.aligned_rows()
         published = [name for name in names if name in pair.masked.schema]
         inside = ~_outside(pair, published)[matched]

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..criteria.classes import equivalence_classes
 from ..data.codec import Matrix
 from ..data.generalized.cell_costs import cell_costs
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.sets.item_utilities import item_utilities
 from ..data.sets.table import SetTable
-from ..errors import MeasureError
 from ..kernels.joins.diameter import diameters
 from ..kernels.sets.diameter import Others, SetColumns, set_diameters
-from ..protocols import Context, Measure, Measurement, Poset
-from .columns import require_records
+from ..protocols import Context, Measurement, Poset
+from .columns import quasi_names
+from .loss import RecordLoss
 from .set_cells import holds_sets
 
 
-class ClassDiameter(Measure):
+class ClassDiameter(RecordLoss):
     """Mean largest distance between two records of an equivalence class.
 
     The distance of two original records is the mean over the quasi-identifiers of: the height of
@@ -47,21 +48,14 @@ class ClassDiameter(Measure):
         "Byun, Kamra, Bertino & Li (2007), Efficient k-anonymization using clustering techniques, "
         "DASFAA"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
         rows, matched = pair.aligned_rows()
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "class-diameter speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         published = [name for name in names if name in pair.masked.schema]
         classes = equivalence_classes(pair.masked, published)
         labels = classes.labels[matched]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,15 +12,17 @@ from pydantic import Field
 from ..criteria.classes import comparable
 from ..data.codec import floats
 from ..data.generalized.label_places import Labels, distinct_labels, has_labels
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import NUMERIC, SUPPRESSED, Kind
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
-from .columns import SET_ASIDE, require_records, suppressed
+from ..protocols import Context, Measurement
+from .columns import SET_ASIDE, suppressed
 from .cumulative import Spread, kolmogorov_smirnov, wasserstein
+from .loss import TableLoss
 
 
-class DistributionDistance(Measure):
+class DistributionDistance(TableLoss):
     """Mean distance between the columns' distributions before and after.
 
     Numbers and dates: the Kolmogorov-Smirnov distance, the largest difference of the two
@@ -42,8 +44,6 @@ class DistributionDistance(Measure):
         "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, "
         "AMS 19(2)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     usual: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from ..data.linkage.linking import require_records
 from ..data.points.coordinates import Block
 from ..data.points.encoding import Encoding, Logs
 from ..data.schema import Kind
 from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from ..protocols import Context
-from .columns import SET_ASIDE, require_records
+from .columns import SET_ASIDE
 
 Columns = Annotated[
     tuple[str, ...],

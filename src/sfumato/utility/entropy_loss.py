@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from ..data.codec import encode
 from ..data.generalized.label_places import Coverage
 from ..data.pair import Pair
 from ..kernels.statistics.information import entropy
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import EXACT, HIDDEN, Cells, facts, quasi_cells
+from .loss import RecordLoss
 
 
-class EntropyLoss(Measure):
+class EntropyLoss(RecordLoss):
     """Share of the columns' entropy that generalization took (non-uniform entropy).
 
     A record with the value a that is published as B loses -log2 P(a | B) bits, P the frequencies in
@@ -43,9 +44,7 @@ class EntropyLoss(Measure):
         "suppression, Netherlands Official Statistics 14; Gionis & Tassa (2009), k-Anonymization "
         "with minimal loss of information, IEEE TKDE 21(2)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = 3
 
     def measure(self, context: Context) -> Measurement:

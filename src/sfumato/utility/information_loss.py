@@ -8,12 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from ..kernels.statistics.factors import structure
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .loss import RecordLoss
 from .matrices import Zeros, variation
 from .numeric import Columns, Numbers, numbers_of_both
 
 
-class InformationLoss(Measure):
+class InformationLoss(RecordLoss):
     """Information loss in five parts: values, means, covariances, variances, correlations.
 
     IL = 100 (IL1 + ... + IL5) / 5. IL1 to IL4 are mean relative changes of the values, the means,
@@ -35,9 +36,6 @@ class InformationLoss(Measure):
         "microdata; Yancey, Winkler & Creecy (2002), Disclosure risk assessment in perturbative "
         "microdata protection"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = 2
 
     values: Annotated[
         Literal["relative", "scaled"],

@@ -21,8 +21,9 @@ from ..kernels.spectral.kernel_pca import (
     kernel_components,
     largest_gap,
 )
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .encoded import Columns, points_of
+from .loss import TableLoss
 
 EXACT = 5_000
 """Up to so many records `auto` takes the components exactly."""
@@ -39,7 +40,7 @@ _IN_SAMPLE = (
 )
 
 
-class KernelPca(Measure):
+class KernelPca(TableLoss):
     """Largest change of a distribution along the kernel principal components of the original.
 
     The components of the original in the space of a kernel are curved features of its records: with
@@ -89,8 +90,6 @@ class KernelPca(Measure):
         "(1998), Nonlinear component analysis as a kernel eigenvalue problem, Neural Computation "
         "10(5); Williams & Seeger (2001), Using the Nystrom method to speed up kernel machines"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     decimals: ClassVar[int | None] = 3
 

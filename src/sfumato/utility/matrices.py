@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from ..kernels.statistics.factors import Structure, aligned, structure
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .loss import TableLoss
 from .numeric import Columns, Numbers, numbers_of_both
 
 PAPER = (
@@ -28,7 +29,7 @@ Zeros = Annotated[
 ]
 
 
-class MatrixDivergence(Measure):
+class MatrixDivergence(TableLoss):
     """Mean error of the values, covariances, correlations or factors of a table.
 
     `matrix` chooses what is compared and `error` how; `detail` has all eighteen figures. Components
@@ -47,8 +48,6 @@ class MatrixDivergence(Measure):
 
     name: ClassVar[str] = "matrix-divergence"
     paper: ClassVar[str] = PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 4
 
     matrix: Annotated[

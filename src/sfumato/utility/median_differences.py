@@ -10,14 +10,15 @@ from pydantic import Field
 from ..data.points.encoding import LogChoice
 from ..errors import MeasureError
 from ..kernels.statistics.rank_correlation import rank_scores
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .encoded import Columns, points_of
+from .loss import TableLoss
 
 _CONSTANT = 1e-12
 """A coordinate with a smaller deviation, in the original's, does not vary."""
 
 
-class MedianDifferences(Measure):
+class MedianDifferences(TableLoss):
     """Median change of means, variances, correlations and rank correlations.
 
     Over the coordinates of the encoded records: numbers, by their logarithms where these are less
@@ -38,8 +39,6 @@ class MedianDifferences(Measure):
 
     name: ClassVar[str] = "median-differences"
     paper: ClassVar[str] = "Lasko 2007, Spectral anonymization of data, section 4.2.1 and table 4.1"
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 3
 
     space: Annotated[

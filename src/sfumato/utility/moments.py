@@ -5,15 +5,17 @@ None of these needs to know which record became which.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from abc import abstractmethod
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..data.pair import Pair
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .columns import Chosen, constant, each, with_numbers
+from .loss import TableLoss
 
 _PAPER = (
     "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for microdata, "
@@ -24,7 +26,47 @@ _Columns = Annotated[
 ]
 
 
-class MeanDifference(Measure):
+class _Moment(TableLoss):
+    """What mean and variance share: a change for each column that varies."""
+
+    paper: ClassVar[str] = _PAPER
+    usual: ClassVar[bool] = True
+    _least: ClassVar[int] = 1
+    """Values that the masked column needs."""
+
+    columns: _Columns = ()
+
+    @abstractmethod
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        """The change of a column's moment, and the moment before and after."""
+
+    def measure(self, context: Context) -> Measurement:
+        chosen = with_numbers(context.pair, self.columns, self.name)
+        differences, by_column, skipped, levels = [], {}, {}, {}
+        for name, x, y in each(context.pair, chosen.names):
+            if why := _unscaled(x, y, self._least):
+                skipped[name] = why
+                continue
+            difference, before, after = self.change(x, y)
+            differences.append(difference)
+            by_column[name] = {"difference": difference, **_missing(x, y)}
+            levels[name] = {"original": before, "masked": after}
+        if not differences:
+            because = "; ".join(f"{name} {why}" for name, why in skipped.items())
+            raise MeasureError(
+                f"{self.name} has nothing to compare: {because}",
+                remedy="name a column in `columns` that varies and is published",
+            )
+        used = [name for name in chosen.names if name not in skipped]
+        said = Chosen(used, {**chosen.left_out, **skipped}).facts()
+        return self.result(
+            float(np.mean(differences)),
+            detail={**said, "by_column": by_column},
+            private={"by_column": levels},
+        )
+
+
+class MeanDifference(_Moment):
     """Mean absolute change of the columns' means, in standard deviations.
 
     Standard deviations are the original's. Missing values are left out of the means and counted in
@@ -38,35 +80,14 @@ class MeanDifference(Measure):
     """
 
     name: ClassVar[str] = "mean-difference"
-    paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "sd"
 
-    columns: _Columns = ()
-
-    def measure(self, context: Context) -> Measurement:
-        chosen = with_numbers(context.pair, self.columns, self.name)
-        differences, by_column, skipped, levels = [], {}, {}, {}
-        for name, x, y in each(context.pair, chosen.names):
-            why = _unscaled(x, y, least=1)
-            if why:
-                skipped[name] = why
-                continue
-            before, after, spread = np.nanmean(x), np.nanmean(y), np.nanstd(x, ddof=1)
-            differences.append(abs(float(after - before)) / float(spread))
-            by_column[name] = {"difference": differences[-1], **_missing(x, y)}
-            levels[name] = {"original": float(before), "masked": float(after)}
-        return self.result(
-            _mean(differences, skipped, self.name),
-            detail=_detail(chosen, by_column, skipped),
-            private={"by_column": levels},
-        )
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        before, after, spread = np.nanmean(x), np.nanmean(y), np.nanstd(x, ddof=1)
+        return abs(float(after - before)) / float(spread), float(before), float(after)
 
 
-class VarianceDifference(Measure):
+class VarianceDifference(_Moment):
     """Mean relative change of the columns' variances.
 
     The absolute change of each variance divided by the original's. Missing values are left out and
@@ -79,34 +100,14 @@ class VarianceDifference(Measure):
     """
 
     name: ClassVar[str] = "variance-difference"
-    paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
-    usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
+    _least: ClassVar[int] = 2
 
-    columns: _Columns = ()
-
-    def measure(self, context: Context) -> Measurement:
-        chosen = with_numbers(context.pair, self.columns, self.name)
-        differences, by_column, skipped, levels = [], {}, {}, {}
-        for name, x, y in each(context.pair, chosen.names):
-            why = _unscaled(x, y, least=2)
-            if why:
-                skipped[name] = why
-                continue
-            before, after = float(np.nanvar(x, ddof=1)), float(np.nanvar(y, ddof=1))
-            differences.append(abs(after - before) / before)
-            by_column[name] = {"difference": differences[-1], **_missing(x, y)}
-            levels[name] = {"original": before, "masked": after}
-        return self.result(
-            _mean(differences, skipped, self.name),
-            detail=_detail(chosen, by_column, skipped),
-            private={"by_column": levels},
-        )
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        before, after = float(np.nanvar(x, ddof=1)), float(np.nanvar(y, ddof=1))
+        return abs(after - before) / before, before, after
 
 
-class CorrelationDifference(Measure):
+class CorrelationDifference(TableLoss):
     """Mean absolute change of the correlations.
 
     Pearson's correlation of each pair of columns, over the records that have both values. A pair
@@ -123,10 +124,7 @@ class CorrelationDifference(Measure):
 
     name: ClassVar[str] = "correlation-difference"
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     columns: _Columns = ()
@@ -138,7 +136,7 @@ class CorrelationDifference(Measure):
                 f"a correlation needs two columns, and there is only {chosen.names[0]!r}",
                 remedy="leave at least two ordered columns ungeneralized",
             )
-        before, after = _correlations(context.pair, chosen)
+        before, after = correlations(context.pair, chosen)
         upper = np.triu_indices(len(chosen.names), 1)
         r, r_masked = before[upper], after[upper]
         known = ~np.isnan(r)
@@ -188,7 +186,8 @@ def correlation(x: np.ndarray) -> np.ndarray:
     return clipped
 
 
-def _correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:
+def correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:
+    """The correlations of both tables."""
     columns = list(each(pair, chosen.names))
     before = correlation(np.column_stack([x for _, x, _ in columns]))
     after = correlation(np.column_stack([y for _, _, y in columns]))
@@ -217,19 +216,3 @@ def _unscaled(x: np.ndarray, y: np.ndarray, least: int) -> str:
 def _missing(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
     before, after = int(np.isnan(x).sum()), int(np.isnan(y).sum())
     return {"missing_original": before, "missing_masked": after} if before or after else {}
-
-
-def _mean(differences: list[float], skipped: dict[str, str], measure: str) -> float:
-    if not differences:
-        because = "; ".join(f"{name} {why}" for name, why in skipped.items())
-        raise MeasureError(
-            f"{measure} has nothing to compare: {because}",
-            remedy="name a column in `columns` that varies and is published",
-        )
-    return float(np.mean(differences))
-
-
-def _detail(chosen: Chosen, by_column: dict[str, Any], skipped: dict[str, str]) -> dict[str, Any]:
-    left_out = {**chosen.left_out, **skipped}
-    used = [name for name in chosen.names if name not in skipped]
-    return {**Chosen(used, left_out).facts(), "by_column": by_column}

@@ -25,8 +25,9 @@ from ..data.pair import Pair
 from ..data.schema import ORDERED
 from ..errors import MeasureError
 from ..kernels.statistics.information import pointwise_information
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import EXACT, Cells, dropped_records, facts, quasi_cells
+from .loss import TableLoss
 from .precision import heights, weighted
 
 _PAPER = (
@@ -36,11 +37,9 @@ _PAPER = (
 _CELLS_AT_ONCE = 1 << 24
 
 
-class _OfTarget(Measure):
+class _OfTarget(TableLoss):
     """What both share: the target, and how its information is estimated."""
 
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     paper: ClassVar[str] = _PAPER
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "bits"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.generalized.label_places import Labels
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import careful, dropped_records, facts, quasi_cells
+from .loss import TableLoss
 
 
-class Ncp(Measure):
+class Ncp(TableLoss):
     """Normalized certainty penalty, 0 to 1.
 
     The mean over all cells of the quasi-identifiers of the share of the domain that the published
@@ -38,8 +39,6 @@ class Ncp(Measure):
         "KDD; "
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,9 @@ from ..data.generalized.label_places import Labels
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .categories import with_categories
+from .loss import RecordLoss
 
 _PAPER = (
     "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "
@@ -30,12 +31,9 @@ _PAPER = (
 Matrix = Mapping[str, Mapping[str, float]]
 
 
-class _Channel(Measure):
+class _Channel(RecordLoss):
     """What both measures share: where the probabilities come from."""
 
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "bits"
     _needs_pairs: ClassVar[bool] = True
     """Whether it looks at original and masked values side by side even where a matrix is given."""

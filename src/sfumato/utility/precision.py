@@ -14,6 +14,7 @@ from ..data.pair import Pair
 from ..errors import MeasureError
 from ..protocols import Context, Measure, Measurement
 from .cells import Cells, careful, dropped_records, facts, quasi_cells
+from .loss import TableLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ def _widths(column: Cells) -> bool:
     )
 
 
-class Precision(Measure):
+class Precision(TableLoss):
     """Share of the hierarchies' heights that published values kept, PREC.
 
     1 - the mean over all cells of the quasi-identifiers of h / |DGH|: h is the height of the
@@ -103,8 +104,6 @@ class Precision(Measure):
         "Sweeney (2002), Achieving k-anonymity privacy protection using generalization and "
         "suppression, IJUFKS 10(5); Katirai (2006), equations (1) and (2)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     direction: ClassVar[Literal["lower", "higher"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -121,7 +120,7 @@ class Precision(Measure):
         return careful(made, found.columns)
 
 
-class WeightedHeight(Measure):
+class WeightedHeight(TableLoss):
     """Mean weighted height of published values in their hierarchies (Vinterbo's measure).
 
     The mean over the records of sum_i w_i h_i / M_i over the quasi-identifiers: h is the height of
@@ -142,8 +141,6 @@ class WeightedHeight(Measure):
         "Vinterbo (2002), A note on the hardness of the k-ambiguity problem, Harvard DSG; "
         "Katirai (2006), method 1 of the experiments"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
 
     weights: Annotated[

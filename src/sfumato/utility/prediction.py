@@ -8,11 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import encode, floats
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.schema import NUMERIC, Kind, Role
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
-from .columns import SET_ASIDE, require_records
+from ..protocols import Context, Measurement
+from .columns import SET_ASIDE
+from .degradation import Filled
+from .loss import TableLoss
 from .readable import ReadableColumn
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ _MOST_CATEGORIES = 100
 """A category for nearly every record tells a model nothing, and costs a column each."""
 
 
-class PredictionLoss(Measure):
+class PredictionLoss(TableLoss):
     """Accuracy that a model loses when it learns from the masked table, tested on the original.
 
     Cross-validated: for each fold a model is trained on the masked versions of the other folds'
@@ -39,8 +41,6 @@ class PredictionLoss(Measure):
         "Torra 2013, Masking Methods (specific information loss); Herranz, Matwin, Nin & Torra "
         "(2010), Classifying data from protected statistical datasets"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
     decimals: ClassVar[int | None] = 3
 
@@ -175,7 +175,8 @@ class PredictionLoss(Measure):
     ) -> float:
         if not y.size:
             return _constant(truth, truth, classes) if not classes else 0.0
-        x, test = _filled(x, test)
+        filled = Filled(x)
+        x, test = filled(x), filled(test)
         if classes and np.unique(y).size == 1:
             return float((truth == y[0]).mean())
         model = _model(self.model, classes, seed, len(x))
@@ -232,14 +233,6 @@ def _answers(pair: Pair, target: str) -> tuple[np.ndarray, np.ndarray, bool]:
 def _known(y: np.ndarray) -> np.ndarray:
     found: np.ndarray = y >= 0 if y.dtype.kind == "i" else ~np.isnan(y)
     return found
-
-
-def _filled(x: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Missing numbers by the mean of what is known; each table of records by the learner's."""
-    known = ~np.isnan(x)
-    counts = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, x, 0.0).sum(axis=0) / counts
-    return np.where(known, x, mean), np.where(np.isnan(test), mean, test)
 
 
 def _constant(y: np.ndarray, truth: np.ndarray, classes: bool) -> float:

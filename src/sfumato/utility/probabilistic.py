@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..kernels.statistics.kernel_density import density_at
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
+from .loss import TableLoss
 from .numeric import Columns, numbers_of_both
 
 QUANTILES = np.arange(0.05, 0.951, 0.05)
 
 
-class ProbabilisticLoss(Measure):
+class ProbabilisticLoss(TableLoss):
     """Probabilistic information loss of means, variances, covariances, correlations, quantiles.
 
     For a statistic t with sampling variance v, 100 * 2 P(0 <= Z <= |t' - t| / sqrt(v)) for a
@@ -34,10 +35,7 @@ class ProbabilisticLoss(Measure):
         "Mateo-Sanz, Domingo-Ferrer & Sebe (2005), Probabilistic information loss measures in "
         "confidentiality protection of continuous microdata"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
-    decimals: ClassVar[int | None] = 2
 
     columns: Columns = ()
 

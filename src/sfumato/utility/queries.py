@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..data.linkage.linking import drawn
+from ..data.linkage.linking import drawn, require_records
 from ..data.schema import NUMERIC, Kind
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
-from .columns import SET_ASIDE, require_records
+from ..protocols import Context, Measurement
+from .columns import SET_ASIDE
+from .loss import TableLoss
 from .readable import ReadableColumn
 from .set_cells import holds_sets
 from .set_queries import SetConditions
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..data.pair import Pair
 
 
-class QueryError(Measure):
+class QueryError(TableLoss):
     """Mean relative error of random COUNT or SUM queries answered from the masked table.
 
     Each query draws some columns and a condition on each: a run of neighbouring values of an
@@ -44,8 +45,6 @@ class QueryError(Measure):
         "Zhang, Koudas, Srivastava & Yu (2007), Aggregate query answering on anonymized tables; "
         "LeFevre, DeWitt & Ramakrishnan (2006), Workload-aware anonymization"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = 3
 
     aggregate: Annotated[Literal["count", "sum"], Field(description="what the queries ask")] = (

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..kernels.sets.rows import weights_of
-from ..protocols import Context, Measure, Measurement
-from .columns import require_records
+from ..protocols import Context, Measurement
+from .loss import RecordLoss
 from .set_cells import SetPair, set_columns
 
 HANDFUL = 10
@@ -21,16 +22,13 @@ _SHOWN = 20
 _PAPER = "Podgursky (2011), Practical k-anonymity on large datasets, chapter 3"
 
 
-class _OfSets(Measure):
+class _OfSets(RecordLoss):
     """What both share: columns of sets, and records that keep a part of theirs."""
 
     paper: ClassVar[str] = _PAPER
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     usual: ClassVar[bool] = True
     direction: ClassVar[Literal["lower", "higher"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = 2
     unit: ClassVar[str] = "%"
 
     columns: Annotated[

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .columns import constant, each, with_numbers
+from .loss import RecordLoss
 
 
-class Sse(Measure):
+class Sse(RecordLoss):
     """Within-group squares, 100 * SSE/SST.
 
     Columns are z-scored by the original's means and standard deviations; SSE sums the squared
@@ -33,10 +34,7 @@ class Sse(Measure):
         "Domingo-Ferrer & Mateo-Sanz (2002), Practical data-oriented microaggregation for "
         "statistical disclosure control, IEEE TKDE 14(1)"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
     usual: ClassVar[bool] = True
-    decimals: ClassVar[int | None] = 2
-    compares: ClassVar[str | None] = "records"
 
     columns: Annotated[
         tuple[str, ...],

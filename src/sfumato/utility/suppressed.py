@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import Kind
-from ..errors import MeasureError
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .cells import HIDDEN, cells_of, dropped_records
-from .columns import require_records
+from .columns import quasi_names
+from .loss import TableLoss
 from .set_cells import SetPair, holds_sets
 from .set_utility import HANDFUL
 
 
-class SuppressedEntries(Measure):
+class SuppressedEntries(TableLoss):
     """Entries that were published as nothing at all: items left out, cells suppressed.
 
     Counted over the quasi-identifiers: a cell that had a value and is suppressed is one entry, an
@@ -42,20 +43,13 @@ class SuppressedEntries(Measure):
         "Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas & Zhu (2005), Approximation "
         "algorithms for k-anonymity, Journal of Privacy Technology"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
     unit: ClassVar[str] = "entries"
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names = pair.original.schema.quasi
-        if not names:
-            raise MeasureError(
-                "suppressed-entries speaks of quasi-identifiers, and the original has none",
-                remedy='give columns the role "quasi"',
-            )
+        names = quasi_names(pair, self.name)
         sets = [name for name in names if _of_sets(pair, name)]
         by_record = np.zeros(pair.masked.height)
         counts: dict[str, tuple[float, float]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,12 +11,13 @@ from pydantic import Field
 from ..data.schema import Kind
 from ..errors import MeasureError
 from ..kernels.statistics.covariance import moments
-from ..protocols import Context, Measure, Measurement
+from ..protocols import Context, Measurement
 from .columns import SET_ASIDE
+from .loss import TableLoss
 from .numeric import Columns, Numbers, numbers_of_both
 
 
-class AnalyticValidity(Measure):
+class AnalyticValidity(TableLoss):
     """Share of Winkler's checks that fail: sub-domains, marginals, one distribution.
 
     A table is analytically valid if it keeps means and covariances on a few sub-domains, the
@@ -33,8 +34,6 @@ class AnalyticValidity(Measure):
         "Winkler (1998), Re-identification methods for evaluating the confidentiality of "
         "analytically valid microdata"
     )
-    about: ClassVar[Literal["risk", "utility"]] = "utility"
-    compares: ClassVar[str | None] = "tables"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "%"
