@@ -465,6 +465,12 @@ def test_nothing_is_written_of_a_liar(tmp_path: Path) -> None:
 # What comes with Sfumato.
 
 
+def test_all_columns_may_be_imputed_beside_a_name() -> None:
+    made = protect(sf.method("multiple-imputation", m=2))
+    assert made.pair.rows is None
+    assert all("name" not in table.schema for table in made.tables)
+
+
 @each("method", "verb")
 def test_changes_are_declared(entry: Entry) -> None:
     assert entry.load().perturbs is not None
