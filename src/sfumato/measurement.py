@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 Direction = Literal["lower", "higher"]
 
 
+def fewest_decimals(*given: int | None) -> int | None:
+    """The strictest of several limits on the digits that may be published; None is no limit."""
+    return min((decimals for decimals in given if decimals is not None), default=None)
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """A figure with what is needed to judge it. Compares and formats like its value."""
@@ -44,7 +49,10 @@ class Measurement:
                 return round(value, self.decimals)
             if isinstance(value, Mapping):
                 return {key: rounded(inner) for key, inner in value.items()}
-            return [rounded(inner) for inner in value] if isinstance(value, list) else value
+            if hasattr(value, "tolist"):  # an array, or a number of one
+                return rounded(value.tolist())
+            many = isinstance(value, list | tuple | set | frozenset)
+            return [rounded(inner) for inner in value] if many else value
 
         return replace(
             self,

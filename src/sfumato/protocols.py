@@ -273,8 +273,6 @@ class Attack(Measure, ABC):
     registry_kind: ClassVar[str] = "attack"
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = None
     unit: ClassVar[str] = "%"
 
     def outcome(

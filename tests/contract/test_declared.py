@@ -14,13 +14,23 @@ import sfumato as sf
 from sfumato import registry
 from sfumato.data.partition import Cover, Partition
 from sfumato.data.table import Table
-from sfumato.errors import MeasureError, MethodError, ParameterError
+from sfumato.errors import MeasureError, MethodError, ParameterError, ReleaseRefused
 from sfumato.measurement import Finding, Measurement
-from sfumato.protocols import Context, Criterion, Measure, Method, Outcome, Partitioner, Verb
+from sfumato.protocols import (
+    Attack,
+    Context,
+    Criterion,
+    Measure,
+    Method,
+    Outcome,
+    Partitioner,
+    Verb,
+)
 from sfumato.registry import Entry
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import Step
+from sfumato.release.records.evidence import take_one
 from tests.contract.catalogue import each
 
 
@@ -218,7 +228,45 @@ def test_an_undeclared_measure_is_not_taken_where_it_could_mean_nothing() -> Non
     assert not Third.usual
     drawn = protect(sf.method("gaussian-copula"))
     with pytest.raises(MeasureError, match="which masked record"):
-        sf.release.evidence.take_one(Third(), drawn.pair, seed=0)
+        take_one(Third(), drawn.pair, seed=0)
+
+
+class Breaks(Attack):
+    """Always succeeds; declares nothing."""
+
+    name: ClassVar[str] = "test-breaks"
+
+    def measure(self, context: Context) -> Measurement:
+        return self.outcome(2 / 3, naive=1 / 3, baseline=0.0, detail={})
+
+
+def test_an_undeclared_attack_is_a_measure_that_says_nothing() -> None:
+    assert Breaks().counts_classes
+    assert Breaks().needs_alignment
+    made = protect(sf.method("mondrian", k=3), measures=[Breaks()])
+    shown = made.evidence.public()["test-breaks"]
+    assert (shown.value, shown.detail) == (0.67, {"naive": 0.33, "gain": 0.33})
+    noisy_one = protect(sf.method("uncorrelated-noise", columns=["age"]), measures=[Breaks()])
+    assert "test-breaks" in noisy_one.evidence.not_taken
+
+
+class Sorting(Undeclared):
+    """Puts records into another order and tells nobody."""
+
+    name: ClassVar[str] = "test-sorting"
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        return Outcome(table.take(np.argsort(table["pay"].to_numpy())))
+
+
+def test_rows_of_who_declares_nothing_are_nobodys() -> None:
+    linkage = registry.find("record-linkage", "measure").load()()
+    made = protect(Sorting(), measures=[linkage])
+    assert made.pair.rows is None
+    assert "which masked record" in made.evidence.not_taken["record-linkage"]
+    assert any("does not say what it does" in note for note in made.evidence.notes)
+    verb = protect(Step(sf.method("mondrian", k=3), Plain()))
+    assert verb.pair.rows is None
 
 
 # Who lies.
@@ -251,6 +299,8 @@ def test_rows_are_declared() -> None:
     twice = np.zeros(40, dtype=np.int64)
     liar = method(lambda t, rng: t.take(twice), {"rows": twice})
     refused(liar, "rows that it was not given")
+    marks = method(lambda t, rng: t, {"rows": np.ones(40, dtype=bool)})
+    refused(marks, "rows that it was not given")
     kept = method(lambda t, rng: t.take(back[:30]), {"rows": back[:30]})
     assert protect(kept).table.height == 30
 
@@ -258,6 +308,8 @@ def test_rows_are_declared() -> None:
 def test_who_says_not_to_draw_may_not_draw() -> None:
     refused(method(noisy), "test-liar draws at random")
     refused(method(noisy, random=True), "does not perturb, and gave column 'zip'")
+    alone = {"partition": Partition(np.arange(40))}
+    refused(method(noisy, alone, random=True), "does not perturb, and gave column 'zip'")
     assert protect(method(noisy, random=True, perturbs=True)).groups is not None
 
 
@@ -312,6 +364,97 @@ def test_identifiers_must_have_changed() -> None:
     liar = method(lambda t, rng: t, handles_identifiers=True, roles=("identifier",))
     refused(liar, "column 'name' no longer names anyone")
 
+    def but_one(table: Table, rng: np.random.Generator) -> Table:
+        return table.with_columns([pl.Series("name", [*table["name"][:1], *["x"] * 39])])
+
+    words = {"handles_identifiers": True, "roles": ("identifier",)}
+    refused(method(but_one, **words), "left names as they were")
+    plain = people().with_columns([pl.Series("name", ["x"] * 40)])
+    copied = method(lambda t, rng: plain, {"copies": (people(),)}, **words)
+    refused(copied, "left names as they were")
+
+
+def test_copies_are_looked_at_as_the_first_is() -> None:
+    labels = Partition(np.zeros(40, dtype=np.int64))
+    liar = method(constant, {"copies": (people(),), "partition": labels}, regroups=True,
+                  columns=("age",))  # fmt: skip
+    refused(liar, "differ in column 'age'")
+    short = method(constant, {"copies": (people().without(["zip"]),)})
+    refused(short, "releases of other columns")
+
+
+def test_no_column_is_made() -> None:
+    class Keeping(Undeclared):
+        perturbs: ClassVar[bool | None] = False
+        random: ClassVar[bool] = False
+
+        def touches(self, table: Table) -> set[str]:
+            return {"extra"}
+
+        def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+            return Outcome(table.with_columns([table["name"].alias("extra")]))
+
+    refused(Keeping(), "made column 'extra'")
+
+
+def test_who_says_to_regroup_and_does_not_gets_no_promise() -> None:
+    noise = sf.method("uncorrelated-noise", columns=["age"])
+    idle = method(lambda t, rng: t, regroups=True)
+    with pytest.raises(ParameterError, match="perturbed and not grouped afterwards"):
+        protect(noise, idle, require=[one_anonymity()])
+    labels = Partition(np.arange(40) // 2)
+    with pytest.raises(MethodError, match="differ in column 'age'"):
+        protect(noise, method(lambda t, rng: t, {"partition": labels}, regroups=True))
+    with pytest.raises(ParameterError, match="the sets of greedy overlap"):
+        protect(sf.method("greedy", k=3), idle, require=[Even()])
+    grouped = protect(sf.method("greedy", k=3), sf.method("mondrian", k=3), require=[Even()])
+    assert grouped.evidence.met
+
+
+def test_labels_that_values_do_not_tell_overlap_unless_groups_are_named() -> None:
+    def around(table: Table, rng: np.random.Generator) -> Table:
+        made = [f"[{a - i % 3}, {a + 9}]" for i, a in enumerate(table["age"])]
+        column = table.schema["age"].with_(generalized=True)
+        return table.with_columns([pl.Series("age", made)], [column])
+
+    with pytest.raises(ParameterError, match="the sets of test-liar overlap"):
+        protect(method(around), require=[Even()])
+    recoded = sf.method("rounding", columns=["age"], base=5)
+    assert protect(recoded, require=[Even()]).evidence.met
+
+
+def test_noise_on_labels_is_seen_when_the_steps_were_run() -> None:
+    """On numbers, pram does nothing; on the labels that mondrian makes of them, it does."""
+    steps = sf.method("mondrian", k=3), sf.method("pram")
+    with pytest.raises(ParameterError, match="perturbed and not grouped afterwards"):
+        protect(*steps, require=[one_anonymity()])
+
+
+def test_a_criterion_counts_by_its_own_name_and_keeps_its_limit() -> None:
+    class Boasting(Even):
+        def check(self, table: Table) -> Finding:
+            return Finding("k-anonymity", "k-anonymity", 5.0, 5.0, True, True)
+
+    class Broken(Even):
+        def check(self, table: Table) -> Finding:
+            return Finding(self.name, self.name, 1.0, 5.0, True, True)
+
+    made = protect(sf.method("mondrian", k=3), require=[Boasting()])
+    assert [found.requirement for found in made.evidence.findings] == ["test-even"]
+    with pytest.raises(ReleaseRefused):
+        protect(sf.method("mondrian", k=3), require=[Broken()])
+
+
+def test_a_measurement_shows_no_more_digits_than_its_measure_declares() -> None:
+    class Exact(Third):
+        def measure(self, context: Context) -> Measurement:
+            more = {"tuple": (1 / 3,), "array": np.array([1 / 3]), "single": np.float32(1 / 3)}
+            return Measurement(self.name, 1 / 3, detail=more)
+
+    shown = protect(sf.method("mondrian", k=3), measures=[Exact()]).evidence.public()["test-third"]
+    assert shown.value == 0.33
+    assert shown.detail == {"tuple": [0.33], "array": [0.33], "single": 0.33}
+
 
 def test_nothing_is_written_of_a_liar(tmp_path: Path) -> None:
     with pytest.raises(MethodError):
@@ -320,6 +463,12 @@ def test_nothing_is_written_of_a_liar(tmp_path: Path) -> None:
 
 
 # What comes with Sfumato.
+
+
+def test_all_columns_may_be_imputed_beside_a_name() -> None:
+    made = protect(sf.method("multiple-imputation", m=2))
+    assert made.pair.rows is None
+    assert all("name" not in table.schema for table in made.tables)
 
 
 @each("method", "verb")

@@ -41,6 +41,8 @@ class BayesInference(Attack):
     """
 
     name: ClassVar[str] = "bayes-inference"
+    compares: ClassVar[str | None] = "records"
+    decimals: ClassVar[int | None] = None
     paper: ClassVar[str] = (
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (a network of the "
         "augmented table, proposed as an attack on k-anonymity)"

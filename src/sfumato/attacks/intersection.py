@@ -39,6 +39,7 @@ class ReleaseIntersection(Attack):
         "and auxiliary information in data privacy, KDD"
     )
     compares: ClassVar[str | None] = "tables"
+    decimals: ClassVar[int | None] = None
 
     given: Annotated[
         str, Field(description="the earlier release: its folder, or its data file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -99,6 +99,9 @@ class Found:
 
 class LinkingAttack(Attack):
     """An attack that links records by what is known of them, beside the nearest match."""
+
+    compares: ClassVar[str | None] = "records"
+    decimals: ClassVar[int | None] = None
 
     columns: KnownColumns = ()
     sample: Sample = 50_000

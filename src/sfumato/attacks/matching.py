@@ -65,6 +65,8 @@ class Matching(Attack):
     """
 
     name: ClassVar[str] = "matching-attack"
+    compares: ClassVar[str | None] = "records"
+    decimals: ClassVar[int | None] = None
     paper: ClassVar[str] = (
         "Lasko (2007), Spectral anonymization of data, sections 2.1.1, 3.1 and 4.2, figure 4-4"
     )

@@ -47,6 +47,8 @@ class MinimalSuppression(Attack):
     """
 
     name: ClassVar[str] = "minimal-suppression"
+    compares: ClassVar[str | None] = "records"
+    decimals: ClassVar[int | None] = None
     paper: ClassVar[str] = (
         "Lasko 2007, Spectral anonymization of data, section 2.3.2; Øhrn & Ohno-Machado 1999, "
         "Using Boolean reasoning to anonymize databases; Wong, Fu, Wang & Pei 2007, Minimality "

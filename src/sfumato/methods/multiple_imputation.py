@@ -107,7 +107,10 @@ class MultipleImputation(Method):
         for number in range(self.m):
             report("drawing releases", number, self.m)
             releases.append(self._release(table, models, original, rng))
-        untouched = set(table.names) - set(chosen) - set(table.schema.of_role(Role.IDENTIFIER))
+        names = table.schema.of_role(Role.IDENTIFIER)
+        linked = bool(set(table.names) - set(chosen) - set(names)) or self.rows == "rare"
+        if not linked:  # nobody's record bears anybody's name
+            releases = [made.without(names) for made in releases]
         facts: dict[str, Any] = {
             "columns": chosen,
             "given": given,
@@ -121,7 +124,7 @@ class MultipleImputation(Method):
             releases[0],
             facts=facts,
             warnings=tuple(warnings),
-            linked=bool(untouched) or self.rows == "rare",
+            linked=linked,
             copies=tuple(releases[1:]),
         )
 

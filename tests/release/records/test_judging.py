@@ -20,7 +20,6 @@ from sfumato.protocols import Context, Finding, Measure, Measurement, Outcome
 from sfumato.release.plan.requirement import Requirement, parse_requirement
 from sfumato.release.records.judging import judge
 from sfumato.release.recount import written_pairs
-from sfumato.release.tables.run import protect_cells
 from sfumato.tabular.base import TableMethod
 from sfumato.tabular.outcome import TableOutcome, suppressed
 
@@ -47,11 +46,10 @@ class Doubled(sf.Method):
     """Several copies: the column's values, times each of these."""
 
     name: ClassVar[str] = "doubled"
+    random: ClassVar[bool] = False
     perturbs: ClassVar[bool | None] = False
+    roles: ClassVar[tuple[str, ...]] = ("confidential",)
     times: tuple[float, ...] = (1.0, 2.0)
-
-    def touches(self, table: sf.Table) -> set[str]:
-        return {"pay"}
 
     def mask(self, table: sf.Table, rng: np.random.Generator) -> Outcome:
         made = [table.with_columns([table["pay"] * t]) for t in self.times]
@@ -241,7 +239,7 @@ def test_no_sensitive_cell_is_published_whatever_a_method_promises(hide: str) ->
     cells = sf.tabulate(sf.generators.torra_towns(), ["town", "profession"], "salary", seed=0)
     rule = sf.method("dominance", n=1, k=50)
     with pytest.raises(sf.ReleaseRefused, match="sensitive cells whose true value is published"):
-        protect_cells(cells, Tells(hide=hide), 1, rules=[rule], singletons=False)
+        sf.protect(cells, Tells(hide=hide), rules=[rule], seed=1, singletons=False)
 
 
 def test_every_step_has_a_stream_of_its_own() -> None:

@@ -42,7 +42,7 @@ class Requirement:
             met=met,
             at_least=at_least,
             detail={"because": why} if (why := measurement.detail.get("because")) else {},
-            decimals=self.thing.decimals if isinstance(self.thing, Measure) else None,
+            decimals=measurement.decimals,
         )
 
     def to_plan(self) -> Any:

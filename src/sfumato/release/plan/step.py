@@ -50,6 +50,13 @@ class Step:
         )
 
     @property
+    def vouched(self) -> bool:
+        """Whether all that change values say how. Of one that does not, every column may have
+        changed, so that nothing shows whether its rows are those that it names."""
+        changing = (part for part in self.parts if isinstance(part, Method | Verb))
+        return all(part.perturbs is not None for part in changing)
+
+    @property
     def random(self) -> bool:
         """Whether another seed may give another result."""
         return self.perturbs or any(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from ...data.partition import Cover, Partition
 from ...data.schema import Role
@@ -19,8 +20,6 @@ from ...errors import MethodError
 from ...protocols import Declaration, Method, Outcome
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ...data.table import Table
     from ..plan.step import Step
 
@@ -40,16 +39,19 @@ def drawing(thing: Declaration, rng: np.random.Generator, *, declared: bool) -> 
         )
 
 
-def check_declared(step: Step, before: Table, outcome: Outcome) -> None:
-    """Raise a `MethodError` where a step did something that it does not declare."""
+def check_declared(step: Step, before: Table, outcome: Outcome, touched: set[str]) -> None:
+    """Raise a `MethodError` where a step did something that it does not declare; `touched` are the
+    columns that it said it would touch."""
     for after in (outcome.table, *outcome.copies):
+        if after.names != outcome.table.names:
+            raise _refused(step, "made releases of other columns", "give all the same columns")
         _check_rows(step, before, after, outcome)
-        _check_columns(step, before, after, outcome)
-    _check_groups(step, before, outcome)
-    if isinstance(step.use, Method) and outcome.linked:
-        _check_names(step, before, outcome)
-        if step.use.random and step.use.perturbs is False:
-            _check_truth(step, before, outcome)
+        _check_columns(step, before, after, outcome, touched)
+        _check_groups(step, before, after, outcome, touched)
+        if isinstance(step.use, Method) and outcome.linked:
+            _check_names(step, before, after, outcome)
+            if step.use.random and step.use.perturbs is False:
+                _check_truth(step, before, after, outcome)
 
 
 def _refused(step: Step, what: str, remedy: str) -> MethodError:
@@ -74,20 +76,25 @@ def _check_rows(step: Step, before: Table, after: Table, outcome: Outcome) -> No
             )
     elif (
         rows.shape != (after.height,)
-        or np.unique(rows).size != rows.size
+        or rows.dtype.kind not in "iu"
         or (rows.size and not 0 <= rows.min() <= rows.max() < before.height)
+        or (rows.size and np.bincount(rows).max() > 1)
     ):
         raise _refused(step, "names rows that it was not given", "return Outcome(rows=...)")
 
 
-def _check_columns(step: Step, before: Table, after: Table, outcome: Outcome) -> None:
-    """Only the columns that it touches have changed, and none has another role."""
-    touched = step.touches(before)
+def _check_columns(
+    step: Step, before: Table, after: Table, outcome: Outcome, touched: set[str]
+) -> None:
+    """Only the columns that it touches have changed, and none is new or has another role."""
     remedy = "declare it in `touches`"
     for name in after.names:
-        if name not in touched and (name not in before.schema or not outcome.linked):
+        if name not in before.schema:
+            # It would have no role, and so be no part of what is counted, whatever it holds.
+            raise _refused(step, f"made column {name!r}", "change columns that there are")
+        if name not in touched and not outcome.linked:
             raise _refused(step, f"made column {name!r}, which it does not declare", remedy)
-        if name in before.schema and after.schema[name].role != before.schema[name].role:
+        if after.schema[name].role != before.schema[name].role:
             raise _refused(step, f"changed the role of column {name!r}", "leave roles alone")
     if not outcome.linked:
         return
@@ -118,10 +125,13 @@ def _equal_at(source: pl.Series, rows: np.ndarray, made: pl.Series) -> bool:
     )
 
 
-def _check_groups(step: Step, before: Table, outcome: Outcome) -> None:
+def _check_groups(
+    step: Step, before: Table, after: Table, outcome: Outcome, touched: set[str]
+) -> None:
     """Records of a group look alike in what was changed, unless values were drawn for them: else
-    groups that overlap could pass for classes."""
-    found, after = outcome.partition, outcome.table
+    groups that overlap could pass for classes. Whoever regroups makes them alike in all it
+    touches."""
+    found = outcome.partition
     if found is None:
         return
     if len(found) != after.height:
@@ -131,8 +141,10 @@ def _check_groups(step: Step, before: Table, outcome: Outcome) -> None:
     if step.perturbs or isinstance(found, Cover):
         return
     first = _first_of_group(found)
-    for name in sorted(step.touches(before)):
-        if name not in after.schema or _same(before, after, name, outcome):
+    for name in sorted(touched):
+        if name not in after.schema:
+            continue
+        if not step.regroups and _same(before, after, name, outcome):
             continue
         if not _equal_at(after[name], first, after[name]):
             raise _refused(
@@ -151,40 +163,73 @@ def _first_of_group(found: Partition) -> np.ndarray:
     return np.where(inside, first[found.labels] if found.groups else own, own)
 
 
-def _check_names(step: Step, before: Table, outcome: Outcome) -> None:
-    """Whoever says that identifiers no longer name anyone has changed them."""
+def _check_names(step: Step, before: Table, after: Table, outcome: Outcome) -> None:
+    """Whoever says that identifiers no longer name anyone has left none as it was."""
     if not (isinstance(step.use, Method) and step.use.handles_identifiers):
         return
     for name in step.use.targets(before)[0]:
         named = before.schema[name].role in (Role.IDENTIFIER, Role.HOUSEHOLD)
-        if not named or name not in outcome.table.schema or not before[name].count():
+        if not named or name not in after.schema:
             continue
-        if _same(before, outcome.table, name, outcome):
+        was, now = before[name], after[name]
+        if outcome.rows is not None:
+            was = was.gather(outcome.rows)
+        if was.dtype != now.dtype:
+            was, now = was.cast(pl.String, strict=False), now.cast(pl.String, strict=False)
+        if (was == now).any():
             raise _refused(
                 step,
-                f"says that column {name!r} no longer names anyone, and left it as it was",
+                f"says that column {name!r} no longer names anyone, and left names as they were",
                 "do not declare `handles_identifiers`",
             )
 
 
-def _check_truth(step: Step, before: Table, outcome: Outcome) -> None:
+def _check_truth(step: Step, before: Table, after: Table, outcome: Outcome) -> None:
     """A method that draws and does not perturb suppresses cells, renames values one to one, or
     publishes groups that look alike; anything else it does to a quasi-identifier is noise."""
-    after, rows = outcome.table, outcome.rows
-    if isinstance(outcome.partition, Partition):
-        return  # its groups were found to look alike
+    found = outcome.partition
+    alone = None  # groups of several were found to look alike
+    if isinstance(found, Partition):
+        alone = np.append(found.sizes == 1, True)[found.labels]
     for name in before.schema.quasi:
-        if name not in after.schema:
+        if name not in after.schema or _same(before, after, name, outcome):
             continue
-        given = before[name] if rows is None else before[name].gather(rows)
         kept = ~after.suppressed(name)
-        was, now = given.filter(kept), after[name].filter(kept)
+        was, now = _there(
+            before, after, name, outcome.rows, kept if alone is None else kept & alone
+        )
         if was.equals(now, null_equal=True):
             continue
-        pairs = was.alias("was").to_frame().with_columns(now.alias("now")).unique().height
-        if not pairs == was.n_unique() == now.n_unique():
+        if not _pairs(was, now) == was.n_unique() == now.n_unique():
             raise _refused(
                 step,
                 f"says that it does not perturb, and gave column {name!r} other values at random",
                 "declare that it perturbs",
             )
+
+
+def locally_recoded(before: Table, outcome: Outcome, touched: set[str]) -> set[str]:
+    """The quasi-identifiers whose labels are not told by the values that they stand for, such as
+    an interval around each record: where no groups were named, these may overlap."""
+    found = set()
+    for table in (outcome.table, *outcome.copies):
+        for name in table.schema.quasi:
+            if name in touched and table.schema[name].generalized:
+                kept = ~table.suppressed(name)
+                was, now = _there(before, table, name, outcome.rows, kept)
+                if _pairs(was, now) != was.n_unique():
+                    found.add(name)
+    return found
+
+
+def _there(
+    before: Table, after: Table, name: str, rows: np.ndarray | None, kept: np.ndarray
+) -> tuple[pl.Series, pl.Series]:
+    """A column before and after, of these records."""
+    given = before[name] if rows is None else before[name].gather(rows)
+    return given.filter(kept), after[name].filter(kept)
+
+
+def _pairs(was: pl.Series, now: pl.Series) -> int:
+    """How many different values became how many others."""
+    return was.alias("was").to_frame().with_columns(now.alias("now")).unique().height

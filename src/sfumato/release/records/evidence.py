@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MeasureError, SfumatoError, UnknownName
+from ...measurement import fewest_decimals
 from ...progress import report
 from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ...registry import entries
@@ -176,4 +177,6 @@ def take_one(
     if measure.needs_alignment:
         pair.aligned_rows()  # raises where nobody knows which record is whose
     rng = stream(seed, 0, f"measure/{measure.name}")
-    return measure.measure(Context(pair, rng, partition, reference, mechanism))
+    found = measure.measure(Context(pair, rng, partition, reference, mechanism))
+    decimals = fewest_decimals(measure.decimals, found.decimals)
+    return found if decimals == found.decimals else replace(found, decimals=decimals)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...criteria.classes import equivalence_classes
 from ...data.partition import SUPPRESSED_LABEL, Partition
+from ...data.schema import Kind
 from ...data.table import Table
 from ...protocols import Outcome
 from ..plan.step import Step
@@ -37,9 +38,10 @@ class PerturbedGroups:
             found = outcome.partition
             labels = found.labels if isinstance(found, Partition) else None
             self._labels |= dict.fromkeys(chosen, labels)
-        elif step.regroups:
-            for name in chosen:
-                self._labels.pop(name, None)
+        elif step.regroups and not chosen.isdisjoint(self._labels):
+            if left_alone(outcome.table, chosen):
+                return
+            self._labels = {n: held for n, held in self._labels.items() if n not in chosen}
 
     def partition(self, table: Table) -> Partition | None:
         """The groups of a release; None where its published values tell them.
@@ -63,3 +65,15 @@ class PerturbedGroups:
         _, labels = np.unique(combined, axis=0, return_inverse=True)
         alone = (combined == SUPPRESSED_LABEL).any(axis=1)
         return Partition.of(np.where(alone, SUPPRESSED_LABEL, labels.reshape(-1)))
+
+
+def left_alone(table: Table, chosen: set[str]) -> bool:
+    """Whether the chosen quasi-identifiers still tell a record apart, whatever a step says of its
+    groups. A missing cell may match any, and of sets it is not the whole that is grouped."""
+    quasi = [n for n in table.schema.quasi if n in chosen and table.schema[n].kind != Kind.SET]
+    if not quasi:
+        return False
+    gaps = [table[name].is_null().to_numpy() | table.suppressed(name) for name in quasi]
+    found = equivalence_classes(table, quasi)
+    alone = np.append(found.sizes == 1, False)[found.labels]
+    return bool((alone & ~np.logical_or.reduce(gaps)).any())

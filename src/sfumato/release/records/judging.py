@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -31,9 +30,9 @@ def judge(
         for pair in pairs:
             if isinstance(requirement.thing, Criterion):
                 found = requirement.thing.check_pair(pair)
-                # A figure that is no number meets nothing, whatever the criterion says.
-                met = found.met and not math.isnan(found.value)
-                counted.append(replace(found, met=met))
+                # Whatever a criterion says, its figure must keep its limit, and goes by its name.
+                met = found.met and _keeps_limit(found)
+                counted.append(replace(found, met=met, requirement=requirement.name))
                 continue
             measurement = take_one(
                 requirement.thing,
@@ -46,6 +45,14 @@ def judge(
             counted.append(requirement.judge(measurement))
         findings.append(worst(counted))
     return findings
+
+
+def _keeps_limit(found: Finding) -> bool:
+    """Whether a figure is on the right side of its limit, rounding aside; what is no number is
+    on none."""
+    slack = 1e-6 * max(1.0, abs(found.limit))
+    short = found.limit - found.value if found.at_least else found.value - found.limit
+    return short <= slack or found.value == found.limit  # which may both be infinite
 
 
 def worst(findings: list[Finding]) -> Finding:

@@ -19,8 +19,8 @@ from ...protocols import Engine, Method, Outcome
 from ...rng import stream
 from ..plan.plan import Plan
 from ..plan.step import Step
-from .declared import check_declared
-from .groups import PerturbedGroups
+from .declared import check_declared, locally_recoded
+from .groups import PerturbedGroups, left_alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def run_steps(
         with listening(tell):
             rng = stream(seed, index + 1, step.use.name)
             outcome = engine.run(partial(step.run, reference=others), work.table, rng)
-        check_declared(step, work.table, outcome)
+        check_declared(step, work.table, outcome, touched)
         work.follow(index, step, touched, outcome)
         del outcome  # it would keep the table of this step in memory to the end
     work.drop_names()
@@ -96,6 +96,8 @@ class _Work:
     rows: np.ndarray | None = None
     """Of the original, one for each record; None: all, in order. At ten million that is 80 MB."""
     linked: bool = True
+    vouched: bool = True
+    """Whether every step said what it does. Of other rows it is not known whose they are."""
     partition: Partition | None = None
     groups: PerturbedGroups = field(default_factory=PerturbedGroups)
     changed: set[str] = field(default_factory=set)
@@ -115,6 +117,7 @@ class _Work:
             self.secrets[label] = dict(outcome.secrets)
         if isinstance(step.use, Method) and step.use.handles_identifiers:
             self.nameless |= set(step.use.targets(self.table)[0])
+        self.vouched = self.vouched and step.vouched
         self.changed |= touched
         self.groups.follow(step, touched, outcome)
         self._follow_cover(step, touched, outcome)
@@ -128,11 +131,16 @@ class _Work:
         if isinstance(outcome.partition, Cover):
             self.covered |= dict.fromkeys(touched, str(step.use.name))
         elif step.regroups or not outcome.linked:
+            if outcome.linked and self.covered and left_alone(outcome.table, touched):
+                return
             self.covered = {name: by for name, by in self.covered.items() if name not in touched}
+        elif not step.perturbs and not step.regroups and outcome.partition is None:
+            local = locally_recoded(self.table, outcome, touched)
+            self.covered |= dict.fromkeys(local, str(step.use.name))
 
     def _follow_records(self, label: str, outcome: Outcome) -> None:
         """Which original became which record, and which were put together."""
-        self.linked = self.linked and outcome.linked
+        self.linked = self.linked and outcome.linked and self.vouched
         if not self.linked:
             self.partition = self.rows = None
             return
@@ -175,6 +183,9 @@ class _Work:
             self.notes.append(
                 "records were drawn from a model or put together from several people's: nothing is "
                 "said of who became which record"
+                if self.vouched
+                else "a step does not say what it does to records: nothing is said of who became "
+                "which record"
             )
         elif self.rows is None:
             self.rows = np.arange(self.original.height)

@@ -288,12 +288,7 @@ def hold_out(
 
 def _check_promises(plan: Plan, table: Table) -> None:
     """Noise after grouping voids what is counted on groups: such a promise is not made at all."""
-    promised = [
-        r.name
-        for r in plan.requirements
-        if (isinstance(r.thing, Measure) and r.thing.counts_classes)
-        or (isinstance(r.thing, Criterion) and not r.thing.after_perturbing)
-    ]
+    promised = _counted_on_classes(plan)
     dirty: dict[str, int] = {}
     for index, step in enumerate(plan.steps):
         touched = step.touches(table)
@@ -311,8 +306,26 @@ def _check_promises(plan: Plan, table: Table) -> None:
         )
 
 
+def _counted_on_classes(plan: Plan) -> list[str]:
+    """The requirements that mean nothing where records look alike by chance."""
+    return [
+        r.name
+        for r in plan.requirements
+        if (isinstance(r.thing, Measure) and r.thing.counts_classes)
+        or (isinstance(r.thing, Criterion) and not r.thing.after_perturbing)
+    ]
+
+
 def _check_classes(plan: Plan, draft: Draft) -> None:
-    """Where sets overlap, what is confidential in records that look alike promises nothing."""
+    """Where sets overlap, what is confidential in records that look alike promises nothing. Which
+    columns a step perturbs may depend on what those before it made of them, and is known now."""
+    counted = _counted_on_classes(plan)
+    if counted and draft.groups is not None:
+        raise ParameterError(
+            f"{counted[0]} cannot be promised: quasi-identifiers were perturbed and not grouped "
+            "afterwards, so that records look alike by chance",
+            remedy="require record-linkage instead, or group after perturbing",
+        )
     promised = [
         r.name
         for r in plan.requirements
