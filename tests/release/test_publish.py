@@ -22,7 +22,9 @@ WRITER = """
 import os, sys
 import altair, numba, polars, vl_convert
 import sfumato as sf
-from sfumato.release import api, release, report, run
+from sfumato.release import api
+from sfumato.release.records import release, run
+from sfumato.release.report import report
 
 # Only imported, never used: threads that libraries start do not survive a fork.
 sys.stdout.write("ready\\n"); sys.stdout.flush()
@@ -114,11 +116,10 @@ def kill_at_random(folder: Path, attempts: int, seed: int) -> dict[str, int]:
 
 
 def test_ten_kills(tmp_path: Path) -> None:
+    """Where each kill falls depends on the machine's load; that nothing is ever half there does
+    not."""
     count = kill_at_random(tmp_path, 10, seed=0)
     assert count["absent"] + count["complete"] == 10
-    assert count["while writing"] >= 3
-    assert count["absent"] > 0
-    assert count["complete"] > 0
 
 
 @pytest.mark.heavy

@@ -228,19 +228,19 @@ def test_an_interval_that_the_totals_close_is_no_protection(low: float, high: fl
     found = audit(problem, lower, upper)
     assert (found.by, found.safe) == (("follows",), False)
     assert found.determined.tolist() == [True, *[False] * 8]
-    assert "1 hidden cells follow exactly" in found.told()
-    assert "1 is too narrow, 1 of them known exactly" in found.told()
+    assert "1 hidden cells follow exactly" in found.summary()
+    assert "1 is too narrow, 1 of them known exactly" in found.summary()
 
 
 def test_what_is_told_of_a_safe_table() -> None:
     problem = square([10, 4, 20, 7])
     found = audit(problem, *problem.known_bounds(INNER))
-    assert "follow exactly" not in found.told()
-    assert "could not be settled" not in found.told()
+    assert "follow exactly" not in found.summary()
+    assert "could not be settled" not in found.summary()
     assert found.counts["too narrow"] == found.counts["disclosed"] == 0
     assert found.narrowest == 0
     nothing = problem.with_(threats=Threats.of([], [], []))
-    assert "nothing to audit" in audit(nothing, *problem.known_bounds(INNER)).told()
+    assert "nothing to audit" in audit(nothing, *problem.known_bounds(INNER)).summary()
 
 
 def test_a_need_that_is_rounding_is_met_by_any_width_but_none() -> None:

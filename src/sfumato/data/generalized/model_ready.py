@@ -60,7 +60,7 @@ def model_ready(
     missing. If the rows would become more than `most` times as many, an error names the column that
     does it.
 
-    >>> from .table import table
+    >>> from sfumato.data.table import table
     >>> shown = table({"sex": ["f", "f", "m", "*"], "age": ["[20, 30]", "40", "50", "[40, 50]"]},
     ...               kinds={"sex": "nominal"}, quasi=["sex", "age"])
     >>> before = table({"sex": ["f", "f", "m", "m"], "age": [20, 40, 50, 45]}, quasi=["sex", "age"])

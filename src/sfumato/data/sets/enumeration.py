@@ -41,7 +41,7 @@ def enumerate_sets(
     their poset, or of a `width` (one for all, or one for each: `{"age": 5}`). A missing value is no
     item. The column stands where the first of them stood, with their role.
 
-    >>> from .table import table
+    >>> from sfumato.data.table import table
     >>> made = table({"job": ["Nurse", None], "age": [37, 41]}, quasi=["job", "age"])
     >>> found = enumerate_sets(made, ["job", "age"], width=5)
     >>> found["attributes"].to_list(), found.schema.quasi
@@ -187,7 +187,7 @@ def split_items(
     Where the set is missing, both are. An item that no record has is refused: it would most likely
     be misspelt, and stay.
 
-    >>> from .table import table
+    >>> from sfumato.data.table import table
     >>> made = table({"buys": [["tea", "hiv test"], ["tea"], None]}, quasi=["buys"])
     >>> found = split_items(made, "buys", ["hiv test"], into="conditions")
     >>> found["buys"].to_list(), found["conditions"].to_list(), found.schema.confidential

@@ -39,7 +39,7 @@ def _asked(
 def fitting_own(people: People, asked: Combinations, own: Ints) -> Flags:
     """Who has all that combination own[i] tells (-1: nobody knows which), for one column of sets.
 
-    >>> from .containment_sets import Column
+    >>> from sfumato.kernels.coverage.sets import Column
     >>> two = Column(np.array([0, 2, 3]), np.array([0, 1, 1]), np.arange(2, dtype=np.int32))
     >>> none = np.zeros(0, dtype=np.int64)
     >>> people = People(2, (two,), np.zeros((2, 0), np.int64), none, np.zeros(1, np.int64), none,
