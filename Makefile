@@ -104,7 +104,7 @@ nightly: statistical heavy coverage
 refusals: .venv/.installed
 	$(PYTEST) tests/contract --remake-refusals
 
-# Two hours on two cores at most; ONLY=criteria takes one stratum of tests/mutants/strata.toml.
+# ONLY=criteria takes one stratum of tests/mutants/strata.toml.
 SAMPLE ?= 600
 SEED ?= 1
 JOBS ?= 2
@@ -159,7 +159,7 @@ bench-tables: .venv/.installed
 	$(BIN)/python benchmarks/tables_adjustment.py
 	$(BIN)/python benchmarks/tables_scale.py
 
-# Ten minutes; with ARGS=--all every method and search, two hours.
+# With ARGS=--all every method and search.
 bench-first-minute: .venv/.installed
 	$(BIN)/python benchmarks/first_minute.py $(ARGS)
 
