@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, gammaln, logit
 
 MODELS = ("pitman", "zayatz", "snb")
@@ -132,6 +131,9 @@ def pitman_uniques(total: float, theta: float, alpha: float) -> float:
 
 def _pitman(size: NDArray[np.int64], many: NDArray[np.int64], share: float) -> Estimate:
     """Hoshino (2001): theta and alpha by maximum likelihood."""
+    # Here, since it is slow to import and few ask for these models.
+    from scipy.optimize import minimize_scalar
+
     if size.size == 1:
         return Estimate(np.nan, "every record is alone, and nothing tells the parameters apart")
     n = int((size * many).sum())
@@ -215,6 +217,8 @@ def _snb(size: NDArray[np.int64], many: NDArray[np.int64], share: float) -> Esti
 
 def _least(loss: object, starts: list[tuple[float, float]]) -> tuple[NDArray[np.float64], str]:
     """The best minimum from several starts, or why there is none."""
+    from scipy.optimize import minimize
+
     tolerance = {"xatol": 1e-7, "fatol": 1e-7, "maxiter": 2000, "maxfev": 4000}
     runs = [
         minimize(loss, np.array(start), method="Nelder-Mead", options=tolerance) for start in starts
