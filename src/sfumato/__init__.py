@@ -61,7 +61,7 @@ _ROOMS = {
     "data.splitting": "reference_split",
     "explore.components": "kernel_components",
     "explore.information": "information_report",
-    "methods.camouflage": "camouflage Camouflaged",
+    "methods.recoding.camouflage": "camouflage Camouflaged",
     "models.impute": "impute",
     "release.sql_recount": "sql_recount",
 }

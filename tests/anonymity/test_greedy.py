@@ -21,7 +21,7 @@ from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, SfumatoError
 from sfumato.kernels.classes.ambiguate import grow_classes, grow_cover
 from sfumato.kernels.classes.record_trie import exact_costs
-from sfumato.methods.generalize import Generalize
+from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.sources import Hierarchy
 from tests.oracle import ambiguators as oracle
 from tests.oracle.mixed_tables import COLUMNS, mixed_table

@@ -19,7 +19,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MeasureError
 from sfumato.kernels.statistics.auc import auc_of_small
-from sfumato.methods.centroid import Centroid
+from sfumato.methods.verbs.centroid import Centroid
 from sfumato.protocols import Context, Measurement
 from sfumato.release.plan.step import Step
 from sfumato.rng import stream

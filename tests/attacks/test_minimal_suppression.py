@@ -17,8 +17,8 @@ from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.kernels.suppression.unsuppress import candidates_by_class, candidates_by_match
 from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
-from sfumato.methods.random_suppression import RandomSuppression
-from sfumato.methods.suppression import LocalSuppression
+from sfumato.methods.suppression.local import LocalSuppression
+from sfumato.methods.suppression.random import RandomSuppression
 from sfumato.protocols import Context, Measurement, Method
 from tests.oracle import minimal_suppression as oracle
 

@@ -15,8 +15,8 @@ from sfumato.methods.sampling import Sampling
 from sfumato.methods.swapping.p_distribution import RankSwapPDistribution
 from sfumato.methods.swapping.rank import RankSwap
 from sfumato.protocols import Context, Measurement, Method
-from sfumato.risk.dbrl import Dbrl
-from sfumato.risk.rank_linkage import RankSwapLinkage
+from sfumato.risk.linkage.dbrl import Dbrl
+from sfumato.risk.linkage.rank_swap import RankSwapLinkage
 from tests.oracle import rank_windows as oracle
 from tests.oracle import risk
 

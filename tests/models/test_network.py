@@ -146,7 +146,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_library_is_loaded_only_for_inference() -> None:
     code = (
         "import sys, sfumato as sf, sfumato.models.impute, sfumato.models.population_counts\n"
-        "import sfumato.utility.bayes_loss, sfumato.attacks.bayes_inference\n"
+        "import sfumato.utility.analyses.bayes_loss, sfumato.attacks.bayes_inference\n"
         "sf.method('j-anonymity', population=100)\n"
         "sys.exit('pyagrum' in sys.modules)"
     )

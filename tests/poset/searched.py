@@ -17,7 +17,7 @@ from sfumato.data.generalized.cell_costs import CostRule, cell_costs
 from sfumato.data.points.space import space_of
 from sfumato.data.table import Table, table
 from sfumato.kernels.joins.lub import cell_cost, join
-from sfumato.methods.generalize import Generalize
+from sfumato.methods.verbs.generalize import Generalize
 from sfumato.protocols import PosetSource
 
 

@@ -18,7 +18,7 @@ from sfumato.data.codec import Matrix
 from sfumato.data.generalized.joined_codes import joined_codes
 from sfumato.data.table import table
 from sfumato.errors import MethodError, SchemaError
-from sfumato.methods.generalize import Generalize
+from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.code_frequency import CodeFrequency, CodeFrequencyPoset, code_counts
 from sfumato.poset.sources import Hierarchy
 from tests.oracle import poset as oracle

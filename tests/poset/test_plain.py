@@ -15,7 +15,7 @@ from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.table import table
 from sfumato.errors import MethodError
 from sfumato.kernels.joins.lub import cell_cost, join
-from sfumato.methods.generalize import Generalize
+from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.plain import PassThrough, Suppression
 from tests.oracle.poset import Sets
 from tests.poset.searched import check_joins, check_release, one_column

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli.app import run
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.l_diversity import LDiversity
-from sfumato.criteria.t_closeness import TCloseness
+from sfumato.criteria.values.l_diversity import LDiversity
+from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.errors import InputError
 from sfumato.release.sql_recount import sql_recount
 

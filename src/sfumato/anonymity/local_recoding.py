@@ -12,8 +12,8 @@ import polars as pl
 from pydantic import Field
 
 from ..criteria.classes import Grouping, confidential_column
-from ..criteria.l_diversity import LDiversity
-from ..criteria.t_closeness import TCloseness
+from ..criteria.values.l_diversity import LDiversity
+from ..criteria.values.t_closeness import TCloseness
 from ..data.codec import encode
 from ..data.generalized.cell_costs import CostRule, cell_costs
 from ..data.partition import Partition, require_group

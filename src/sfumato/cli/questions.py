@@ -14,7 +14,7 @@ from ..errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from ..data.table import Table
-    from ..methods.camouflage import Interval
+    from ..methods.recoding.camouflage import Interval
 
 _QUESTION = re.compile(
     r"^\s*(?:(count)|(sum|mean|min|max)\s+(\"[^\"]+\"|[^\s\"]+))(?:\s+where\s+(.+))?\s*$",
@@ -35,7 +35,7 @@ def ask(
 
     Answers from two secrets could be laid over one another, and would be narrower than either.
     """
-    from ..methods.camouflage import camouflage
+    from ..methods.recoding.camouflage import camouflage
     from ..rng import draw_seed
 
     asked = _QUESTION.match(question)

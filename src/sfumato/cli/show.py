@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..explore.components import Components
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
-    from ..methods.camouflage import Interval
+    from ..methods.recoding.camouflage import Interval
     from ..release.records.evidence import Evidence
     from ..release.records.recover import Recovered
     from ..release.records.release import Release

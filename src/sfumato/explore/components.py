@@ -14,7 +14,7 @@ from ..measurement import Measurement
 from ..protocols import Context
 from ..release.api import as_pair
 from ..rng import stream
-from ..utility.kernel_pca import Compared, KernelPca
+from ..utility.distributions.kernel_pca import Compared, KernelPca
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from ..data.schema import SUPPRESSED
 from ..kernels.sets.compared import Open
 from ..measurement import Measurement
 from .columns import quasi_names, suppressed
-from .set_cells import SetPair, holds_sets
+from .sets.cells import SetPair, holds_sets
 
 EXACT, HIDDEN = -1, -2
 """Places of cells without a label: those with a value or none to begin with; suppressed ones."""

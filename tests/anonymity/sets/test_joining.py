@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets, SetSearch, sets_of
-from sfumato.criteria.l_diversity import LDiversity
+from sfumato.criteria.values.l_diversity import LDiversity
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Cover, Partition
 from sfumato.data.table import Table

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets, SetSearch
 from sfumato.anonymity.sets.kk_cluster import KKCluster
-from sfumato.criteria.k1 import K1Anonymity
-from sfumato.criteria.kk import KKAnonymity
+from sfumato.criteria.people.k1 import K1Anonymity
+from sfumato.criteria.people.kk import KKAnonymity
 from sfumato.data.codec import Matrix
 from sfumato.data.pair import Pair
 from sfumato.data.partition import Cover, Partition
@@ -23,7 +23,7 @@ from sfumato.data.table import table
 from sfumato.errors import ParameterError
 from sfumato.kernels.sets.kk import widened
 from sfumato.kernels.sets.rows import common_items
-from sfumato.methods.intersect import Intersect
+from sfumato.methods.verbs.intersect import Intersect
 from tests.oracle import set_fitting as oracle
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.criteria.l_diversity import LDiversity
+from sfumato.criteria.values.l_diversity import LDiversity
 from sfumato.errors import MethodError, ParameterError, SfumatoError
 
 _SETS = [["tea", "milk"], ["tea", "milk"], ["tea", "rum"], ["tea", "rum"], ["tea", "RAREITEM"]]

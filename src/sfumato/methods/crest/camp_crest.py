@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from ...data.codec import Matrix
 from ...data.partition import Partition
 from ...protocols import Method, Outcome
-from ..micro_perturbation import (
+from ..verbs.base import Domain, by_mode, numbers_of, publish
+from ..verbs.micro_perturbation import (
     MicroPerturbation,
     perturb,
     present_means,
@@ -19,7 +20,6 @@ from ..micro_perturbation import (
     root_of,
     unmasked_warning,
 )
-from ..original_domain import Domain, by_mode, numbers_of, publish
 from .classes import Alpha, Around, Classes, Confidential, Exchange, Partial
 from .crest import Crest
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from ...data.schema import Kind
 from ...errors import MethodError
 from ...protocols import Outcome
-from ..numbers import Masked, NumericMethod
+from ..numeric.base import Masked, NumericMethod
 from .recovery import Published, published
 from .shape import Shape, shape_of
 

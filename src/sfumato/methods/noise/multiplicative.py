@@ -20,7 +20,7 @@ from ...kernels.statistics.deconvolution import (
     is_coarse,
 )
 from ...protocols import Outcome
-from ..numbers import Masked
+from ..numeric.base import Masked
 from .base import SMALL_BESIDE_ROUNDING, NoiseMethod
 from .factors import Family, draw, log_distribution, most_variance
 from .marginal import normal

@@ -14,7 +14,7 @@ from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
-from ..numbers import require_size
+from ..numeric.base import require_size
 from .base import unchanged
 from .shape import correlation_root, units
 

@@ -14,7 +14,7 @@ from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind, Schema
 from ...data.table import Table, as_frame
 from ...protocols import Method, Outcome
-from ..numbers import require_size
+from ..numeric.base import require_size
 
 _SAME = 1e-9
 """Squared distances, in deviations, that are nothing but rounding."""

@@ -12,7 +12,7 @@ from ...data.partition import Partition, disjoint
 from ...kernels.swapping.within_groups import permute_within
 from ...protocols import Outcome, Verb
 from ..published_counts import at_least, exact_shares, published_shares
-from ..suppression import suppress
+from ..suppression.local import suppress
 from .base import gathered, is_moved
 from .blocks import absent, alike_in_gaps
 

@@ -11,7 +11,7 @@ from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.synthesis.condensation import condense
 from ...kernels.synthesis.frames import strata_of
-from ..original_domain import DrawingVerb, Drawn, Numbers, PublishedDomain, alike_blocks
+from ..verbs.base import DrawingVerb, Drawn, Numbers, PublishedDomain, alike_blocks
 
 if TYPE_CHECKING:
     from ...data.partition import Partition

@@ -15,7 +15,7 @@ from pydantic import Field
 from ...data.schema import Kind
 from ...errors import MethodError
 from ...protocols import Method
-from ..numbers import require_size
+from ..numeric.base import require_size
 
 if TYPE_CHECKING:
     import polars as pl

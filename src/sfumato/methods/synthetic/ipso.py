@@ -14,7 +14,7 @@ from ...data.schema import NUMERIC, ORDERED, Column, Kind, Role
 from ...errors import MethodError
 from ...kernels.synthesis.frames import factors, frame, off, span, spread_of, strata_of
 from ...protocols import Method, Outcome
-from ..numbers import with_numbers
+from ..numeric.base import with_numbers
 from .drawn import refuse
 
 if TYPE_CHECKING:

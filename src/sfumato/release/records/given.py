@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from ...criteria.classes import equivalence_classes
-from ...criteria.covering import covering
+from ...criteria.coverage.covering import covering
 from ...data.codec import encode
 from ...data.linkage.earlier import data_file, read_release
 from ...data.pair import Pair
@@ -28,7 +28,7 @@ from ...data.people import found_again, person_keys
 from ...data.schema import Kind, Role
 from ...data.table import Table
 from ...errors import InputError, ParameterError
-from ...methods.generalize import Generalize
+from ...methods.verbs.generalize import Generalize
 from ...protocols import Finding
 from ..plan.plan import Plan
 from ..publish import private_path

@@ -72,7 +72,7 @@ def _measured(taken: Measurement, names: list[str]) -> Correlations | None:
 
 
 def _counted(pair: Pair, names: list[str]) -> Correlations | None:
-    from ...utility.moments import correlation  # only where the measure was not taken
+    from ...utility.numeric.moments import correlation  # only where the measure was not taken
 
     chosen: list[str] = []
     sides: list[tuple[np.ndarray, np.ndarray]] = []

@@ -1,0 +1,1 @@
+"""Which people each published record fits, and which records fit each person."""

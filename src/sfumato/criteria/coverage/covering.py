@@ -1,0 +1,137 @@
+"""Which classes of a release each original record fits.
+
+An intruder who knows a person's quasi-identifiers looks for the published records that could be
+that person's: those whose labels cover what he knows. Records of one class are alike, so classes
+are asked, not records, and a set of classes is a row of bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import encode
+from ...data.generalized.label_places import Labels, distinct_labels
+from ...data.schema import SUPPRESSED
+from ...data.table import Table
+from ...errors import MeasureError
+from ..classes import Classes, comparable, equivalence_classes
+from ..set_codes import coded_sets, holds_sets
+from .set_containment import item_places
+
+MOST_BYTES = 2**31
+"""Bits beyond this would not fit a laptop."""
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """The classes that each original record fits."""
+
+    classes: Classes
+    """Of the release."""
+    person: np.ndarray
+    """int64: for each original record, its row of `bits`."""
+    bits: np.ndarray
+    """uint64 (t, w): for each distinct original record, the classes that cover it."""
+
+    def fitting(self, row: int) -> np.ndarray:
+        """The classes that cover one distinct record."""
+        found = np.unpackbits(self.bits[row].view(np.uint8), bitorder="little")
+        return np.flatnonzero(found[: len(self.classes)])
+
+    @property
+    def signature(self) -> np.ndarray:
+        """int64: records with the same number fit the same classes."""
+        words = np.ascontiguousarray(self.bits)
+        rows = words.view([("", words.dtype)] * words.shape[1]).reshape(-1)
+        _, number = np.unique(rows, return_inverse=True)
+        found: np.ndarray = number.reshape(-1)[self.person]
+        return found
+
+
+def covering(original: Table, release: Table, names: Sequence[str]) -> Covering:
+    """The classes of a release, by these columns, that each original record fits.
+
+    >>> from sfumato.data.table import table
+    >>> people = table({"age": [20, 25, 40]}, quasi=["age"])
+    >>> shown = table({"age": ["[20, 25]", "[20, 25]", "40"]}, quasi=["age"])
+    >>> found = covering(people, shown, ["age"])
+    >>> [found.fitting(row).tolist() for row in found.person]
+    [[0], [0], [1]]
+    """
+    classes = equivalence_classes(release, names)
+    words = (len(classes) + 63) // 64
+    codes = [encode(comparable(original[name])) for name in names]
+    columns = np.column_stack([found.codes.astype(np.int64) for found in codes])
+    distinct, person = np.unique(columns, axis=0, return_inverse=True)
+    values = sum(len(found.domain) + 1 for found in codes)
+    if (distinct.shape[0] + values) * words * 8 > MOST_BYTES:
+        raise MeasureError(
+            f"{distinct.shape[0]:,} distinct records beside {len(classes):,} published classes are "
+            "too many to compare",
+            remedy="name fewer columns, or take a sample of the records",
+        )
+    bits = np.full((distinct.shape[0], words), ~np.uint64(0), dtype=np.uint64)
+    for j, name in enumerate(names):
+        bits &= _by_code(original, release, name, classes, words)[distinct[:, j]]
+    return Covering(classes, person.reshape(-1), bits)
+
+
+def _by_code(
+    original: Table, release: Table, name: str, classes: Classes, words: int
+) -> np.ndarray:
+    """uint64 (m + 1, w): for each code of the original, the classes whose label covers it."""
+    if holds_sets(release, name):
+        return _by_set(original, release, name, classes, words)
+    reader = Labels(original, name)
+    labels, place = distinct_labels(release[name])
+    place = place[classes.first]
+    hidden = release.suppressed(name)[classes.first]
+    shown = [label for label in labels if label != SUPPRESSED]
+    covered = reader.coverage(reader.domain, shown)
+    at = {label: i for i, label in enumerate(shown)}
+    out = np.zeros((len(reader.domain) + 1, words), dtype=np.uint64)
+    code_of_rank = np.zeros(len(reader.domain) + 1, dtype=np.int64)
+    code_of_rank[covered.ranks] = np.arange(1, len(reader.domain) + 1)
+    starred = np.array([label == SUPPRESSED for label in labels] + [False])[place] | hidden
+    out[:] = _bits_of(np.flatnonzero(starred), words)
+    # A cell that is empty and not suppressed was missing, and says so.
+    out[0] |= _bits_of(np.flatnonzero((place < 0) & ~hidden), words)
+    for p, label in enumerate(labels):
+        if label in at:
+            members = _bits_of(np.flatnonzero((place == p) & ~hidden), words)
+            out[code_of_rank[covered.of(at[label])]] |= members
+    return out
+
+
+def _by_set(original: Table, release: Table, name: str, classes: Classes, words: int) -> np.ndarray:
+    """The same where sets were published: the classes whose set each original one contains."""
+    domain = encode(comparable(original[name])).domain
+    own, shown = coded_sets(domain), coded_sets(release[name].gather(pl.Series(classes.first)))
+    used, names = shown.domain
+    places = item_places(names, own)
+    # The classes that tell each item: they do not fit who lacks it.
+    tells = np.zeros((used.size, words), dtype=np.uint64)
+    number = np.zeros(int(used.max(initial=0)) + 1, dtype=np.int64)
+    number[used] = np.arange(used.size)
+    cls = np.repeat(np.arange(len(classes)), np.diff(shown.starts))
+    bit = np.uint64(1) << (cls % 64).astype(np.uint64)
+    np.bitwise_or.at(tells, (number[shown.items], cls // 64), bit)
+    hidden = release.suppressed(name)[classes.first]
+    missing = _bits_of(np.flatnonzero(shown.missing & ~hidden), words)
+    everything = _bits_of(np.arange(len(classes)), words)
+    out = np.empty((len(domain) + 1, words), dtype=np.uint64)
+    out[0] = everything & ~np.bitwise_or.reduce(tells, axis=0)
+    for code in range(len(domain)):
+        lacks = ~np.isin(places, own.items[own.starts[code] : own.starts[code + 1]])
+        out[code + 1] = everything & ~(np.bitwise_or.reduce(tells[lacks], axis=0) | missing)
+    return out
+
+
+def _bits_of(members: np.ndarray, words: int) -> np.ndarray:
+    out = np.zeros(words, dtype=np.uint64)
+    np.bitwise_or.at(out, members // 64, np.uint64(1) << (members % 64).astype(np.uint64))
+    return out

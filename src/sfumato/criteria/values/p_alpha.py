@@ -1,0 +1,140 @@
+"""(p, alpha)-sensitive k-anonymity."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from pydantic import Field, model_validator
+
+from ...data.table import Table
+from ...errors import MeasureError
+from ...protocols import Finding
+from ..classes import Grouping, ValueCounts
+from ..verdict import ROUNDING, OfValues, different, largest, shares, verdict
+
+
+class PAlphaSensitive(OfValues):
+    """Classes of k with p different confidential values, none above a share alpha.
+
+    Two readings of alpha:
+
+    - as it stands, p-sensitive k-anonymity and (alpha, k)-anonymity together: no value takes more
+      than a share alpha of its class;
+    - with `categories`, that of Sun et al.: confidential values are sorted into categories, the
+      most sensitive first. A value of the i-th of m categories weighs (i - 1) / (m - 1), and the
+      different values of every class weigh at least alpha together, so that not all of them are of
+      the worst kind. Every value needs a category.
+
+    The figure is that of alpha; where alpha holds and another part is broken, the finding speaks of
+    that part. A missing or suppressed value is none of the p and weighs nothing, and shares are of
+    the records whose value is known, unless `missing` says that it is a value like any other (which
+    the categories then must list as ""). Of a column of sets the items are the values.
+
+    >>> from sfumato.data.table import table
+    >>> ill = ["flu", "hiv", "flu", "cold", "hiv", "cancer"]
+    >>> t = table({"q": list("aaaabb"), "ill": ill}, quasi=["q"], confidential="ill")
+    >>> PAlphaSensitive(k=2, p=2, alpha=0.5).check(t).met
+    True
+    >>> kinds = [["hiv", "cancer"], ["flu"], ["cold"]]
+    >>> print(PAlphaSensitive(k=2, p=2, alpha=1, categories=kinds).check(t))
+    the weight of the values of ill is 0 (limit 1) in 1 of 2 classes
+    """
+
+    name: ClassVar[str] = "p-alpha-sensitive"
+    example: ClassVar[dict[str, Any]] = {"column": "diagnosis", "k": 5, "p": 2, "alpha": 0.6}
+    paper: ClassVar[str] = (
+        "Sun, Sun & Wang (2011), Extended k-anonymity models against sensitive attribute "
+        "disclosure, Computer Communications 34(4)"
+    )
+    monotone: ClassVar[bool] = True
+
+    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
+    p: Annotated[int, Field(ge=1, description="different confidential values in every class")]
+    alpha: Annotated[
+        float,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="largest share of a value in a class, or least weight of its values",
+        ),
+    ]
+    categories: Annotated[
+        tuple[tuple[str, ...], ...],
+        Field(description="values by category, the most sensitive category first"),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.p > self.k:
+            raise ValueError(f"{self.p} different values need classes of {self.p}: p is at most k")
+        if not self.categories and self.alpha > 1:
+            raise ValueError("a share alpha is at most 1; weights need categories")
+        if len(self.categories) == 1:
+            raise ValueError("one category weighs nothing: give two or more")
+        listed = [value for category in self.categories for value in category]
+        if len(set(listed)) != len(listed):
+            raise ValueError("a value belongs to one category only")
+        return self
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        kept: np.ndarray = np.logical_and.reduce([held for _, held in self._parts(grouping)])
+        return kept
+
+    def _parts(self, grouping: Grouping) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Figures and which classes hold, of alpha, of p and of k."""
+        column, counts = self._of(grouping)
+        values = different(counts, len(grouping))
+        if self.categories:
+            weights = self._weights(counts, column.name)[counts.code]
+            alpha = np.bincount(counts.cls, weights=weights, minlength=len(grouping))
+            held = alpha >= self.alpha - ROUNDING
+        else:
+            alpha = largest(counts.cls, shares(counts, len(grouping)), len(grouping))
+            held = alpha <= self.alpha + ROUNDING
+        sizes = grouping.sizes
+        return [(alpha, held), (values, values >= self.p), (sizes, sizes >= self.k)]
+
+    def _weights(self, counts: ValueCounts, name: str) -> np.ndarray:
+        """By code, the weight of its category."""
+        steps = len(self.categories) - 1
+        of = {v: i / steps for i, category in enumerate(self.categories) for v in category}
+        texts = ["", *counts.values.cast(pl.String).to_list()]
+        used = np.unique(counts.code)
+        stray = sum(texts[code] not in of for code in used)
+        if stray:
+            raise MeasureError(
+                f"{stray} values of column {name!r} belong to no category",
+                remedy="list every value of the column in `categories`",
+            )
+        return np.array([of.get(text, 0.0) for text in texts])
+
+    def check(self, table: Table) -> Finding:
+        grouping = Grouping.published(table)
+        column, _ = self._of(grouping)
+        parts = self._parts(grouping)
+        kept = np.logical_and.reduce([held for _, held in parts])
+        share = "weight of the values" if self.categories else "largest share of a value"
+        words = (
+            (f"the {share} of {column.name}", self.alpha, bool(self.categories)),
+            (f"the number of different values of {column.name}", float(self.p), True),
+            (f"the smallest class under {self.name}", float(self.k), True),
+        )
+        # The first part that is broken; alpha where none is.
+        first_broken = next((i for i, (_, held) in enumerate(parts) if not held.all()), 0)
+        subject, limit, at_least = words[first_broken]
+        return verdict(
+            self,
+            grouping,
+            parts[first_broken][0],
+            kept,
+            subject=subject,
+            limit=limit,
+            at_least=at_least,
+            detail={
+                "column": column.name,
+                "k": int(grouping.sizes.min()),
+                "different_values": int(parts[1][0].min()),
+            },
+        )

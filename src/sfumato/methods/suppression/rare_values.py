@@ -1,0 +1,97 @@
+"""Values that too few people have, before anything else is masked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.codec import encode
+from ...errors import MethodError
+from ...protocols import Method, Outcome
+from ..published_counts import at_least
+from .local import Cells, suppressed_outcome
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+class RareValues(Method):
+    """Suppress the values of a column that fewer than k records have.
+
+    In a village where one person differs from all others, k-anonymity hides that person's value and
+    nobody else's: the gap says who it is, whatever k is. With remove = "records" the records with
+    rare values are left out, as Katirai does. With remove = "cells" only the cells go, and where
+    fewer than k would go in a column, the next rarest value goes too, so that a gap always has the
+    company of k. Missing values are left alone: they are published as missing.
+
+    >>> import sfumato as sf
+    >>> village = sf.table({"race": ["white"] * 6 + ["black"] + ["asian"] * 3}, quasi=["race"])
+    >>> shown = sf.protect(village, sf.method("rare-values", k=3), seed=0).table["race"]
+    >>> sorted(shown.fill_null("*"))
+    ['*', '*', '*', '*', 'white', 'white', 'white', 'white', 'white', 'white']
+    """
+
+    name: ClassVar[str] = "rare-values"
+    random: ClassVar[bool] = False
+    perturbs: ClassVar[bool | None] = False
+    paper: ClassVar[str] = (
+        "Katirai 2006, A theory and toolkit for the mathematics of privacy, pp. 25 and 63; Sweeney "
+        "2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
+    )
+
+    k: Annotated[int, Field(ge=2, description="records that must share a value")] = 5
+    remove: Annotated[
+        Literal["cells", "records"],
+        Field(description="what goes: the cells with rare values, or the whole records"),
+    ] = "cells"
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        chosen, _ = self.targets(table)
+        gone = np.zeros((table.height, len(chosen)), dtype=bool)
+        for j, name in enumerate(chosen):
+            codes = encode(table[name]).codes
+            present = ~(table.missing(name) | table.suppressed(name))
+            gone[:, j] = self._rare(name, codes, present) & present
+        if self.remove == "cells":
+            cells = Cells.of(table, chosen)
+            return suppressed_outcome(table, chosen, gone, cells, {"k": self.k})
+        # Without these records, others' values may have become rare.
+        keep = np.flatnonzero(~gone.any(axis=1))
+        while True:
+            rare = np.zeros(keep.size, dtype=bool)
+            for name in chosen:
+                codes = encode(table[name]).codes[keep]
+                few = np.bincount(codes, minlength=1) < self.k
+                few[0] = False
+                rare |= few[codes]
+            if not rare.any():
+                break
+            keep = keep[~rare]
+        if not keep.size:
+            raise MethodError(
+                f"every record has a value that fewer than {self.k} others share",
+                remedy='remove = "cells", a lower k, or name the columns in `columns`',
+            )
+        facts: dict[str, Any] = {"records left out": at_least(table.height - keep.size)}
+        return Outcome(table.take(keep), rows=keep, facts=facts)
+
+    def _rare(self, name: str, codes: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """Which records have a rare value."""
+        counts = np.bincount(codes[present], minlength=int(codes.max(initial=0)) + 1)
+        rare = (counts > 0) & (counts < self.k)
+        if self.remove == "cells" and rare.any():
+            rarest = np.argsort(np.where(counts > 0, counts, codes.size + 1), kind="stable")
+            # A gap that fewer than k share would say who is in it.
+            for value in rarest[int(rare.sum()) : int((counts > 0).sum())].tolist():
+                if int(counts[rare].sum()) >= self.k:
+                    break
+                rare[value] = True
+        if rare.any() and self.remove == "cells" and int(counts[rare].sum()) < self.k:
+            raise MethodError(
+                f"column {name!r} has fewer than {self.k} values: a gap would say who is in it",
+                remedy='leave the column out, or remove = "records"',
+            )
+        found: np.ndarray = rare[codes]
+        return found

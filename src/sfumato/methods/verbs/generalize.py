@@ -1,0 +1,168 @@
+"""What k-anonymity publishes: for each group, the most specific value that covers all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import Coded, code
+from ...data.partition import Cover, Partition
+from ...data.schema import SUPPRESSED
+from ...errors import MethodError
+from ...kernels.groups import group_distinct, group_min_max
+from ...protocols import Outcome, Poset, Verb
+
+if TYPE_CHECKING:
+    from ...data.table import Table
+
+
+_BITS = 62
+"""Sets over no more values than this are compared as one integer."""
+
+
+class Generalize(Verb):
+    """Replace each value by what its group has in common.
+
+    Numbers and dates become intervals, values with a hierarchy their least common ancestor,
+    other categories the set of the group's values. Missing in the whole group stays missing;
+    missing in a part of it makes the group's cell "*". Where sets overlap (a cover), each record is
+    published as what its own set has in common. Columns that are passed through stay as they are.
+    """
+
+    name: ClassVar[str] = "generalize"
+    perturbs: ClassVar[bool | None] = False
+    paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt & Ramakrishnan 2006 (local recoding)"
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        groups = _groups(partition)
+        changed, cells, kept = table, {}, []
+        for name in columns:
+            coded = code(table, name)
+            if coded.structure.unchanged:
+                kept.append(name)
+                continue
+            labels, stars = _labels(coded, table.suppressed(name), groups)
+            # One column at a time: at ten million records the arrays of all would not fit together.
+            changed = changed.with_columns(
+                [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
+            )
+            cells[name] = stars
+        facts: dict[str, Any] = {}
+        if isinstance(partition, Partition):
+            facts |= {"groups": partition.groups, "smallest group": partition.smallest}
+        else:
+            facts["smallest set"] = int(partition.sizes.min()) if len(partition) else 0
+        facts["suppressed cells"] = cells
+        if kept:
+            facts["passed through"] = kept
+        return Outcome(changed, partition=partition, facts=facts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Groups that may overlap: `labels[e]` is the group that row `rows[e]` belongs to."""
+
+    labels: np.ndarray
+    rows: np.ndarray | None
+    """None means all rows, in order."""
+    count: int
+    of_record: np.ndarray
+    """Which group each record is published as."""
+
+    def entries(self, values: np.ndarray) -> np.ndarray:
+        """What each entry has."""
+        return values if self.rows is None else values[self.rows]
+
+
+def _groups(partition: Partition | Cover) -> _Groups:
+    if isinstance(partition, Partition):
+        return _Groups(partition.labels, None, partition.groups, partition.labels)
+    n = len(partition)
+    owner = np.repeat(np.arange(n), partition.sizes)
+    own = np.zeros(n, dtype=bool)
+    own[owner[partition.members == owner]] = True
+    if not own.all():
+        raise MethodError(
+            f"row {int(np.argmin(own)) + 1} is not in its own set: others would stand for it",
+            remedy="use a search whose sets hold their own record",
+        )
+    return _Groups(owner, partition.members, n, np.arange(n))
+
+
+def _origin(coded: Coded) -> Poset:
+    """The poset that the labels belong to: the first one, where a column is generalized again."""
+    first = coded.column.bound if coded.column.generalized else None
+    return first or coded.poset
+
+
+def _labels(coded: Coded, suppressed: np.ndarray, found: _Groups) -> tuple[pl.Series, int]:
+    """The published column, and how many of its cells are "*"."""
+    groups, labels, codes = found.count, found.labels, found.entries(coded.codes)
+    low, high, partly_missing = group_min_max(labels, codes, groups)
+    # A value that was suppressed before could be anything, and so could its whole group's.
+    starred = np.zeros(groups, dtype=bool)
+    starred[labels[found.entries(suppressed) & (labels >= 0)]] = True
+    # texts[0] is "missing", texts[1] is "*"; then one text for each distinct content of a group.
+    texts: list[str | None] = [None, SUPPRESSED]
+    of_group = np.zeros(groups + 1, dtype=np.int64)
+    of_group[-1] = 1  # label -1, a suppressed record, lands here
+    of_group[:-1][((high > 0) & partly_missing) | starred] = 1
+    chosen = np.flatnonzero((high > 0) & ~partly_missing & ~starred)
+    if chosen.size:
+        if coded.poset.spans:
+            made, which = _span_labels(coded, low[chosen], high[chosen])
+        else:
+            starts, members = group_distinct(labels, codes, groups)
+            made, which = _set_labels(coded, starts, members, chosen)
+        of_group[chosen] = which + len(texts)
+        texts += made
+    # Different contents may read alike (every pair of leaves under one ancestor does).
+    distinct = list(dict.fromkeys(text for text in texts if text is not None))
+    place = {text: i for i, text in enumerate(distinct)}
+    index = np.array([-1 if text is None else place[text] for text in texts])[of_group]
+    stars = int(np.count_nonzero(index[found.of_record] == place[SUPPRESSED]))
+    by_record = index.astype(np.int32)[found.of_record]
+    gather = pl.Series(by_record)
+    if (by_record < 0).any():
+        gather = gather.zip_with(gather >= 0, pl.Series([None], dtype=pl.Int32))
+    published = pl.Series(distinct, dtype=pl.Enum(distinct)).gather(gather.cast(pl.UInt32))
+    return published, stars
+
+
+def _span_labels(coded: Coded, low: np.ndarray, high: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """One label for each distinct pair of ends, and which pair each group has."""
+    width = int(high.max()) + 1
+    keys, which = np.unique(low.astype(np.int64) * width + high, return_inverse=True)
+    return coded.poset.labels(keys // width, keys % width), which
+
+
+def _set_labels(
+    coded: Coded, starts: np.ndarray, members: np.ndarray, chosen: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """One label for each distinct set of values, and which set each group has."""
+    if int(members.max()) <= _BITS:
+        # One more bit pattern, so that the end of the last group is a place too; every second
+        # segment is what lies between two chosen groups, and is left out.
+        bits = np.left_shift(np.int64(1), np.append(members, 1).astype(np.int64) - 1)
+        ends = np.column_stack([starts[chosen], starts[chosen + 1]]).ravel()
+        sets = np.bitwise_or.reduceat(bits, ends)[::2]
+        _, first, which = np.unique(sets, return_index=True, return_inverse=True)
+    else:
+        spelt = [members[starts[g] : starts[g + 1]].tobytes() for g in chosen.tolist()]
+        which = pl.Series(spelt, dtype=pl.Binary).rank("dense").to_numpy().astype(np.int64) - 1
+        first = np.empty(int(which.max()) + 1, dtype=np.int64)
+        first[which[::-1]] = np.arange(which.size)[::-1]
+    lengths = (starts[chosen + 1] - starts[chosen])[first]
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    distinct = np.concatenate([members[starts[g] : starts[g + 1]] for g in chosen[first].tolist()])
+    return coded.poset.set_labels(ends, distinct), which

@@ -1,0 +1,3 @@
+"""Risk that follows from how many people share a combination of quasi-identifiers."""
+
+ORDER = ("sizes", "uniqueness")

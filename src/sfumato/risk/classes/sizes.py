@@ -1,0 +1,219 @@
+"""Disclosure risk that follows from the sizes of equivalence classes.
+
+Three intruders (El Emam & Dankar 2008): the prosecutor knows that a person is in the file, the
+journalist wants anyone at all and knows only the population, the marketer wants as many as
+possible. All figures are taken on the masked table's quasi-identifiers, with the same figure on the
+original as baseline.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...criteria.classes import Classes, equivalence_classes
+from ...data.table import Table
+from ...protocols import Context, Direction, Measurement
+from .base import ClassRisk
+from .population import Population, population_of
+
+_BEFORE = "the same figure before masking"
+_EL_EMAM = (
+    "El Emam & Dankar (2008), Protecting privacy using k-anonymity, JAMIA 15(5); "
+    "Dankar & El Emam (2010), A method for evaluating marketer re-identification risk, PAIS"
+)
+_Threshold = Annotated[
+    float, Field(ge=0, le=1, description="risk above which a record counts as at risk")
+]
+
+
+class ClassSizes(ClassRisk):
+    """Size of the smallest equivalence class.
+
+    `detail["histogram"]` lists [size, classes, records] for every size that occurs; mean and median
+    are over the classes. The per-record vector holds the size of each masked record's class.
+    """
+
+    name: ClassVar[str] = "class-sizes"
+    paper: ClassVar[str] = (
+        "Sweeney (2002), k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
+    )
+    usual: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "higher"
+    bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
+    unit: ClassVar[str] = "records"
+
+    def measure(self, context: Context) -> Measurement:
+        classes = equivalence_classes(context.pair.masked)
+        before = equivalence_classes(context.pair.original)
+        sizes, many = np.unique(classes.sizes, return_counts=True)
+        detail = {
+            **_facts(classes),
+            "mean": float(classes.sizes.mean()),
+            "median": float(np.median(classes.sizes)),
+            "histogram": [[int(s), int(c), int(s * c)] for s, c in zip(sizes, many, strict=True)],
+            "baseline": _BEFORE,
+        }
+        return self.result(
+            classes.smallest,
+            baseline=float(before.smallest),
+            per_record=classes.of_records(classes.sizes),
+            detail=detail,
+        )
+
+
+class Uniques(ClassRisk):
+    """Share of records that are alone.
+
+    A record is alone when no other has the same quasi-identifiers. The per-record vector marks them
+    with 1.
+    """
+
+    name: ClassVar[str] = "uniques"
+    paper: ClassVar[str] = (
+        "Bethlehem, Keller & Pannekoek (1990), Disclosure control of microdata, JASA 85(409)"
+    )
+    usual: ClassVar[bool] = True
+
+    def measure(self, context: Context) -> Measurement:
+        classes = equivalence_classes(context.pair.masked)
+        before = equivalence_classes(context.pair.original)
+        alone = classes.sizes == 1
+        detail = {**_facts(classes), "uniques": int(alone.sum()), "baseline": _BEFORE}
+        return self.result(
+            alone.sum() / context.pair.masked.height,
+            baseline=float((before.sizes == 1).sum() / context.pair.original.height),
+            per_record=classes.of_records(alone.astype(np.float64)),
+            detail=detail,
+        )
+
+
+class ProsecutorRisk(ClassRisk):
+    """Chance of finding a given participant, at worst.
+
+    The intruder knows that the person is in the file and guesses within the class: 1 over the size
+    of the smallest class. `detail` holds the mean over the records and the share of records whose
+    own risk is above `threshold`.
+    """
+
+    name: ClassVar[str] = "prosecutor-risk"
+    paper: ClassVar[str] = _EL_EMAM
+    usual: ClassVar[bool] = True
+
+    threshold: _Threshold = 0.2
+
+    def measure(self, context: Context) -> Measurement:
+        classes = equivalence_classes(context.pair.masked)
+        before = equivalence_classes(context.pair.original)
+        risk = 1.0 / classes.sizes
+        detail = {
+            **_facts(classes),
+            **_spread(classes, risk, self.threshold),
+            "baseline": _BEFORE,
+        }
+        return self.result(
+            risk.max(),
+            baseline=1.0 / before.smallest,
+            per_record=classes.of_records(risk),
+            detail=detail,
+        )
+
+
+class _Population(ClassRisk):
+    """What journalist and marketer risk share: the population that the file is a sample of."""
+
+    usual: ClassVar[bool] = True
+
+    reference: Annotated[
+        Literal["non-participants", "population"],
+        Field(
+            description="whether the reference table leaves the participants out or holds them too"
+        ),
+    ] = "non-participants"
+
+    def _population(self, table: Table, context: Context) -> Population:
+        return population_of(
+            context.pair, table, context.reference, holds_sample=self.reference == "population"
+        )
+
+
+class JournalistRisk(_Population):
+    """Chance of finding someone known to be in the population, at worst.
+
+    1 over F, the size in the population of the smallest class, over the classes that the masked
+    table has. F is counted where there is a reference table, is estimated by the sum of the
+    sampling weights where a column has the role `weight`, and otherwise the sample stands for the
+    population, which makes this the prosecutor's risk; `detail["population"]` says which. A
+    reference record belongs to every class whose labels cover it.
+    """
+
+    name: ClassVar[str] = "journalist-risk"
+    paper: ClassVar[str] = _EL_EMAM
+
+    threshold: _Threshold = 0.2
+
+    def measure(self, context: Context) -> Measurement:
+        found = self._population(context.pair.masked, context)
+        before = self._population(context.pair.original, context)
+        risk = 1.0 / found.sizes
+        detail = {
+            **_facts(found.classes),
+            **_spread(found.classes, risk, self.threshold),
+            **found.facts,
+            "baseline": _BEFORE,
+        }
+        return self.result(
+            risk.max(),
+            baseline=float(1.0 / before.sizes.min()),
+            per_record=found.classes.of_records(risk),
+            detail=detail,
+        )
+
+
+class MarketerRisk(_Population):
+    """Expected share of records that an intruder matches correctly.
+
+    With f records of a class in the file and F in the population, f/F of them are matched correctly
+    on average, if the intruder matches everyone: the sum over the classes, divided by the records.
+    Where the sample stands for the population that is the number of classes divided by the number
+    of records.
+    """
+
+    name: ClassVar[str] = "marketer-risk"
+    paper: ClassVar[str] = _EL_EMAM
+
+    def measure(self, context: Context) -> Measurement:
+        found = self._population(context.pair.masked, context)
+        before = self._population(context.pair.original, context)
+        return self.result(
+            _marketer(found),
+            baseline=_marketer(before),
+            per_record=found.classes.of_records(1.0 / found.sizes),
+            detail={**_facts(found.classes), **found.facts, "baseline": _BEFORE},
+        )
+
+
+def _marketer(found: Population) -> float:
+    sizes = found.classes.sizes
+    return float((sizes / found.sizes).sum() / sizes.sum())
+
+
+def _facts(classes: Classes) -> dict[str, Any]:
+    return {
+        "quasi_identifiers": list(classes.columns),
+        "classes": len(classes),
+        "records": int(classes.sizes.sum()),
+    }
+
+
+def _spread(classes: Classes, risk: np.ndarray, threshold: float) -> dict[str, Any]:
+    n = int(classes.sizes.sum())
+    above = int(classes.sizes[risk > threshold].sum())
+    return {
+        "mean": float((classes.sizes * risk).sum() / n),
+        "threshold": threshold,
+        "records_at_risk": above,
+        "share_at_risk": above / n,
+    }

@@ -1,0 +1,114 @@
+"""Records of one table beside the labels published for another, as the linkage kernel takes them.
+
+A published record covers a record if each of its labels covers the record's value. Columns that
+were published as values cover themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...data.codec import encode
+from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
+from ...data.linkage.linked import in_one_numbering
+from ...data.linkage.linking import require_reference
+from ...data.table import Table
+from ...kernels.coverage.blocks import Published, Queries
+
+Blocks = list[np.ndarray]
+
+
+@dataclass
+class Grid:
+    """Queries and published rows, column after column."""
+
+    runs: Blocks = field(default_factory=list)
+    low: Blocks = field(default_factory=list)
+    high: Blocks = field(default_factory=list)
+    sets: Blocks = field(default_factory=list)
+    labels: Blocks = field(default_factory=list)
+    bits: Blocks = field(default_factory=list)
+    outside: dict[str, int] = field(default_factory=dict)
+    """Values of the queries that no label but "*" can cover, by column."""
+
+    def add_labels(self, original: Table, name: str, queries: Table, masked: Table) -> None:
+        """A column of labels against a column of values."""
+        reader = Labels(original, name)
+        found = encode(queries[name])
+        labels, place = distinct_labels(masked[name])
+        covered = reader.coverage(found.domain, labels)
+        rank = np.concatenate(([0], covered.ranks)).astype(np.int32)
+        if covered.unknown:
+            self.outside[name] = covered.unknown
+        values = rank[found.codes]
+        hidden = masked.suppressed(name) & (place < 0)
+        if covered.starts is None:
+            # One more label: missing, which covers missing; and "*" for cells suppressed to null.
+            low = np.concatenate((covered.low, [0, 0]))
+            high = np.concatenate((covered.high, [len(found.domain), 0]))
+            at = np.where(hidden, len(labels), np.where(place < 0, len(labels) + 1, place))
+            self.runs.append(values)
+            self.low.append(low[at].astype(np.int32))
+            self.high.append(high[at].astype(np.int32))
+        else:
+            at = np.where(hidden, len(labels), np.where(place < 0, len(labels) + 1, place))
+            self.sets.append(values)
+            self.labels.append(at.astype(np.int32))
+            self.bits.append(_bits(covered, len(labels), len(found.domain)))
+
+    def add_values(self, name: str, queries: Table, masked: Table) -> None:
+        """A column of values against one of values: each covers itself, "suppressed" all."""
+        mine, theirs = in_one_numbering([queries[name], masked[name]])
+        hidden = masked.suppressed(name)
+        top = max(int(mine.max(initial=0)), int(theirs.max(initial=0)))
+        self.runs.append(mine)
+        self.low.append(np.where(hidden, 0, theirs).astype(np.int32))
+        self.high.append(np.where(hidden, top, theirs).astype(np.int32))
+
+    def queries(self, rows: np.ndarray, numbers: np.ndarray) -> Queries:
+        """Some of the query records."""
+        return Queries(_matrix(self.runs, rows), _matrix(self.sets, rows), numbers[rows])
+
+    def published(self, rows: np.ndarray, numbers: np.ndarray, copies: np.ndarray) -> Published:
+        """Some of the published records, with their copies."""
+        return Published(
+            _matrix(self.low, rows),
+            _matrix(self.high, rows),
+            _matrix(self.labels, rows),
+            numbers[rows],
+            copies,
+            tuple(self.bits),
+        )
+
+
+def _matrix(parts: Blocks, rows: np.ndarray) -> np.ndarray:
+    if not parts:
+        return np.empty((rows.size, 0), dtype=np.int32)
+    return np.column_stack([part[rows] for part in parts]).astype(np.int32, copy=False)
+
+
+def _bits(covered: Coverage, labels: int, values: int) -> np.ndarray:
+    """A row of bits for each label; then one for "anything" and one for "missing"."""
+    words = values // 64 + 1
+    table = np.zeros((labels + 2, words), dtype=np.uint64)
+    for label in range(labels):
+        ranks = covered.of(label)
+        np.bitwise_or.at(table[label], ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
+    table[labels] = ~np.uint64(0)
+    table[labels + 1, 0] = 1
+    return table
+
+
+def build(original: Table, queries: Table, masked: Table, columns: Sequence[str]) -> Grid:
+    """The masked table's columns, as labels or as values, against those of the queries."""
+    require_reference(queries, columns)
+    grid = Grid()
+    for name in columns:
+        if has_labels(original.schema[name], masked.schema[name], masked[name]):
+            grid.add_labels(original, name, queries, masked)
+        else:
+            grid.add_values(name, queries, masked)
+    return grid

@@ -1,0 +1,247 @@
+"""How well a model learns from the masked table what holds in the original."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.codec import encode, floats
+from ...data.linkage.linking import drawn, require_records
+from ...data.schema import NUMERIC, Kind, Role
+from ...errors import MeasureError
+from ...protocols import Context, Measurement
+from ..columns import SET_ASIDE
+from ..loss import TableLoss
+from .degradation import Filled
+from .readable import ReadableColumn
+
+if TYPE_CHECKING:
+    from ...data.pair import Pair
+
+_MOST_CATEGORIES = 100
+"""A category for nearly every record tells a model nothing, and costs a column each."""
+
+
+class PredictionLoss(TableLoss):
+    """Accuracy that a model loses when it learns from the masked table, tested on the original.
+
+    Cross-validated: for each fold a model is trained on the masked versions of the other folds'
+    records and tested on the fold's originals; the same with originals in place of the masked ones.
+    The figure is the second score minus the first: accuracy where the target has categories, R2
+    where it is a number. `baseline` is the loss of knowing nothing: guessing the most frequent
+    class, or the mean. Where nobody knows which record became which, the model of the masked table
+    is trained on all of it and tested on originals that may be among the people behind it; to be
+    fair to both, the model of the originals is then tested on records it was trained on, too.
+    """
+
+    name: ClassVar[str] = "prediction-loss"
+    paper: ClassVar[str] = (
+        "Torra 2013, Masking Methods (specific information loss); Herranz, Matwin, Nin & Torra "
+        "(2010), Classifying data from protected statistical datasets"
+    )
+    bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+    decimals: ClassVar[int | None] = 3
+
+    target: Annotated[
+        str, Field(description="what is predicted; the target, else the first confidential column")
+    ] = ""
+    model: Annotated[
+        Literal["forest", "tree", "linear", "nearest"],
+        Field(description="random forest, one tree, linear or logistic, or nearest neighbours"),
+    ] = "forest"
+    folds: Annotated[int, Field(ge=2, le=20, description="folds of the cross-validation")] = 5
+    sample: Annotated[
+        int, Field(ge=0, description="records to use, drawn at random where there are more; 0: all")
+    ] = 5_000
+    columns: Annotated[
+        tuple[str, ...], Field(description="columns to predict from; all others unless given")
+    ] = ()
+
+    def measure(self, context: Context) -> Measurement:
+        pair, rng = context.pair, context.rng
+        require_records(pair, self.name)
+        target = self._target(pair)
+        names, left_out = self._features(pair, target)
+        before, after = _matrices(pair, names)
+        y, y_masked, classes = _answers(pair, target)
+        rows, partner = self._rows(pair, y, rng)
+        fold = rng.permutation(np.arange(rows.size) % self.folds)
+        seed = int(rng.integers(2**31))
+        scores: dict[str, list[float]] = {"original": [], "masked": [], "constant": []}
+        for f in range(self.folds):
+            test, train = rows[fold == f], rows[fold != f]
+            learn = partner if partner is not None and not pair.aligned else None
+            if learn is None and partner is not None:
+                learn = partner[np.flatnonzero(fold != f)]
+                learn = learn[learn >= 0]
+            assert learn is not None
+            learn = learn[_known(y_masked[learn])]
+            truth = y[test]
+            known = train if pair.aligned else rows
+            scores["original"].append(
+                self._score(before[known], y[known], before[test], truth, classes, seed)
+            )
+            scores["masked"].append(
+                self._score(after[learn], y_masked[learn], before[test], truth, classes, seed)
+            )
+            scores["constant"].append(_constant(y[train], truth, classes))
+        mean = {side: float(np.mean(values)) for side, values in scores.items()}
+        detail: dict[str, Any] = {
+            "target": target,
+            "columns": names,
+            "score": "accuracy" if classes else "R2",
+            "scores": mean,
+            "records": int(rows.size),
+            "baseline": "guessing the most frequent class, or the mean",
+        }
+        if not pair.aligned:
+            detail["note"] = "both models may have been trained on the people they are tested on"
+        if left_out:
+            detail["left_out"] = left_out
+        return self.result(
+            mean["original"] - mean["masked"],
+            baseline=mean["original"] - mean["constant"],
+            detail=detail,
+        )
+
+    def _target(self, pair: Pair) -> str:
+        schema = pair.original.schema
+        named = [self.target] if self.target else schema.of_role(Role.TARGET, Role.CONFIDENTIAL)
+        for name in named:
+            if name not in schema or name not in pair.masked.schema:
+                continue
+            if not pair.masked.schema[name].generalized and schema[name].kind != Kind.SET:
+                return name
+        raise MeasureError(
+            f"prediction-loss has nothing to predict: {named[0]!r} is not published as values"
+            if named
+            else "prediction-loss has nothing to predict",
+            remedy='target = "COLUMN", one that both tables hold as values',
+        )
+
+    def _features(self, pair: Pair, target: str) -> tuple[list[str], dict[str, str]]:
+        names, left_out = [], {}
+        for column in pair.original.schema:
+            name = column.name
+            if name == target or column.role in SET_ASIDE:
+                continue
+            if self.columns and name not in self.columns:
+                continue
+            if name not in pair.masked.schema:
+                left_out[name] = "is not in the masked table"
+            elif column.kind in (Kind.TEXT, Kind.SET):
+                left_out[name] = f"is {column.kind}"
+            elif (
+                column.kind in (Kind.NOMINAL,) and pair.original[name].n_unique() > _MOST_CATEGORIES
+            ):
+                left_out[name] = f"has more than {_MOST_CATEGORIES} categories"
+            else:
+                names.append(name)
+        if not names:
+            raise MeasureError(
+                "prediction-loss has no column to predict from",
+                remedy="name some in `columns`",
+            )
+        return names, left_out
+
+    def _rows(
+        self, pair: Pair, y: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Original records to use, and their masked records (-1: none); or all masked ones."""
+        known = np.flatnonzero(_known(y))
+        rows = known[drawn(known.size, self.sample, rng)]
+        if rows.size < 2 * self.folds:
+            raise MeasureError(
+                f"{rows.size} records with a known target are too few for {self.folds} folds",
+                remedy="folds = 2, or more records",
+            )
+        if pair.rows is None:
+            return rows, drawn(pair.masked.height, self.sample, rng)
+        masked_of = np.full(pair.original.height, -1, dtype=np.int64)
+        has = pair.rows >= 0
+        masked_of[pair.rows[has]] = np.flatnonzero(has)
+        return rows, masked_of[rows]
+
+    def _score(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        test: np.ndarray,
+        truth: np.ndarray,
+        classes: bool,
+        seed: int,
+    ) -> float:
+        if not y.size:
+            return _constant(truth, truth, classes) if not classes else 0.0
+        filled = Filled(x)
+        x, test = filled(x), filled(test)
+        if classes and np.unique(y).size == 1:
+            return float((truth == y[0]).mean())
+        model = _model(self.model, classes, seed, len(x))
+        model.fit(x, y)
+        guess = model.predict(test)
+        return float((guess == truth).mean()) if classes else _r2(truth, guess)
+
+
+def _model(name: str, classes: bool, seed: int, records: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    near = min(10, records)
+    made: dict[str, tuple[Any, Any]] = {
+        "forest": (
+            RandomForestClassifier(50, min_samples_leaf=5, random_state=seed),
+            RandomForestRegressor(50, min_samples_leaf=5, random_state=seed),
+        ),
+        "tree": (
+            DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+            DecisionTreeRegressor(min_samples_leaf=10, random_state=seed),
+        ),
+        "linear": (LogisticRegression(max_iter=1000), LinearRegression()),
+        "nearest": (KNeighborsClassifier(near), KNeighborsRegressor(near)),
+    }
+    return make_pipeline(StandardScaler(), made[name][0 if classes else 1])
+
+
+def _matrices(pair: Pair, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    parts = [ReadableColumn(pair, name).features() for name in names]
+    return np.column_stack([p[0] for p in parts]), np.column_stack([p[1] for p in parts])
+
+
+def _answers(pair: Pair, target: str) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The target in both tables: numbers, or codes of the original's classes (-1 elsewhere)."""
+    column = pair.original.schema[target]
+    if column.kind in NUMERIC:
+        sides = [floats(t[target], t.schema[target]) for t in (pair.original, pair.masked)]
+        return sides[0], sides[1], False
+    read = ReadableColumn(pair, target)
+    codes = encode(pair.original[target]).codes.astype(np.int64) - 1
+    masked = read.values
+    if read.ordered:  # places among the categories of an ordinal or the days of a date
+        at = np.searchsorted(read.positions, masked)
+        at = np.clip(at, 0, max(read.size - 1, 0))
+        masked = np.where(read.positions[at] == masked, at, -1)
+    return codes, masked.astype(np.int64), True
+
+
+def _known(y: np.ndarray) -> np.ndarray:
+    found: np.ndarray = y >= 0 if y.dtype.kind == "i" else ~np.isnan(y)
+    return found
+
+
+def _constant(y: np.ndarray, truth: np.ndarray, classes: bool) -> float:
+    if not classes:
+        return _r2(truth, np.full(truth.size, y.mean()))
+    values, counts = np.unique(y, return_counts=True)
+    return float((truth == values[counts.argmax()]).mean())
+
+
+def _r2(truth: np.ndarray, guess: np.ndarray) -> float:
+    total = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - guess) ** 2).sum()) / total if total else 0.0

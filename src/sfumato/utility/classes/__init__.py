@@ -1,0 +1,3 @@
+"""Equivalence classes: how large they are, and how unlike their records."""
+
+ORDER = ("sizes", "classification", "ambiguity", "diameter")

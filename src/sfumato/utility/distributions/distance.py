@@ -1,0 +1,243 @@
+"""How far the distribution of each column has moved."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ...criteria.classes import comparable
+from ...data.codec import floats
+from ...data.generalized.label_places import Labels, distinct_labels, has_labels
+from ...data.linkage.linking import require_records
+from ...data.pair import Pair
+from ...data.schema import NUMERIC, SUPPRESSED, Kind
+from ...errors import MeasureError
+from ...protocols import Context, Measurement
+from ..columns import SET_ASIDE, suppressed
+from ..loss import TableLoss
+from .cumulative import Spread, kolmogorov_smirnov, wasserstein
+
+
+class DistributionDistance(TableLoss):
+    """Mean distance between the columns' distributions before and after.
+
+    Numbers and dates: the Kolmogorov-Smirnov distance, the largest difference of the two
+    distribution functions (`detail` adds Wasserstein's distance in standard deviations of the
+    original). Categories: the total variation, half the sum of the differences of their shares. A
+    generalized column is read as an analyst would: the mass of an interval is spread evenly over
+    it, that of a hierarchy's label or a set evenly over the original's values below it. Missing and
+    suppressed cells are left out of both distributions and counted in `detail`; a column of which
+    nothing is left is at distance 1. Set-valued columns are not compared.
+
+    >>> import sfumato as sf
+    >>> sf.measure("distribution-distance", {"x": [1, 2, 3, 4]}, {"x": [1, 2, 2, 4]}).value
+    0.25
+    """
+
+    name: ClassVar[str] = "distribution-distance"
+    paper: ClassVar[str] = (
+        "Kolmogorov (1933), Sulla determinazione empirica di una legge di distribuzione, GIIA 4; "
+        "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, "
+        "AMS 19(2)"
+    )
+    usual: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = 3
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    columns: Annotated[
+        tuple[str, ...], Field(description="columns to compare; all shared ones unless given")
+    ] = ()
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        require_records(pair, self.name)
+        names, left_out = self._names(pair)
+        by_column: dict[str, dict[str, Any]] = {}
+        for name in names:
+            if pair.original[name].null_count() == pair.original.height:
+                left_out[name] = "has no values in the original"
+                continue
+            column = pair.original.schema[name]
+            numeric = column.kind in (*NUMERIC, Kind.DATE) and not column.generalized
+            try:
+                by_column[name] = _numeric(pair, name) if numeric else _categorical(pair, name)
+            except MeasureError as error:
+                if self.columns:
+                    raise
+                left_out[name] = error.message
+        if not by_column:
+            because = "; ".join(f"{name} {why}" for name, why in left_out.items())
+            raise MeasureError(
+                "distribution-distance found no column to compare"
+                + (f" ({because})" if because else ""),
+                remedy="compare tables that share columns",
+            )
+        detail: dict[str, Any] = {"by_column": by_column}
+        if left_out:
+            detail["left_out"] = left_out
+        distances = [found["distance"] for found in by_column.values()]
+        return self.result(float(np.mean(distances)), detail=detail)
+
+    def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:
+        shared = pair.shared()
+        for name in self.columns:
+            if name not in shared or pair.original.schema[name].kind == Kind.SET:
+                why = "is set-valued" if name in shared else "is not in both tables"
+                raise MeasureError(
+                    f"column {name!r} cannot be compared: it {why}",
+                    remedy="leave it out of `columns`",
+                )
+        if self.columns:
+            return list(self.columns), {}
+        usual = [c for c in pair.original.schema if c.role not in SET_ASIDE]
+        reasons = {
+            c.name: "is not in the masked table" if c.name not in shared else "is set-valued"
+            for c in usual
+            if c.name not in shared or c.kind == Kind.SET
+        }
+        return [c.name for c in usual if c.name not in reasons], reasons
+
+
+def _numeric(pair: Pair, name: str) -> dict[str, Any]:
+    original, masked = pair.original.schema[name], pair.masked.schema[name]
+    series = pair.masked[name]
+    found: dict[str, Any] = {"distance": 1.0, "by": "Kolmogorov-Smirnov"}
+    if has_labels(original, masked, series):
+        reader = Labels(pair.original, name)
+        values = reader.positions[reader.codes[reader.codes > 0].astype(np.int64) - 1]
+        spread, gone = _spread(reader, series)
+        found["read_from_labels"] = True
+    else:
+        values = _present(floats(pair.original[name], original), name, "original")
+        kept = _present(floats(series, masked), name, "masked")
+        spread, gone = (Spread.of(kept) if kept.size else None), series.len() - kept.size
+    _count_gaps(found, pair.original.height - values.size, gone)
+    if spread is not None:
+        found["distance"] = kolmogorov_smirnov(values, spread)
+        with np.errstate(over="ignore"):
+            deviation = float(values.std())
+        if 0 < deviation < float("inf"):
+            found["wasserstein_sd"] = wasserstein(values, spread) / deviation
+    return found
+
+
+def _known_labels(series: pl.Series) -> tuple[list[str], np.ndarray, int]:
+    """Labels that tell something, the share of each, and the cells that tell nothing."""
+    labels, place = distinct_labels(series)
+    counts = np.bincount(place + 1, minlength=len(labels) + 1)[1:]
+    known = [i for i, label in enumerate(labels) if label != SUPPRESSED and counts[i]]
+    kept = counts[known]
+    return [labels[i] for i in known], kept / max(int(kept.sum()), 1), len(series) - int(kept.sum())
+
+
+def _spread(reader: Labels, series: pl.Series) -> tuple[Spread | None, int]:
+    """The distribution that labels of numbers or dates tell of, and the cells without one."""
+    labels, shares, gone = _known_labels(series)
+    if not labels:
+        return None, gone
+    where = reader.positions
+    ranges = [reader.range(label) for label in labels]
+    ramps, points, weights = [], [], []
+    for ends, share in zip(ranges, shares.tolist(), strict=True):
+        if ends is None:
+            continue
+        # An end that the label leaves open is closed by the original's own range.
+        low, high = reader.position(ends.low), reader.position(ends.high)
+        low = float(where.min()) if np.isneginf(low) else low
+        high = float(where.max()) if np.isposinf(high) else high
+        if low < high:
+            ramps.append((low, high, share))
+        else:
+            # A single value, or one beyond the original's range: there is nothing to spread over.
+            points.append(np.array([high if np.isneginf(ends.low) else low]))
+            weights.append(np.array([share]))
+    others = [i for i, ends in enumerate(ranges) if ends is None]
+    covered = reader.coverage(reader.domain, [labels[i] for i in others])
+    by_rank = np.empty(where.size)
+    by_rank[covered.ranks - 1] = where
+    for i, label in enumerate(others):
+        ranks = covered.of(i)
+        points.append(by_rank[ranks[ranks > 0] - 1])
+        weights.append(np.full(points[-1].size, shares[label] / max(points[-1].size, 1)))
+    ends_of = np.array(ramps, dtype=np.float64).reshape(-1, 3)
+    spread = Spread(
+        np.concatenate([np.zeros(0), *points]),
+        np.concatenate([np.zeros(0), *weights]),
+        ends_of[:, 0],
+        ends_of[:, 1],
+        ends_of[:, 2],
+        whole=reader.whole,
+    )
+    return spread, gone
+
+
+def _categorical(pair: Pair, name: str) -> dict[str, Any]:
+    original, masked = pair.original.schema[name], pair.masked.schema[name]
+    before = _as_text(pair.original[name], original.kind)
+    series = pair.masked[name]
+    found: dict[str, Any] = {"distance": 1.0, "by": "total variation"}
+    shares, outside = _shares(before), 0.0
+    if has_labels(original, masked, series):
+        after, outside, gone = _shares_of_labels(Labels(pair.original, name), series)
+        found["read_from_labels"] = True
+    else:
+        hidden = pl.Series(suppressed(pair, name))
+        texts = _as_text(series, masked.kind).zip_with(~hidden, pl.Series([None], dtype=pl.String))
+        after, gone = _shares(texts), texts.null_count()
+    _count_gaps(found, before.null_count(), gone)
+    if gone < series.len():
+        apart = [abs(share - after.get(value, 0.0)) for value, share in shares.items()]
+        apart += [outside, *(share for value, share in after.items() if value not in shares)]
+        # Values come in no particular order, and only an exact sum does not depend on it.
+        found["distance"] = min(math.fsum(apart) / 2.0, 1.0)
+    return found
+
+
+def _shares(texts: pl.Series) -> dict[str, float]:
+    return dict(texts.drop_nulls().value_counts(normalize=True).iter_rows())
+
+
+def _shares_of_labels(reader: Labels, series: pl.Series) -> tuple[dict[str, float], float, int]:
+    """The share of each original value if the mass of a label is spread evenly over what it covers.
+
+    Then the mass of labels that cover none of the original's values, and the cells that tell
+    nothing.
+    """
+    labels, shares, gone = _known_labels(series)
+    covered = reader.coverage(reader.domain, labels)
+    mass, outside = np.zeros(len(reader.domain) + 1), 0.0
+    for i, share in enumerate(shares.tolist()):
+        ranks = covered.of(i)
+        ranks = ranks[ranks > 0]
+        mass[ranks] += share / max(ranks.size, 1)
+        outside += 0.0 if ranks.size else share
+    values = _as_text(reader.domain, reader.column.kind).to_list()
+    return dict(zip(values, mass[covered.ranks].tolist(), strict=True)), outside, gone
+
+
+def _as_text(series: pl.Series, kind: Kind) -> pl.Series:
+    plain = comparable(series)
+    return (
+        plain.cast(pl.String) if kind != Kind.BOOLEAN else plain.cast(pl.String).str.to_lowercase()
+    )
+
+
+def _present(values: np.ndarray, name: str, side: str) -> np.ndarray:
+    values = values[~np.isnan(values)]
+    if np.isinf(values).any():
+        raise MeasureError(
+            f"column {name!r} of the {side} table holds infinite values",
+            remedy="make them missing, or name the other columns in `columns`",
+        )
+    return values
+
+
+def _count_gaps(found: dict[str, Any], before: int, after: int) -> None:
+    if before:
+        found["missing_original"] = before
+    if after:
+        found["missing_or_suppressed_masked"] = after

@@ -1,0 +1,218 @@
+"""How far masking moves the columns' means, variances and correlations.
+
+None of these needs to know which record became which.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ...data.pair import Pair
+from ...errors import MeasureError
+from ...protocols import Context, Measurement
+from ..columns import Chosen, constant, each, with_numbers
+from ..loss import TableLoss
+
+_PAPER = (
+    "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for microdata, "
+    "in Confidentiality, Disclosure and Data Access, Elsevier"
+)
+_Columns = Annotated[
+    tuple[str, ...], Field(description="columns to compare; all ordered columns unless given")
+]
+
+
+class _Moment(TableLoss):
+    """What mean and variance share: a change for each column that varies."""
+
+    paper: ClassVar[str] = _PAPER
+    usual: ClassVar[bool] = True
+    _least: ClassVar[int] = 1
+    """Values that the masked column needs."""
+
+    columns: _Columns = ()
+
+    @abstractmethod
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        """The change of a column's moment, and the moment before and after."""
+
+    def measure(self, context: Context) -> Measurement:
+        chosen = with_numbers(context.pair, self.columns, self.name)
+        differences, by_column, skipped, levels = [], {}, {}, {}
+        for name, x, y in each(context.pair, chosen.names):
+            if why := _unscaled(x, y, self._least):
+                skipped[name] = why
+                continue
+            difference, before, after = self.change(x, y)
+            differences.append(difference)
+            by_column[name] = {"difference": difference, **_missing(x, y)}
+            levels[name] = {"original": before, "masked": after}
+        if not differences:
+            because = "; ".join(f"{name} {why}" for name, why in skipped.items())
+            raise MeasureError(
+                f"{self.name} has nothing to compare: {because}",
+                remedy="name a column in `columns` that varies and is published",
+            )
+        used = [name for name in chosen.names if name not in skipped]
+        said = Chosen(used, {**chosen.left_out, **skipped}).facts()
+        return self.result(
+            float(np.mean(differences)),
+            detail={**said, "by_column": by_column},
+            private={"by_column": levels},
+        )
+
+
+class MeanDifference(_Moment):
+    """Mean absolute change of the columns' means, in standard deviations.
+
+    Standard deviations are the original's. Missing values are left out of the means and counted in
+    `detail`, and a column that does not vary in the original has no scale to measure by and is
+    named there.
+
+    >>> import sfumato as sf
+    >>> found = sf.measure("mean-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [1.5, 2.5, 3.5]})
+    >>> round(found.value, 3)
+    0.5
+    """
+
+    name: ClassVar[str] = "mean-difference"
+    unit: ClassVar[str] = "sd"
+
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        before, after, spread = np.nanmean(x), np.nanmean(y), np.nanstd(x, ddof=1)
+        return abs(float(after - before)) / float(spread), float(before), float(after)
+
+
+class VarianceDifference(_Moment):
+    """Mean relative change of the columns' variances.
+
+    The absolute change of each variance divided by the original's. Missing values are left out and
+    counted in `detail`, and a column that does not vary in the original is named there.
+
+    >>> import sfumato as sf
+    >>> found = sf.measure("variance-difference", {"x": [1.0, 2.0, 3.0]}, {"x": [0.0, 2.0, 4.0]})
+    >>> round(found.value, 3)
+    3.0
+    """
+
+    name: ClassVar[str] = "variance-difference"
+    _least: ClassVar[int] = 2
+
+    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        before, after = float(np.nanvar(x, ddof=1)), float(np.nanvar(y, ddof=1))
+        return abs(after - before) / before, before, after
+
+
+class CorrelationDifference(TableLoss):
+    """Mean absolute change of the correlations.
+
+    Pearson's correlation of each pair of columns, over the records that have both values. A pair
+    that has no correlation in the original is left out; one that has lost it, because a masked
+    column no longer varies, counts as 0 in the masked table. `private` holds both matrices, with
+    None where a correlation does not exist.
+
+    >>> import sfumato as sf
+    >>> original = {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]}
+    >>> masked = {"x": [1.0, 2.0, 3.0], "y": [3.0, 2.0, 1.0]}
+    >>> round(sf.measure("correlation-difference", original, masked).value, 3)
+    2.0
+    """
+
+    name: ClassVar[str] = "correlation-difference"
+    paper: ClassVar[str] = _PAPER
+    usual: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
+
+    columns: _Columns = ()
+
+    def measure(self, context: Context) -> Measurement:
+        chosen = with_numbers(context.pair, self.columns, self.name)
+        if len(chosen.names) < 2:
+            raise MeasureError(
+                f"a correlation needs two columns, and there is only {chosen.names[0]!r}",
+                remedy="leave at least two ordered columns ungeneralized",
+            )
+        before, after = correlations(context.pair, chosen)
+        upper = np.triu_indices(len(chosen.names), 1)
+        r, r_masked = before[upper], after[upper]
+        known = ~np.isnan(r)
+        if not known.any():
+            raise MeasureError(
+                "no two columns of the original have a correlation: at most one of them varies",
+                remedy="name two columns that vary in `columns`",
+            )
+        lost = known & np.isnan(r_masked)
+        change = np.abs(np.where(lost, 0.0, r_masked) - r)[known]
+        detail = {
+            **chosen.facts(),
+            "largest": float(change.max()),
+        }
+        private = {"original": _plain(before), "masked": _plain(after)}
+        named = {
+            "pairs_without_correlation": _pairs(chosen.names, upper, ~known),
+            "pairs_that_lost_it": _pairs(chosen.names, upper, lost),
+        }
+        detail.update({key: pairs for key, pairs in named.items() if pairs})
+        return self.result(float(change.mean()), detail=detail, private=private)
+
+
+def correlation(x: np.ndarray) -> np.ndarray:
+    """Pearson correlations, each over the rows that have both values; NaN where there is none.
+
+    Columns are centred and scaled first, so that the sums of products do not cancel.
+    """
+    here = ~np.isnan(x)
+    flat = np.array([constant(x[:, j]) for j in range(x.shape[1])])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        count = np.maximum(here.sum(axis=0), 1)
+        centred = np.where(here, x - np.nansum(x, axis=0) / count, 0.0)
+        scale = np.sqrt((centred**2).sum(axis=0) / count)
+        z = centred / np.where(flat | (scale == 0), 1.0, scale)
+        z[:, flat] = 0.0
+        both = here.astype(np.float64)
+        n = both.T @ both
+        sums = z.T @ both  # sums[i, j]: of column i, where column j is present too
+        squares = (z**2).T @ both - sums**2 / n
+        products = z.T @ z - sums * sums.T / n
+        # What is left of a sum of squares of n numbers near 1 after cancelling is rounding, not
+        # variance.
+        squares[squares <= 1e-13 * n] = np.nan
+        r = products / np.sqrt(squares * squares.T)
+    clipped: np.ndarray = np.clip(r, -1.0, 1.0)
+    return clipped
+
+
+def correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:
+    """The correlations of both tables."""
+    columns = list(each(pair, chosen.names))
+    before = correlation(np.column_stack([x for _, x, _ in columns]))
+    after = correlation(np.column_stack([y for _, _, y in columns]))
+    return before, after
+
+
+def _plain(matrix: np.ndarray) -> list[list[float | None]]:
+    return [[None if np.isnan(r) else float(r) for r in row] for row in matrix]
+
+
+def _pairs(names: list[str], upper: tuple[Any, Any], which: np.ndarray) -> list[list[str]]:
+    return [[names[i], names[j]] for i, j in zip(upper[0][which], upper[1][which], strict=True)]
+
+
+def _unscaled(x: np.ndarray, y: np.ndarray, least: int) -> str:
+    """Why a column has no figure to compare; empty if it has."""
+    if constant(x):
+        return "does not vary in the original"
+    if np.count_nonzero(~np.isnan(y)) < least:
+        return (
+            "has no values in the masked table" if least == 1 else "has fewer than two values left"
+        )
+    return ""
+
+
+def _missing(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
+    before, after = int(np.isnan(x).sum()), int(np.isnan(y).sum())
+    return {"missing_original": before, "missing_masked": after} if before or after else {}

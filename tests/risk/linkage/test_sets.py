@@ -1,0 +1,84 @@
+"""Record linkage where the intruder knows sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.data.pair import Pair
+from sfumato.data.table import table
+from sfumato.errors import MeasureError
+from sfumato.protocols import Context
+from sfumato.risk.linkage.nearest import RecordLinkage
+from tests.oracle import set_losses as oracle
+
+WORTH = {"a": 3.0, "b": 0.5}
+SET = st.one_of(st.none(), st.frozensets(st.sampled_from("abcde"), max_size=4))
+RECORD = st.tuples(SET, st.frozensets(st.sampled_from("abcde")), st.sampled_from("xy"))
+
+
+def _pair(before: Any, after: Any, other: Any) -> Pair:
+    tables = []
+    for sets in (before, after):
+        lists = [None if s is None else sorted(s) for s in sets]
+        columns = {"buys": pl.Series(lists, dtype=pl.List(pl.String)), "other": list(other)}
+        poset = {"kind": "items", "utilities": WORTH}
+        tables.append(table(columns, quasi=["buys", "other"], posets={"buys": poset}))
+    return Pair.of(*tables)
+
+
+@given(st.lists(RECORD, min_size=1, max_size=12))
+def test_the_nearest_set_by_utility(rows: Any) -> None:
+    before = [mine for mine, _, _ in rows]
+    after = [None if mine is None else mine & shown for mine, shown, _ in rows]
+    other = [kind for _, _, kind in rows]
+    found = RecordLinkage().measure(Context(_pair(before, after, other), np.random.default_rng(0)))
+
+    def apart(a: Any, b: Any) -> float:
+        return oracle.jaccard(a[0], b[0], WORTH) + (a[1] != b[1])
+
+    published = list(zip(after, other, strict=True))
+    credit = []
+    for own, query in enumerate(zip(before, other, strict=True)):
+        _, tied, ties = oracle.link(query, published, own, apart)
+        credit.append(tied / ties)
+    assert found.per_record == pytest.approx(credit)
+    assert found.value == pytest.approx(np.mean(credit))
+    assert found.detail["columns"] == {"categories": ["other"], "sets": ["buys"]}
+
+
+def test_a_suppressed_set_covers_everything_and_strangers_are_compared() -> None:
+    sets = pl.Series([["a"], ["b"], ["c"]])
+    original = table({"buys": sets}, quasi="buys")
+    hidden = np.array([False, False, True])
+    shown = pl.Series("buys", [["a"], ["b"], None])
+    masked = original.with_columns([shown], suppressed={"buys": hidden})
+    found = RecordLinkage().measure(
+        Context(Pair.of(original, masked), np.random.default_rng(0), reference=original)
+    )
+    # The third record's own is nearest; the first two tie with it.
+    assert found.per_record.tolist() == [0.5, 0.5, 1.0]
+    assert found.detail["non_participants"]["at_least_as_close"] == 1.0
+
+
+def test_fewer_records_are_drawn_where_sets_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.risk.linkage.sets._COMPARISONS", 1)
+    monkeypatch.setattr("sfumato.risk.linkage.sets._FEWEST", 2)
+    original = table({"buys": [["a"], ["b"], ["c"], ["d"]]}, quasi="buys")
+    found = sf.measure("record-linkage", original, original)
+    assert found.detail["sample"] == 2
+    assert np.isnan(found.per_record).sum() == 2
+    assert found.value == 1.0
+
+
+@pytest.mark.parametrize("name", ["dbrl", "second-closest-linkage", "prl", "assignment-linkage"])
+def test_measures_of_values_leave_sets_alone(name: str) -> None:
+    original = table({"buys": [["a"], ["b"]]}, quasi="buys")
+    with pytest.raises(MeasureError, match="sets"):
+        sf.measure(name, original, original)
