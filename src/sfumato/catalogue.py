@@ -1,7 +1,7 @@
 """Everything that comes with Sfumato, by name, without importing any of it.
 
-`catalogue.tsv` holds one line to a thing: kind, name, "module:Class" below sfumato, the first line
-of its docstring, and its other names. It is made from the classes themselves by
+`catalogue.tsv` holds one line to a thing: kind, name, "module:Class" below sfumato, "usual" where
+every release takes the measure, the first line of its docstring, and its other names. It is made from the classes themselves by
 `python -m sfumato.catalogue` (part of `make docs`): whoever adds a method writes its file and runs
 that. Kinds come in the order of `KINDS`, rooms in that of `ROOMS`, and files in the order that
 their package gives as `ORDER`, which is that of the field's textbook; files that it does not name
@@ -34,7 +34,7 @@ FILE = Path(__file__).with_name("catalogue.tsv")
 
 
 def lines() -> Iterator[list[str]]:
-    """Kind, name, target below `sfumato`, summary, and other names, of each thing."""
+    """Kind, name, target below `sfumato`, usual, summary, and other names, of each thing."""
     for line in FILE.read_text(encoding="utf-8").splitlines():
         yield line.split("\t")
 
@@ -60,7 +60,8 @@ def _declared(module_name: str) -> Iterator[tuple[str, ...]]:
             if kind in KINDS:
                 declared: Any = cls
                 target = f"{module_name.removeprefix('sfumato.')}:{cls.__name__}"
-                yield (kind, declared.name, target, summary_of(cls), *declared.aliases)
+                usual = "usual" if getattr(cls, "usual", False) else ""
+                yield (kind, declared.name, target, usual, summary_of(cls), *declared.aliases)
     for name in _parts(module):
         yield from _declared(f"{module_name}.{name}")
 

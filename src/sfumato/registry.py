@@ -25,6 +25,8 @@ class Entry:
     target: str
     summary: str
     aliases: tuple[str, ...] = ()
+    usual: bool = False
+    """Whether every release takes this measure."""
 
     def load(self) -> Any:
         """Import the class."""
@@ -33,8 +35,8 @@ class Entry:
 
 
 _BUILT_IN = tuple(
-    Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases))
-    for kind, name, target, summary, *aliases in lines()
+    Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases), bool(usual))
+    for kind, name, target, usual, summary, *aliases in lines()
 )
 
 _extra: dict[tuple[str, str], Entry] = {}
@@ -68,8 +70,9 @@ class _RuntimeEntry(Entry):
 
     @staticmethod
     def of(kind: str, cls: Any) -> _RuntimeEntry:
-        target = f"{cls.__module__}:{cls.__qualname__}"
-        return _RuntimeEntry(kind, cls.name, target, summary_of(cls), tuple(cls.aliases), cls)
+        target, usual = f"{cls.__module__}:{cls.__qualname__}", bool(getattr(cls, "usual", False))
+        summary, aliases = summary_of(cls), tuple(cls.aliases)
+        return _RuntimeEntry(kind, cls.name, target, summary, aliases, usual, cls)
 
     def load(self) -> Any:
         return self.cls

@@ -34,12 +34,27 @@ def by_value(inner: Any) -> bool:
     return bool((inner.is_integer() and not wide) or inner.is_temporal())
 
 
+def _in_memory(values: Any) -> np.ndarray:
+    """The numbers of an Arrow array as they lie. (Its own conversion would import pandas.)"""
+    raw = np.frombuffer(values.buffers()[1] or b"", dtype=values.type.to_pandas_dtype())
+    return raw[values.offset : values.offset + len(values)]
+
+
+def _is_null(values: Any) -> np.ndarray:
+    """Where an Arrow array has no value."""
+    if not values.null_count:
+        return np.zeros(len(values), dtype=bool)
+    bits = np.frombuffer(values.buffers()[0], dtype=np.uint8)
+    present = np.unpackbits(bits, bitorder="little")[values.offset : values.offset + len(values)]
+    return present == 0
+
+
 class Block:
     """A block of lists as Arrow has them: the items of row i lie in offsets[i]..offsets[i + 1]."""
 
     def __init__(self, lists: Any, name: str, first_row: int = 0) -> None:
-        self.offsets = np.asarray(lists.offsets).astype(np.int64, copy=False)
-        self.missing = np.asarray(lists.is_null())
+        self.offsets = _in_memory(lists.offsets).astype(np.int64, copy=False)
+        self.missing = _is_null(lists)
         self.values: pa.Array = lists.values
         used = self.values.slice(self.offsets[0], self.offsets[-1] - self.offsets[0])
         if used.null_count:
@@ -54,7 +69,7 @@ class Block:
         return cls(found, lists.name, first_row)
 
     def _refuse_gaps(self, name: str, first_row: int) -> None:
-        gaps = np.concatenate(([0], np.cumsum(np.asarray(self.values.is_null()))))
+        gaps = np.concatenate(([0], np.cumsum(_is_null(self.values))))
         inside = gaps[self.offsets[1:]] > gaps[self.offsets[:-1]]
         bad = np.flatnonzero(inside & ~self.missing)
         if bad.size:
@@ -64,9 +79,7 @@ class Block:
     @property
     def numbers(self) -> np.ndarray:
         """The items of a column whose items are numbers inside, as they lie in memory."""
-        values = self.values
-        raw = np.frombuffer(values.buffers()[1] or b"", dtype=values.type.to_pandas_dtype())
-        return raw[values.offset : values.offset + len(values)]
+        return _in_memory(self.values)
 
     def bounds(self) -> tuple[int, int] | None:
         """The smallest and the largest number; None where there is none."""
@@ -128,7 +141,9 @@ class Packing:
         offsets, values = block.offsets - first, block.values.slice(first, last - first)
         if not pa.types.is_dictionary(values.type):
             values = pc.dictionary_encode(values)
-        codes = values.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        codes = _in_memory(values.indices)
+        if values.null_count:
+            codes = np.where(_is_null(values.indices), codes.dtype.type(0), codes)
         seen = np.zeros(len(values.dictionary) + 1, dtype=np.bool_)
         used_codes(offsets, block.missing, codes, seen)
         where = np.flatnonzero(seen)

@@ -124,8 +124,7 @@ class Evidence:
 
 def usual_panel() -> tuple[Measure, ...]:
     """Every registered measure that is not for special requests, with its defaults."""
-    usual = (entry.name for entry in entries("measure") if entry.load().usual)
-    return tuple(build("measure", name, {}) for name in usual)
+    return tuple(build("measure", e.name, {}) for e in entries("measure") if e.usual)
 
 
 def take(
