@@ -1,11 +1,11 @@
 """Everything that comes with Sfumato, by name, without importing any of it.
 
 `catalogue.tsv` holds one line to a thing: kind, name, "module:Class" below sfumato, "usual" where
-every release takes the measure, the first line of its docstring, and its other names. It is made from the classes themselves by
-`python -m sfumato.catalogue` (part of `make docs`): whoever adds a method writes its file and runs
-that. Kinds come in the order of `KINDS`, rooms in that of `ROOMS`, and files in the order that
-their package gives as `ORDER`, which is that of the field's textbook; files that it does not name
-follow by their names.
+every release takes the measure, the first line of its docstring, and its other names. It is made
+from the classes themselves by `python -m sfumato.catalogue` (part of `make docs`): whoever adds a
+method writes its file and runs that. Kinds come in the order of `KINDS`, rooms in that of `ROOMS`,
+and files in the order that their package gives as `ORDER`, which is that of the field's textbook;
+files that it does not name follow by their names.
 """
 
 from __future__ import annotations
