@@ -105,8 +105,9 @@ def test_exactly_the_limit_passes_and_just_beyond_fails(
     assert kept.broken == 0
     assert good.keeps(grouping).all()
     assert not broken.met
-    # The finding speaks of the part that is broken.
+    # The finding speaks of the part that is broken, and says which side of the limit is safe.
     assert broken.limit == breaks
+    assert broken.at_least == (breaks > meets)
     assert broken.value == pytest.approx(meets, abs=2 * STEP)
     assert (broken.broken, broken.of) in {(classes, 2), (5 * classes, 10)}
     assert int((~bad.keeps(grouping)).sum()) == classes
