@@ -17,6 +17,7 @@ from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.people.delta_presence import DeltaPresence
 from sfumato.criteria.people.k1 import K1Anonymity
 from sfumato.criteria.people.k_map import KMap
+from sfumato.criteria.people.population import sampling_share
 from sfumato.data.pair import Pair
 from sfumato.data.partition import Partition
 from sfumato.data.schema import Kind
@@ -318,3 +319,16 @@ def test_a_plan_may_require_all_of_them(tmp_path: Path) -> None:
     refused = sf.Plan.parse('[[steps]]\nuse = "mondrian"\nk = 2\n[require]\nk1-anonymity = 200\n')
     with pytest.raises(ReleaseRefused, match=r"\(k,1\)"):
         sf.protect(t, refused, seed=1)
+
+
+def test_people_without_records_are_refused() -> None:
+    release = table({"q": ["a", "b"]}, quasi=["q"])
+    with pytest.raises(MeasureError, match="no records"):
+        KMap(k=2, population=release.take(np.empty(0, np.int64))).check(release)
+
+
+def test_weights_below_one_do_not_make_a_table_larger_than_its_population() -> None:
+    few = table({"q": ["a", "b"], "w": [0.5, 0.5]}, quasi=["q"], weight="w")
+    assert sampling_share(few, None, "k-map") == (1.0, "the sampling weights in w")
+    many = table({"q": ["a", "b"], "w": [3.0, 5.0]}, quasi=["q"], weight="w")
+    assert sampling_share(many, None, "k-map") == (0.25, "the sampling weights in w")
