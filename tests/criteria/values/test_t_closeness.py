@@ -68,6 +68,7 @@ def test_missing_values_lie_at_distance_one(rows: list[tuple[str, int | None]]) 
     )
     assert all(b >= t - 1e-9 for b, t in zip(bound, true, strict=True))
     assert found.value <= 1.0 + 1e-12
+    assert found.detail.get("missing", 0) == sum(v is None for _, v in rows)
 
 
 @given(with_gaps, st.sampled_from(["integer", "nominal"]))
