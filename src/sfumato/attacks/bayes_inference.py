@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -48,16 +48,15 @@ class BayesInference(Attack):
         "augmented table, proposed as an attack on k-anonymity)"
     )
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns whose cells are attacked; the quasi-identifiers unless given"),
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns whose cells are attacked; the quasi-identifiers unless given"
+    )
     parents: Parents = 2
     most: Most = MOST
     bins: Bins = BINS
-    sample: Annotated[
-        int, Field(ge=0, description="records to attack, drawn where there are more; 0: all")
-    ] = 10_000
+    sample: int = Field(
+        10_000, ge=0, description="records to attack, drawn where there are more; 0: all"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -41,10 +41,8 @@ class ReleaseIntersection(Attack):
     compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
 
-    given: Annotated[
-        str, Field(description="the earlier release: its folder, or its data file")
-    ] = ""
-    column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
+    given: str = Field("", description="the earlier release: its folder, or its data file")
+    column: str = Field("", description="confidential column; the only one unless given")
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -72,28 +72,21 @@ class Matching(Attack):
     )
 
     columns: KnownColumns = ()
-    k: Annotated[
-        int, Field(ge=2, description="masked records that ambiguity and uncertainty look at")
-    ] = 5
+    k: int = Field(5, ge=2, description="masked records that ambiguity and uncertainty look at")
     log: LogChoice = "auto"
-    moments: Annotated[
-        Placing,
-        Field(
-            description="masked numbers are standardized by their own middle and width, by the "
-            'original\'s, or both ways, of which the higher rate counts ("worst")'
-        ),
-    ] = "worst"
-    thresholded: Annotated[
-        bool,
-        Field(description="take numbers in place of two values as the nearer one of them"),
-    ] = False
-    sample: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="records to match, drawn at random where there are more; 0 matches all",
-        ),
-    ] = 50_000
+    moments: Placing = Field(
+        "worst",
+        description="masked numbers are standardized by their own middle and width, by the "
+        'original\'s, or both ways, of which the higher rate counts ("worst")',
+    )
+    thresholded: bool = Field(
+        False, description="take numbers in place of two values as the nearer one of them"
+    )
+    sample: int = Field(
+        50_000,
+        ge=0,
+        description="records to match, drawn at random where there are more; 0 matches all",
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair, rng = context.pair, context.rng

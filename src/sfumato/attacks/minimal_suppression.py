@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -55,21 +55,18 @@ class MinimalSuppression(Attack):
         "attack in privacy preserving data publishing, VLDB"
     )
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns that k-anonymity was sought in; those of the published step, "
-              "else the quasi-identifiers, unless given"),
-    ] = ()  # fmt: skip
-    k: Annotated[
-        int, Field(ge=0, description="the k that was sought; 0: as published, else as counted")
-    ] = 0
-    reading: Annotated[
-        Literal["published", "category", "wildcard"],
-        Field(description="what a suppressed cell matches; as published, else anything"),
-    ] = "published"
-    values: Annotated[
-        int, Field(ge=2, description="columns with more values than this are not attacked")
-    ] = 1000
+    columns: tuple[str, ...] = Field(
+        (),
+        description="columns that k-anonymity was sought in; those of the published step, "
+        "else the quasi-identifiers, unless given",
+    )
+    k: int = Field(0, ge=0, description="the k that was sought; 0: as published, else as counted")
+    reading: Literal["published", "category", "wildcard"] = Field(
+        "published", description="what a suppressed cell matches; as published, else anything"
+    )
+    values: int = Field(
+        1000, ge=2, description="columns with more values than this are not attacked"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -74,19 +74,18 @@ class SvdFiltering(LinkingAttack):
     )
     example: ClassVar[dict[str, Any]] = {"amount": 0.1}
 
-    amount: Annotated[
-        float | None,
-        Field(gt=0, description="b: variance of the noise relative to the data's; as in the "
-              "release's noise step unless given"),
-    ] = None  # fmt: skip
-    correlated: Annotated[
-        bool,
-        Field(description="whether noise of the given amount has the correlations of the data"),
-    ] = False
-    rule: Annotated[
-        Literal["wiener", "components"],
-        Field(description="shrink each direction by its share of noise, or keep or drop it"),
-    ] = "wiener"
+    amount: float | None = Field(
+        None,
+        gt=0,
+        description="b: variance of the noise relative to the data's; as in the "
+        "release's noise step unless given",
+    )
+    correlated: bool = Field(
+        False, description="whether noise of the given amount has the correlations of the data"
+    )
+    rule: Literal["wiener", "components"] = Field(
+        "wiener", description="shrink each direction by its share of noise, or keep or drop it"
+    )
 
     def attack(self, targets: Targets, context: Context) -> Found:
         noise = self._noise(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -30,7 +30,7 @@ class AverageRisk(OfRelease):
     subject: ClassVar[str] = "the average risk"
     monotone: ClassVar[bool] = True
 
-    at_most: Annotated[float, Field(gt=0, le=1, description="largest average risk allowed")]
+    at_most: float = Field(gt=0, le=1, description="largest average risk allowed")
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
         return len(grouping) / max(int(grouping.sizes.sum()), 1), {}

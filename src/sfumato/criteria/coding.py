@@ -77,7 +77,6 @@ def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:
     number = id(frame)
     known = _kept.get(number)
     if known is None or known[0]() is not frame:
-
         # A frame may outlive the names of this module, when the interpreter ends.
         def forget(_: Any, kept: dict[int, Any] = _kept) -> None:
             kept.pop(number, None)

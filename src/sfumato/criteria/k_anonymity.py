@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -54,17 +54,14 @@ class KAnonymity(Criterion):
     shorthand: ClassVar[str] = "k"
     monotone: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
-    missing: Annotated[
-        Literal["category", "wildcard"],
-        Field(
-            description="a missing or suppressed value is its own category, or matches any value"
-        ),
-    ] = "category"
-    unit: Annotated[
-        Literal["record", "household"],
-        Field(description="whether k records or k different households share each combination"),
-    ] = "record"
+    k: int = Field(ge=1, description="smallest class allowed")
+    missing: Literal["category", "wildcard"] = Field(
+        "category",
+        description="a missing or suppressed value is its own category, or matches any value",
+    )
+    unit: Literal["record", "household"] = Field(
+        "record", description="whether k records or k different households share each combination"
+    )
 
     @model_validator(mode="after")
     def _one_reading(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -39,11 +39,11 @@ class KmAnonymity(Criterion):
         "data, PVLDB 1(1)"
     )
 
-    k: Annotated[int, Field(ge=1, description="records that share a combination, if any has it")]
-    m: Annotated[int, Field(ge=1, le=8, description="items of a person that an intruder knows")] = 2
-    column: Annotated[
-        str, Field(description="column of sets; the only quasi-identifier of sets unless given")
-    ] = ""
+    k: int = Field(ge=1, description="records that share a combination, if any has it")
+    m: int = Field(2, ge=1, le=8, description="items of a person that an intruder knows")
+    column: str = Field(
+        "", description="column of sets; the only quasi-identifier of sets unless given"
+    )
 
     def check(self, table: Table) -> Finding:
         name = self._column(table)

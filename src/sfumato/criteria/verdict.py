@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -23,11 +23,10 @@ ROUNDING = 1e-12
 class OfValues(Criterion):
     """A criterion on the values of one confidential column."""
 
-    column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
-    missing: Annotated[
-        Literal["ignore", "value"],
-        Field(description="whether a missing confidential value counts as a value"),
-    ] = "ignore"
+    column: str = Field("", description="confidential column; the only one unless given")
+    missing: Literal["ignore", "value"] = Field(
+        "ignore", description="whether a missing confidential value counts as a value"
+    )
 
     def _of(self, grouping: Grouping) -> tuple[Column, ValueCounts]:
         """The column, and the counts of the values that count."""

@@ -38,37 +38,30 @@ class Sampling(Method):
         "Sampling; Rosen 1997 (Pareto)"
     )
 
-    share: Annotated[
-        float, Field(gt=0, le=1, description="share of the records (of each stratum) to draw")
-    ] = 0.5
-    count: Annotated[
-        int, Field(ge=0, description="records to draw in all; replaces share if given")
-    ] = 0
-    strata: Annotated[
-        tuple[str, ...], Field(description="columns whose combinations of values are the strata")
-    ] = ()
-    allocation: Annotated[
-        Literal["proportional", "equal", "given"],
-        Field(description="records of each stratum: by its size, the same, or as `counts` says"),
-    ] = "proportional"
-    counts: Annotated[
-        dict[str, Annotated[int, Field(ge=1)]],
-        Field(
-            default_factory=dict,
-            description='records of each stratum for allocation = "given": {"f & 02139" = 20}',
-        ),
-    ]
-    by: Annotated[
-        str, Field(description="numeric column; a record's chance is proportional to its value")
-    ] = ""
-    way: Annotated[
-        Literal["systematic", "pareto", "poisson"],
-        Field(
-            description="how to draw with `by`: systematic in random order (exact chances, fixed "
-            "size), Pareto (chances nearly exact), Poisson (size varies)"
-        ),
-    ] = "systematic"
-    weight: Annotated[str, Field(description="name of a column to add with the weights")] = ""
+    share: float = Field(
+        0.5, gt=0, le=1, description="share of the records (of each stratum) to draw"
+    )
+    count: int = Field(0, ge=0, description="records to draw in all; replaces share if given")
+    strata: tuple[str, ...] = Field(
+        (), description="columns whose combinations of values are the strata"
+    )
+    allocation: Literal["proportional", "equal", "given"] = Field(
+        "proportional",
+        description="records of each stratum: by its size, the same, or as `counts` says",
+    )
+    counts: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description='records of each stratum for allocation = "given": {"f & 02139" = 20}',
+    )
+    by: str = Field(
+        "", description="numeric column; a record's chance is proportional to its value"
+    )
+    way: Literal["systematic", "pareto", "poisson"] = Field(
+        "systematic",
+        description="how to draw with `by`: systematic in random order (exact chances, fixed "
+        "size), Pareto (chances nearly exact), Poisson (size varies)",
+    )
+    weight: str = Field("", description="name of a column to add with the weights")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -60,9 +60,11 @@ def _in_one_numbering(columns: Sequence[pl.Series]) -> list[np.ndarray]:
     place = pl.DataFrame({"v": domain, "at": np.arange(len(domain))})
     found = []
     for text in texts:
-        joined = text.rename("v").to_frame().join(
-            place, on="v", how="left", nulls_equal=True, maintain_order="left"
-        )  # fmt: skip
+        joined = (
+            text.rename("v")
+            .to_frame()
+            .join(place, on="v", how="left", nulls_equal=True, maintain_order="left")
+        )
         found.append(joined.get_column("at").to_numpy().astype(np.int64))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -52,17 +52,12 @@ class DeltaPresence(Criterion):
         "databases, SIGMOD"
     )
 
-    at_most: Annotated[float, Field(gt=0, le=1, description="largest chance of presence allowed")]
-    population: Annotated[
-        People,
-        Field(
-            description="file of everybody who may be in the release",
-            json_schema_extra={"file": True},
-        ),
-    ]
-    at_least: Annotated[
-        float, Field(ge=0, lt=1, description="smallest chance of presence allowed")
-    ] = 0.0
+    at_most: float = Field(gt=0, le=1, description="largest chance of presence allowed")
+    population: People = Field(
+        description="file of everybody who may be in the release",
+        json_schema_extra={"file": True},
+    )
+    at_least: float = Field(0.0, ge=0, lt=1, description="smallest chance of presence allowed")
 
     @model_validator(mode="after")
     def _bounds(self) -> Self:

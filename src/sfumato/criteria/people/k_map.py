@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -48,10 +48,10 @@ class KMap(Criterion):
     )
     monotone: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="people whom every published record fits")]
-    population: Annotated[
-        People, Field(description="file of the population", json_schema_extra={"file": True})
-    ] = ""
+    k: int = Field(ge=1, description="people whom every published record fits")
+    population: People = Field(
+        "", description="file of the population", json_schema_extra={"file": True}
+    )
     share: Share = None
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -38,9 +38,7 @@ class KKAnonymity(OfOriginals):
     paper: ClassVar[str] = "Gionis, Mazza & Tassa (2008), k-anonymization revisited, ICDE"
     words: ClassVar[str] = "(k,k)-anonymity"
 
-    k: Annotated[
-        int, Field(ge=1, description="originals of a published record, and the other way round")
-    ]
+    k: int = Field(ge=1, description="originals of a published record, and the other way round")
 
     def _judged(
         self, grouping: Grouping, fits: np.ndarray, held: Held, detail: dict[str, Any]

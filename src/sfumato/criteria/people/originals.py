@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,14 +31,12 @@ class OfOriginals(Criterion):
     words: ClassVar[str]
     """How the field calls it."""
 
-    k: Annotated[int, Field(ge=1, description="originals that every published record fits")]
-    original: Annotated[
-        People,
-        Field(
-            description="file of the originals, for a release without them",
-            json_schema_extra={"file": True},
-        ),
-    ] = ""
+    k: int = Field(ge=1, description="originals that every published record fits")
+    original: People = Field(
+        "",
+        description="file of the originals, for a release without them",
+        json_schema_extra={"file": True},
+    )
 
     def keeps(self, grouping: Grouping) -> np.ndarray:
         """Classes of at least k: their label covers them all, and they are k records alike."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -49,12 +49,11 @@ class PopulationUniqueness(OfRelease):
     )
     subject: ClassVar[str] = "the estimated population uniqueness"
 
-    at_most: Annotated[float, Field(ge=0, le=1, description="largest share of unique records")]
+    at_most: float = Field(ge=0, le=1, description="largest share of unique records")
     share: Share = None
-    model: Annotated[
-        Literal["dankar", "pitman", "zayatz", "snb"],
-        Field(description="how the population's classes are estimated"),
-    ] = "dankar"
+    model: Literal["dankar", "pitman", "zayatz", "snb"] = Field(
+        "dankar", description="how the population's classes are estimated"
+    )
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
         share, how = sampling_share(grouping.table, self.share, self.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -42,11 +42,9 @@ class AlphaK(OfValues):
     )
     monotone: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
-    alpha: Annotated[float, Field(gt=0, le=1, description="largest share of a value in a class")]
-    value: Annotated[
-        str, Field(description="the value whose share is limited; every value unless given")
-    ] = ""
+    k: int = Field(ge=1, description="smallest class allowed")
+    alpha: float = Field(gt=0, le=1, description="largest share of a value in a class")
+    value: str = Field("", description="the value whose share is limited; every value unless given")
 
     def keeps(self, grouping: Grouping) -> np.ndarray:
         kept: np.ndarray = self._keeps(self._figures(grouping)) & (grouping.sizes >= self.k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -41,13 +41,10 @@ class BetaLikeness(OfValues):
     shorthand: ClassVar[str] = "at_most"
     monotone: ClassVar[bool] = True
 
-    at_most: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="beta (also accepted as beta)")
-    ]
-    variant: Annotated[
-        Literal["basic", "enhanced"],
-        Field(description="whether gains are also limited by how frequent a value is"),
-    ] = "basic"
+    at_most: float = Field(gt=0, allow_inf_nan=False, description="beta (also accepted as beta)")
+    variant: Literal["basic", "enhanced"] = Field(
+        "basic", description="whether gains are also limited by how frequent a value is"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -41,14 +41,11 @@ class DeltaDisclosure(OfValues):
     shorthand: ClassVar[str] = "at_most"
     monotone: ClassVar[bool] = True
 
-    at_most: Annotated[
-        float,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="delta, which figures stay below (also accepted as delta)",
-        ),
-    ]
+    at_most: float = Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="delta, which figures stay below (also accepted as delta)",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -55,22 +55,17 @@ class LDiversity(Criterion):
     shorthand: ClassVar[str] = "at_least"
     monotone: ClassVar[bool] = True
 
-    at_least: Annotated[
-        float, Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")
-    ]
-    column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
-    variant: Annotated[
-        Literal["distinct", "entropy", "recursive"],
-        Field(description="how the values of a class are counted"),
-    ] = "distinct"
-    missing: Annotated[
-        Literal["ignore", "value"],
-        Field(description="whether a missing confidential value counts as a value"),
-    ] = "ignore"
-    c: Annotated[
-        float | None,
-        Field(gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity"),
-    ] = None
+    at_least: float = Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")
+    column: str = Field("", description="confidential column; the only one unless given")
+    variant: Literal["distinct", "entropy", "recursive"] = Field(
+        "distinct", description="how the values of a class are counted"
+    )
+    missing: Literal["ignore", "value"] = Field(
+        "ignore", description="whether a missing confidential value counts as a value"
+    )
+    c: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity"
+    )
 
     @model_validator(mode="before")
     @classmethod

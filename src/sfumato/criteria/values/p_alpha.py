@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -50,20 +50,16 @@ class PAlphaSensitive(OfValues):
     )
     monotone: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
-    p: Annotated[int, Field(ge=1, description="different confidential values in every class")]
-    alpha: Annotated[
-        float,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="largest share of a value in a class, or least weight of its values",
-        ),
-    ]
-    categories: Annotated[
-        tuple[tuple[str, ...], ...],
-        Field(description="values by category, the most sensitive category first"),
-    ] = ()
+    k: int = Field(ge=1, description="smallest class allowed")
+    p: int = Field(ge=1, description="different confidential values in every class")
+    alpha: float = Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="largest share of a value in a class, or least weight of its values",
+    )
+    categories: tuple[tuple[str, ...], ...] = Field(
+        (), description="values by category, the most sensitive category first"
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:

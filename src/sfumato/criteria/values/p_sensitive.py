@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -38,15 +38,12 @@ class PSensitive(Criterion):
     )
     monotone: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="smallest class allowed")]
-    p: Annotated[int, Field(ge=1, description="different confidential values in every class")]
-    column: Annotated[
-        str, Field(description="confidential column; every one of them unless given")
-    ] = ""
-    missing: Annotated[
-        Literal["ignore", "value"],
-        Field(description="whether a missing confidential value counts as a value"),
-    ] = "ignore"
+    k: int = Field(ge=1, description="smallest class allowed")
+    p: int = Field(ge=1, description="different confidential values in every class")
+    column: str = Field("", description="confidential column; every one of them unless given")
+    missing: Literal["ignore", "value"] = Field(
+        "ignore", description="whether a missing confidential value counts as a value"
+    )
 
     @model_validator(mode="after")
     def _p_fits_k(self) -> Self:

@@ -9,7 +9,7 @@ distribution.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -61,12 +61,11 @@ class TCloseness(Criterion):
     shorthand: ClassVar[str] = "at_most"
     monotone: ClassVar[bool] = True
 
-    at_most: Annotated[float, Field(ge=0, le=1, description="t (also accepted as t)")]
-    column: Annotated[str, Field(description="confidential column; the only one unless given")] = ""
-    distance: Annotated[
-        Literal["auto", "equal", "ordered", "hierarchical"],
-        Field(description="what moving a unit from one value to another costs"),
-    ] = "auto"
+    at_most: float = Field(ge=0, le=1, description="t (also accepted as t)")
+    column: str = Field("", description="confidential column; the only one unless given")
+    distance: Literal["auto", "equal", "ordered", "hierarchical"] = Field(
+        "auto", description="what moving a unit from one value to another costs"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -79,16 +79,14 @@ class Hash(_Replace):
     random: ClassVar[bool] = True
     paper: ClassVar[str] = "RFC 2104 (HMAC)"
 
-    length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits to keep")] = 32
-    key: Annotated[
-        str,
-        Field(
-            description="hexadecimal key of at least 16 bytes; a fresh one is drawn unless given",
-            pattern=r"^([0-9a-fA-F]{32,})?$",
-            json_schema_extra={"secret": True},
-            repr=False,
-        ),
-    ] = ""
+    length: int = Field(32, ge=8, le=64, description="hexadecimal digits to keep")
+    key: str = Field(
+        "",
+        description="hexadecimal key of at least 16 bytes; a fresh one is drawn unless given",
+        pattern=r"^([0-9a-fA-F]{32,})?$",
+        json_schema_extra={"secret": True},
+        repr=False,
+    )
 
     def replacements(self, values: list[str], rng: np.random.Generator) -> tuple[list[str], Any]:
         key = bytes.fromhex(self.key) if self.key else rng.bytes(32)
@@ -112,7 +110,7 @@ class Pseudonymize(_Replace):
     random: ClassVar[bool] = True
     paper: ClassVar[str] = "ISO 25237:2017"
 
-    prefix: Annotated[str, Field(description="text before each pseudonym")] = ""
+    prefix: str = Field("", description="text before each pseudonym")
 
     def replacements(self, values: list[str], rng: np.random.Generator) -> tuple[list[str], Any]:
         # Long enough that a million draws are almost surely distinct, then checked.

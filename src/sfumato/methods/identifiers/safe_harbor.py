@@ -76,32 +76,23 @@ class SafeHarbor(Method):
     paper: ClassVar[str] = "HIPAA Privacy Rule, 45 CFR 164.514(b)(2); Lasko 2007, figure 1-1"
     example: ClassVar[dict[str, Any]] = {"as_of": "2025-12-31"}
 
-    columns_are: Annotated[
-        dict[str, Item],
-        Field(
-            default_factory=dict,
-            description='what columns are, where it is not seen: {ward = "geography", x = "none"}',
-        ),
-    ]
-    as_of: Annotated[
-        dt.date | None,
-        Field(description="day of the release, at which ages are counted; else the latest date"),
-    ] = None
-    population: Annotated[
-        dict[str, Annotated[int, Field(ge=0)]],
-        Field(
-            default_factory=dict,
-            description="people in each three-digit ZIP area; the 2000 census unless given",
-        ),
-    ]
-    population_file: Annotated[
-        str,
-        Field(description="CSV with the columns zip (three digits or five) and population"),
-    ] = ""
-    free_text: Annotated[
-        Literal["drop", "keep"],
-        Field(description="what to do with columns of free text, where anything may stand"),
-    ] = "drop"
+    columns_are: dict[str, Item] = Field(
+        default_factory=dict,
+        description='what columns are, where it is not seen: {ward = "geography", x = "none"}',
+    )
+    as_of: dt.date | None = Field(
+        None, description="day of the release, at which ages are counted; else the latest date"
+    )
+    population: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="people in each three-digit ZIP area; the 2000 census unless given",
+    )
+    population_file: str = Field(
+        "", description="CSV with the columns zip (three digits or five) and population"
+    )
+    free_text: Literal["drop", "keep"] = Field(
+        "drop", description="what to do with columns of free text, where anything may stand"
+    )
 
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
         """The columns that hold one of the eighteen, or free text that is to go."""

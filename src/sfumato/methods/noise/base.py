@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -67,9 +67,9 @@ class AdditiveNoise(NoiseMethod):
     correlated: ClassVar[bool] = True
     """Whether the noise has the correlations of the data, and not only their variances."""
 
-    amount: Annotated[
-        float, Field(gt=0, le=10, description="b: variance of the noise relative to the data's")
-    ] = 0.1
+    amount: float = Field(
+        0.1, gt=0, le=10, description="b: variance of the noise relative to the data's"
+    )
 
     @abstractmethod
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
@@ -146,9 +146,9 @@ class AdditiveNoise(NoiseMethod):
 class RestoredNoise(AdditiveNoise):
     """Additive noise that has the data's covariance, so that one factor restores it."""
 
-    restore: Annotated[
-        bool, Field(description="pull back so that means and covariances are kept in expectation")
-    ] = True
+    restore: bool = Field(
+        True, description="pull back so that means and covariances are kept in expectation"
+    )
 
     def pull(self, amount: float | np.ndarray) -> float:
         return float(np.sqrt(1.0 + amount)) if self.restore else 1.0

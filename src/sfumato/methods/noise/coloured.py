@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -38,12 +38,10 @@ class ColouredMixtureNoise(RestoredNoise):
         "protection; Lasko (2007), Spectral anonymization of data, section 2.3.1"
     )
 
-    within: Annotated[
-        float, Field(gt=0, lt=1, description="share of the noise's variance inside its components")
-    ] = 0.1
-    pairs: Annotated[
-        int, Field(ge=1, le=10, description="pairs of components, one on each side of zero")
-    ] = 1
+    within: float = Field(
+        0.1, gt=0, lt=1, description="share of the noise's variance inside its components"
+    )
+    pairs: int = Field(1, ge=1, le=10, description="pairs of components, one on each side of zero")
 
     @property
     def means(self) -> np.ndarray:

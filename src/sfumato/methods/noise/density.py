@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -43,16 +43,15 @@ class DensityNoise(AdditiveNoise):
         "(2007), Spectral anonymization of data, section 2.3.1"
     )
 
-    amount: Annotated[
-        float,
-        Field(gt=0, le=10, description="a: how far records move, in distances to neighbour k"),
-    ] = 1.0
-    neighbours: Annotated[
-        int, Field(ge=1, le=1000, description="k: which nearest neighbour sets the scale")
-    ] = 5
-    floor: Annotated[
-        float, Field(ge=0, le=10, description="least deviation of the noise, in the columns' own")
-    ] = 0.05
+    amount: float = Field(
+        1.0, gt=0, le=10, description="a: how far records move, in distances to neighbour k"
+    )
+    neighbours: int = Field(
+        5, ge=1, le=1000, description="k: which nearest neighbour sets the scale"
+    )
+    floor: float = Field(
+        0.05, ge=0, le=10, description="least deviation of the noise, in the columns' own"
+    )
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         n, p = z.shape

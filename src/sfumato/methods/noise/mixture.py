@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -33,12 +33,12 @@ class MixtureNoise(RestoredNoise):
         "public-use microdata"
     )
 
-    within: Annotated[
-        float, Field(gt=0, lt=1, description="share of the noise's variance inside its components")
-    ] = 0.1
-    frames: Annotated[
-        int, Field(ge=1, le=10_000, description="random frames, each of two components a column")
-    ] = 10
+    within: float = Field(
+        0.1, gt=0, lt=1, description="share of the noise's variance inside its components"
+    )
+    frames: int = Field(
+        10, ge=1, le=10_000, description="random frames, each of two components a column"
+    )
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         n, rank = z.shape[0], shape.root.shape[1]

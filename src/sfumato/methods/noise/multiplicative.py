@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -58,21 +58,18 @@ class MultiplicativeNoise(NoiseMethod):
         "released by the U.S. Department of Energy"
     )
 
-    amount: Annotated[
-        float,
-        Field(
-            gt=0,
-            le=10,
-            description="variance of the factor; if correlated, of the noise relative to the logs'",
-        ),
-    ] = 0.04
-    factor: Annotated[
-        Family,
-        Field(description="the factor's distribution; truncated is normal up to 2 deviations"),
-    ] = "lognormal"
-    correlated: Annotated[
-        bool, Field(description="factors whose logarithms have the covariance of the data's")
-    ] = False
+    amount: float = Field(
+        0.04,
+        gt=0,
+        le=10,
+        description="variance of the factor; if correlated, of the noise relative to the logs'",
+    )
+    factor: Family = Field(
+        "lognormal", description="the factor's distribution; truncated is normal up to 2 deviations"
+    )
+    correlated: bool = Field(
+        False, description="factors whose logarithms have the covariance of the data's"
+    )
 
     @model_validator(mode="after")
     def _positive(self) -> Self:

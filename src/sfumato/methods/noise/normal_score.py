@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -63,13 +63,13 @@ class NormalScoreNoise(Method):
         "Fuller (1990), Construction of masking error for categorical variables"
     )
 
-    amount: Annotated[
-        float, Field(gt=0, le=10, description="b: variance of the noise relative to the scores'")
-    ] = 0.1
-    between: Annotated[
-        bool, Field(description="numbers may lie between original values, not only on them")
-    ] = True
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    amount: float = Field(
+        0.1, gt=0, le=10, description="b: variance of the noise relative to the scores'"
+    )
+    between: bool = Field(
+        True, description="numbers may lie between original values, not only on them"
+    )
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

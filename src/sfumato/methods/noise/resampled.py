@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -40,17 +40,15 @@ class ResampledNoise(RestoredNoise):
         "Spectral anonymization of data, section 2.3.1"
     )
 
-    closeness: Annotated[
-        float,
-        Field(ge=0, le=0.95, description="least length of a row's noise, relative to the typical"),
-    ] = 0.75
-    equivalents: Annotated[
-        int,
-        Field(ge=0, description="other masked rows that must be as near as a row's own; 0: none"),
-    ] = 0
-    rounds: Annotated[
-        int, Field(ge=1, le=1000, description="times that a row is redrawn for its equivalents")
-    ] = 10
+    closeness: float = Field(
+        0.75, ge=0, le=0.95, description="least length of a row's noise, relative to the typical"
+    )
+    equivalents: int = Field(
+        0, ge=0, description="other masked rows that must be as near as a row's own; 0: none"
+    )
+    rounds: int = Field(
+        10, ge=1, le=1000, description="times that a row is redrawn for its equivalents"
+    )
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         n, rank = z.shape[0], shape.root.shape[1]

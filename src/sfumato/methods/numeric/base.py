@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -39,7 +39,7 @@ class NumericMethod(Method):
     least: ClassVar[int] = 2
     """Records that it needs."""
 
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     @abstractmethod
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray | Masked:

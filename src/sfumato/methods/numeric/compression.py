@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -41,20 +41,16 @@ class LossyCompression(NumericMethod):
     random: ClassVar[bool] = False
     perturbs: ClassVar[bool | None] = False
 
-    transform: Annotated[
-        Literal["jpeg", "column-dct"],
-        Field(description="blocks of 8 x 8 as in JPEG, or the cosine transform of each column"),
-    ] = "jpeg"
-    quality: Annotated[
-        int, Field(ge=1, le=100, description="quality of jpeg: 1 keeps least, 100 most")
-    ] = 80
-    keep: Annotated[
-        float, Field(gt=0, le=1, description="share of the coefficients that column-dct keeps")
-    ] = 0.1
-    order: Annotated[
-        Literal["as-is", "first-component", "each-column"],
-        Field(description="rows as they are, by the first component, or each column by itself"),
-    ] = "as-is"
+    transform: Literal["jpeg", "column-dct"] = Field(
+        "jpeg", description="blocks of 8 x 8 as in JPEG, or the cosine transform of each column"
+    )
+    quality: int = Field(80, ge=1, le=100, description="quality of jpeg: 1 keeps least, 100 most")
+    keep: float = Field(
+        0.1, gt=0, le=1, description="share of the coefficients that column-dct keeps"
+    )
+    order: Literal["as-is", "first-component", "each-column"] = Field(
+        "as-is", description="rows as they are, by the first component, or each column by itself"
+    )
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
         scaled = _scaled(x)

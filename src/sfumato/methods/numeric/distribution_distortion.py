@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -74,18 +74,16 @@ class DistributionDistortion(Method):
         "on Database Systems 10(3)"
     )
 
-    families: Annotated[
-        tuple[Family, ...],
-        Field(min_length=1, description="the families to choose from; all nine unless given"),
-    ] = FAMILIES  # type: ignore[assignment]
-    map: Annotated[
-        bool, Field(description="put the drawn values in the order of the original ones")
-    ] = True
-    worst: Annotated[
-        float,
-        Field(gt=0, le=1, description="largest Kolmogorov-Smirnov distance to accept"),
-    ] = 1.0
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    families: tuple[Family, ...] = Field(
+        FAMILIES,  # type: ignore[arg-type]
+        min_length=1,
+        description="the families to choose from; all nine unless given",
+    )
+    map: bool = Field(True, description="put the drawn values in the order of the original ones")
+    worst: float = Field(
+        1.0, gt=0, le=1, description="largest Kolmogorov-Smirnov distance to accept"
+    )
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

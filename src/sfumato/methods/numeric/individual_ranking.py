@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -44,12 +44,11 @@ class IndividualRanking(Method):
         "method; Lasko 2007, section 2.3.4"
     )
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    sizes: Annotated[
-        Literal["optimal", "fixed"],
-        Field(description="groups of k to 2k - 1 with the least loss, or of k by rank"),
-    ] = "optimal"
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = False
+    k: int = Field(5, ge=2, description="smallest group")
+    sizes: Literal["optimal", "fixed"] = Field(
+        "optimal", description="groups of k to 2k - 1 with the least loss, or of k by rank"
+    )
+    whole: bool = Field(False, description="round integer columns to whole numbers")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

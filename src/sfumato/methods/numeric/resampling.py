@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,7 @@ class Resampling(NumericMethod):
         "in contingency tables, Computers & Mathematics with Applications 38"
     )
 
-    t: Annotated[int, Field(ge=1, le=1000, description="samples that are averaged")] = 3
+    t: int = Field(3, ge=1, le=1000, description="samples that are averaged")
 
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         made = np.full(x.shape, np.nan)

@@ -80,65 +80,49 @@ class Pram(Method):
     perturbs: ClassVar[bool | None] = True
     recovers: ClassVar[tuple[str, ...]] = ("frequencies",)
 
-    form: Annotated[
-        Literal["invariant", "uniform", "proportional", "nearest"],
-        Field(
-            description="what a changed value becomes: drawn anew by the frequencies (invariant), "
-            "any other alike, another by its frequency, or a neighbour in an ordinal column"
-        ),
-    ] = "invariant"
-    stay: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            lt=1,
-            description="lowest probability to stay, that of the first matrix with two_stage; 0.8 "
-            "for a form unless change is given",
-        ),
-    ] = None
-    change: Annotated[
-        float | None,
-        Field(gt=0, le=1, description="share of values expected to change; replaces stay"),
-    ] = None
-    two_stage: Annotated[
-        bool, Field(description="follow the matrix by its Bayesian reverse: keeps frequencies")
-    ] = False
-    alpha: Annotated[
-        float | None,
-        Field(gt=0, le=1, description="weight of the two-stage matrix beside staying; all if none"),
-    ] = None
-    matrix: Annotated[
-        dict[str, dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]],
-        Field(
-            default_factory=dict,
-            description="given probabilities: column, then from, then to; replaces form",
-        ),
-    ]
-    estimated: Annotated[
-        dict[str, str],
-        Field(
-            default_factory=dict,
-            description="column, and the one whose values it turns into: the matrix is their "
-            "observed transitions; replaces form",
-        ),
-    ]
-    strata: Annotated[
-        tuple[str, ...], Field(description="columns whose combinations have matrices of their own")
-    ] = ()
-    together: Annotated[bool, Field(description="change the columns as one compound column")] = (
-        False
+    form: Literal["invariant", "uniform", "proportional", "nearest"] = Field(
+        "invariant",
+        description="what a changed value becomes: drawn anew by the frequencies (invariant), "
+        "any other alike, another by its frequency, or a neighbour in an ordinal column",
     )
-    missing: Annotated[
-        Literal["stay", "category"], Field(description="whether missing is a category like others")
-    ] = "stay"
-    least: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="smallest count that a published matrix may tell; one that rests on fewer "
-            "records of a category, combination or transition stays private",
-        ),
-    ] = 10
+    stay: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="lowest probability to stay, that of the first matrix with two_stage; 0.8 "
+        "for a form unless change is given",
+    )
+    change: float | None = Field(
+        None, gt=0, le=1, description="share of values expected to change; replaces stay"
+    )
+    two_stage: bool = Field(
+        False, description="follow the matrix by its Bayesian reverse: keeps frequencies"
+    )
+    alpha: float | None = Field(
+        None, gt=0, le=1, description="weight of the two-stage matrix beside staying; all if none"
+    )
+    matrix: dict[str, dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]] = Field(
+        default_factory=dict,
+        description="given probabilities: column, then from, then to; replaces form",
+    )
+    estimated: dict[str, str] = Field(
+        default_factory=dict,
+        description="column, and the one whose values it turns into: the matrix is their "
+        "observed transitions; replaces form",
+    )
+    strata: tuple[str, ...] = Field(
+        (), description="columns whose combinations have matrices of their own"
+    )
+    together: bool = Field(False, description="change the columns as one compound column")
+    missing: Literal["stay", "category"] = Field(
+        "stay", description="whether missing is a category like others"
+    )
+    least: int = Field(
+        10,
+        ge=1,
+        description="smallest count that a published matrix may tell; one that rests on fewer "
+        "records of a category, combination or transition stays private",
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -248,13 +248,12 @@ class Camouflage(Method):
         "disclosure limitation when answering queries to databases"
     )
 
-    share: Annotated[
-        float, Field(gt=0, lt=1, description="protection to either side, as a share of the value")
-    ] = 0.1
-    absolute: Annotated[
-        float,
-        Field(ge=0, allow_inf_nan=False, description="protection to either side; replaces share"),
-    ] = 0.0
+    share: float = Field(
+        0.1, gt=0, lt=1, description="protection to either side, as a share of the value"
+    )
+    absolute: float = Field(
+        0.0, ge=0, allow_inf_nan=False, description="protection to either side; replaces share"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -47,36 +47,27 @@ class GlobalRecoding(Method):
     example: ClassVar[dict[str, Any]] = {"levels": {"zip": 1, "birth_date": 2}}
     paper: ClassVar[str] = "Willenborg & de Waal 2001, Elements of Statistical Disclosure Control"
 
-    levels: Annotated[
-        dict[str, Annotated[int, Field(ge=0)]],
-        Field(
-            default_factory=dict,
-            description="the level of each column: {zip = 1, birth_date = 2}",
-        ),
-    ]
-    breaks: Annotated[
-        dict[str, Annotated[tuple[Edge, ...], Field(min_length=1)]],
-        Field(default_factory=dict, description="where ranges begin: {age = [18, 65]}"),
-    ]
-    bins: Annotated[
-        dict[str, Annotated[int, Field(ge=2)]],
-        Field(default_factory=dict, description="how many ranges to cut into: {age = 5}"),
-    ]
-    equal: Annotated[
-        Literal["frequency", "width"],
-        Field(description="whether bins hold equally many records or are equally wide"),
-    ] = "frequency"
-    merge: Annotated[
-        dict[str, dict[str, Annotated[tuple[str, ...], Field(min_length=1)]]],
-        Field(
-            default_factory=dict,
-            description='categories that become one: {marital = {"widowed or divorced" = '
-            '["widowed", "divorced"]}}',
-        ),
-    ]
-    weighted: Annotated[
-        bool, Field(description="count frequencies by the weight column, for the population")
-    ] = False
+    levels: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="the level of each column: {zip = 1, birth_date = 2}",
+    )
+    breaks: dict[str, Annotated[tuple[Edge, ...], Field(min_length=1)]] = Field(
+        default_factory=dict, description="where ranges begin: {age = [18, 65]}"
+    )
+    bins: dict[str, Annotated[int, Field(ge=2)]] = Field(
+        default_factory=dict, description="how many ranges to cut into: {age = 5}"
+    )
+    equal: Literal["frequency", "width"] = Field(
+        "frequency", description="whether bins hold equally many records or are equally wide"
+    )
+    merge: dict[str, dict[str, Annotated[tuple[str, ...], Field(min_length=1)]]] = Field(
+        default_factory=dict,
+        description='categories that become one: {marital = {"widowed or divorced" = '
+        '["widowed", "divorced"]}}',
+    )
+    weighted: bool = Field(
+        False, description="count frequencies by the weight column, for the population"
+    )
 
     @model_validator(mode="after")
     def _each_column_once(self) -> Self:

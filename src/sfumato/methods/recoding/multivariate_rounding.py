@@ -48,18 +48,16 @@ class MultivariateRounding(NumericMethod):
     random: ClassVar[bool] = False
     perturbs: ClassVar[bool | None] = False
 
-    points: Annotated[
-        tuple[tuple[Annotated[float, Field(allow_inf_nan=False)], ...], ...],
-        Field(description="points to round to, each with a number for every column, in order"),
-    ] = ()
-    count: Annotated[int, Field(ge=1, description="centres to find in each block")] = 50
-    fewest: Annotated[
-        int, Field(ge=1, description="records, and values of each column, that a centre needs")
-    ] = 3
-    blocks: Annotated[
-        tuple[tuple[str, ...], ...],
-        Field(description="lists of columns, each rounded by points of its own; one unless given"),
-    ] = ()
+    points: tuple[tuple[Annotated[float, Field(allow_inf_nan=False)], ...], ...] = Field(
+        (), description="points to round to, each with a number for every column, in order"
+    )
+    count: int = Field(50, ge=1, description="centres to find in each block")
+    fewest: int = Field(
+        3, ge=1, description="records, and values of each column, that a centre needs"
+    )
+    blocks: tuple[tuple[str, ...], ...] = Field(
+        (), description="lists of columns, each rounded by points of its own; one unless given"
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

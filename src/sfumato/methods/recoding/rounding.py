@@ -42,21 +42,18 @@ class Rounding(NumericMethod):
     perturbs: ClassVar[bool | None] = False
     least: ClassVar[int] = 1
 
-    base: Annotated[
-        Base | dict[str, Base] | None,
-        Field(description="round to multiples of it: one for all columns, or by column"),
-    ] = None
-    points: Annotated[
-        dict[str, tuple[Point, ...]],
-        Field(default_factory=dict, description="points to round to, by column"),
-    ]
-    share: Annotated[
-        float,
-        Field(gt=0, le=10, description="automatic base, in standard deviations of the column"),
-    ] = 0.25
-    whole: Annotated[
-        bool, Field(description="round whole numbers to whole numbers whatever the points are")
-    ] = False
+    base: Base | dict[str, Base] | None = Field(
+        None, description="round to multiples of it: one for all columns, or by column"
+    )
+    points: dict[str, tuple[Point, ...]] = Field(
+        default_factory=dict, description="points to round to, by column"
+    )
+    share: float = Field(
+        0.25, gt=0, le=10, description="automatic base, in standard deviations of the column"
+    )
+    whole: bool = Field(
+        False, description="round whole numbers to whole numbers whatever the points are"
+    )
 
     @field_validator("points")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -46,28 +46,24 @@ class TopBottomCoding(Method):
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
     paper: ClassVar[str] = "Hundepool et al., Statistical Disclosure Control, 2012, section 3.3"
 
-    top: Annotated[
-        Bound | None, Field(description="largest value to publish", union_mode="smart")
-    ] = None
-    bottom: Annotated[
-        Bound | None, Field(description="smallest value to publish", union_mode="smart")
-    ] = None
-    top_share: Annotated[
-        float, Field(ge=0, lt=0.5, description="share of the records to code at the top")
-    ] = 0.0
-    bottom_share: Annotated[
-        float, Field(ge=0, lt=0.5, description="share of the records to code at the bottom")
-    ] = 0.0
-    top_count: Annotated[int, Field(ge=0, description="records to code at the top")] = 0
-    bottom_count: Annotated[int, Field(ge=0, description="records to code at the bottom")] = 0
-    weighted: Annotated[
-        bool, Field(description="share, count and mean of the population, by the weight column")
-    ] = False
-    replace: Annotated[
-        Literal["threshold", "mean", "label"],
-        Field(description="the threshold, the mean of those beyond, or a category of their own"),
-    ] = "threshold"
-    fewest: Annotated[int, Field(ge=1, description="records to publish a mean of")] = 3
+    top: Bound | None = Field(None, description="largest value to publish", union_mode="smart")
+    bottom: Bound | None = Field(None, description="smallest value to publish", union_mode="smart")
+    top_share: float = Field(
+        0.0, ge=0, lt=0.5, description="share of the records to code at the top"
+    )
+    bottom_share: float = Field(
+        0.0, ge=0, lt=0.5, description="share of the records to code at the bottom"
+    )
+    top_count: int = Field(0, ge=0, description="records to code at the top")
+    bottom_count: int = Field(0, ge=0, description="records to code at the bottom")
+    weighted: bool = Field(
+        False, description="share, count and mean of the population, by the weight column"
+    )
+    replace: Literal["threshold", "mean", "label"] = Field(
+        "threshold",
+        description="the threshold, the mean of those beyond, or a category of their own",
+    )
+    fewest: int = Field(3, ge=1, description="records to publish a mean of")
 
     @model_validator(mode="after")
     def _one_way_each(self) -> Self:

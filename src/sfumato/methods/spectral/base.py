@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -47,22 +47,18 @@ class SpectralMethod(Method):
     least: ClassVar[int] = 2
     """Records that it needs: one record has nobody to swap with."""
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns to act on; unless given, all but identifiers, weights, "
-            "households, sets and free text; the others are dropped"
-        ),
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (),
+        description="columns to act on; unless given, all but identifiers, weights, "
+        "households, sets and free text; the others are dropped",
+    )
     log: LogChoice = "auto"
-    categories: Annotated[
-        Literal["argmax", "shares", "probabilities"],
-        Field(
-            description="how categories come back: the one with the largest coordinate, the same "
-            "with each as frequent as in the original, or one column of probabilities for each"
-        ),
-    ] = "argmax"
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    categories: Literal["argmax", "shares", "probabilities"] = Field(
+        "argmax",
+        description="how categories come back: the one with the largest coordinate, the same "
+        "with each as frequent as in the original, or one column of probabilities for each",
+    )
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     @property
     def permutes(self) -> bool:

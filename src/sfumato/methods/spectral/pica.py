@@ -85,54 +85,41 @@ class Pica(SpectralMethod):
         "independent component analysis, IEEE Transactions on Neural Networks 10(3)"
     )
 
-    size: Annotated[
-        Literal["auto"] | Annotated[int, Field(ge=2)] | None,
-        Field(
-            description='records in a cluster, about; "auto" (unless clusters is given): the '
-            "fewest with which the release predicts participants no better than others"
-        ),
-    ] = None
-    clusters: Annotated[
-        int | None, Field(ge=1, description="how many clusters, instead of their size")
-    ] = None
-    sigma: Annotated[
-        Literal["auto"] | Annotated[float, Field(gt=0)],
-        Field(
-            description="width of the weights between records, in deviations; auto: of seven from "
-            "half to twice the mean distance, the one with the tightest clusters"
-        ),
-    ] = "auto"
-    affinity: Annotated[
-        Affinity,
-        Field(
-            description="which pairs of records are weighed: all (exact), those with landmarks "
-            "(nystrom), nearest neighbours, or all up to 10,000 records and landmarks beyond (auto)"
-        ),
-    ] = "auto"
-    landmarks: Annotated[
-        int, Field(ge=10, le=5_000, description="records that all others are compared with")
-    ] = LANDMARKS
-    smallest: Annotated[
-        Literal["auto"] | Annotated[int, Field(ge=2)],
-        Field(
-            description="smallest cluster: of few records, swapping leaves most as they were. "
-            "auto: half of the size, and 10 at least"
-        ),
-    ] = "auto"
-    components: Annotated[
-        Literal["ica", "pca"],
-        Field(description="what is swapped in a cluster: independent or principal components"),
-    ] = "ica"
+    size: Literal["auto"] | Annotated[int, Field(ge=2)] | None = Field(
+        None,
+        description='records in a cluster, about; "auto" (unless clusters is given): the '
+        "fewest with which the release predicts participants no better than others",
+    )
+    clusters: int | None = Field(None, ge=1, description="how many clusters, instead of their size")
+    sigma: Literal["auto"] | Annotated[float, Field(gt=0)] = Field(
+        "auto",
+        description="width of the weights between records, in deviations; auto: of seven from "
+        "half to twice the mean distance, the one with the tightest clusters",
+    )
+    affinity: Affinity = Field(
+        "auto",
+        description="which pairs of records are weighed: all (exact), those with landmarks "
+        "(nystrom), nearest neighbours, or all up to 10,000 records and landmarks beyond (auto)",
+    )
+    landmarks: int = Field(
+        LANDMARKS, ge=10, le=5_000, description="records that all others are compared with"
+    )
+    smallest: Literal["auto"] | Annotated[int, Field(ge=2)] = Field(
+        "auto",
+        description="smallest cluster: of few records, swapping leaves most as they were. "
+        "auto: half of the size, and 10 at least",
+    )
+    components: Literal["ica", "pca"] = Field(
+        "ica", description="what is swapped in a cluster: independent or principal components"
+    )
 
-    smooth: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="each value of a component is drawn anew between those so many ranks below "
-            "and above it, the outermost from a tail; at most a tenth of the cluster. 0: as it is, "
-            "which publishes extreme people's values together",
-        ),
-    ] = 5
+    smooth: int = Field(
+        5,
+        ge=0,
+        description="each value of a component is drawn anew between those so many ranks below "
+        "and above it, the outermost from a tail; at most a tenth of the cluster. 0: as it is, "
+        "which publishes extreme people's values together",
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Pica:

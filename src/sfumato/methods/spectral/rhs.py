@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -41,7 +41,7 @@ class MedianSplits(Partitioner):
         Kind.DATE,
     )
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    k: int = Field(5, ge=2, description="smallest group")
     log: LogChoice = "auto"
 
     @abstractmethod
@@ -72,13 +72,11 @@ class Rhs(MedianSplits):
         "(recursive histogram sanitization)"
     )
 
-    small: Annotated[
-        Literal["keep", "pool"],
-        Field(
-            description="what becomes of cells with fewer than k records: they stay, and are not "
-            "protected, or are made one group"
-        ),
-    ] = "keep"
+    small: Literal["keep", "pool"] = Field(
+        "keep",
+        description="what becomes of cells with fewer than k records: they stay, and are not "
+        "protected, or are made one group",
+    )
 
     def split(self, points: np.ndarray) -> np.ndarray:
         return histogram_splits(points, self.k)
@@ -120,10 +118,9 @@ class SpectralRhs(MedianSplits):
         "Lasko (2007), Spectral anonymization of data, section 4.1.2 and figure 4-2"
     )
 
-    largest: Annotated[
-        Literal["2k-1", "2k"],
-        Field(description="largest group: as the thesis' text has it, or as its figure 4-2 does"),
-    ] = "2k-1"
+    largest: Literal["2k-1", "2k"] = Field(
+        "2k-1", description="largest group: as the thesis' text has it, or as its figure 4-2 does"
+    )
 
     def split(self, points: np.ndarray) -> np.ndarray:
         most = 2 * self.k - (self.largest == "2k-1")

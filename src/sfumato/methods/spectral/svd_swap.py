@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -84,42 +84,32 @@ class SvdSwap(SpectralMethod):
         "Asymptotic utility of spectral anonymization, Privacy in Statistical Databases, LNCS 14915"
     )
 
-    by: Annotated[
-        Literal["permutation", "rotation"],
-        Field(
-            description="each component's scores are put in random order (P-SA), or turned by a "
-            "random rotation of all records, after which they are normal (O-SA)"
-        ),
-    ] = "permutation"
-    smooth: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="with permutation: each score becomes a draw between those so many ranks "
-            "below and above it (at most a twentieth of the records); 0 leaves scores as they are, "
-            "and then tells who took part",
-        ),
-    ] = 50
-    repair: Annotated[
-        Literal["swaps", "repeat", "exact"],
-        Field(
-            description="how the scores become uncorrelated again: by swapping pairs of values, by "
-            "drawing all anew until they are by chance, or exactly, by moving each a little"
-        ),
-    ] = "swaps"
-    tol: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            lt=1,
-            description="largest absolute correlation between two components' scores; unless "
-            "given, 0.0005, and more where records are fewer than 2,000 or components many (with "
-            "repeat: what every second try reaches)",
-        ),
-    ] = None
-    tries: Annotated[
-        int, Field(ge=1, description="with repeat: how often to draw before giving up")
-    ] = 100
+    by: Literal["permutation", "rotation"] = Field(
+        "permutation",
+        description="each component's scores are put in random order (P-SA), or turned by a "
+        "random rotation of all records, after which they are normal (O-SA)",
+    )
+    smooth: int = Field(
+        50,
+        ge=0,
+        description="with permutation: each score becomes a draw between those so many ranks "
+        "below and above it (at most a twentieth of the records); 0 leaves scores as they are, "
+        "and then tells who took part",
+    )
+    repair: Literal["swaps", "repeat", "exact"] = Field(
+        "swaps",
+        description="how the scores become uncorrelated again: by swapping pairs of values, by "
+        "drawing all anew until they are by chance, or exactly, by moving each a little",
+    )
+    tol: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="largest absolute correlation between two components' scores; unless "
+        "given, 0.0005, and more where records are fewer than 2,000 or components many (with "
+        "repeat: what every second try reaches)",
+    )
+    tries: int = Field(100, ge=1, description="with repeat: how often to draw before giving up")
 
     @property
     def permutes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -42,8 +42,8 @@ class KmSuppression(Method):
     )
     kinds: ClassVar[tuple[str, ...]] = ("set",)
 
-    k: Annotated[int, Field(ge=2, description="records that share a combination")] = 5
-    m: Annotated[int, Field(ge=1, le=8, description="items of a person that an intruder knows")] = 2
+    k: int = Field(5, ge=2, description="records that share a combination")
+    m: int = Field(2, ge=1, le=8, description="items of a person that an intruder knows")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

@@ -38,18 +38,14 @@ class RandomSuppression(Method):
         "Lasko 2007, Spectral anonymization of data, section 2.3.2 (randomized suppression)"
     )
 
-    k: Annotated[int, Field(ge=2, description="records that must share each combination")] = 3
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0)]],
-        Field(
-            default_factory=dict,
-            description="cost of a cell by column (1 unless given): dear columns go more slowly",
-        ),
-    ]
-    reading: Annotated[
-        Literal["category", "wildcard"],
-        Field(description="what a missing or suppressed cell matches: its like, or anything"),
-    ] = "wildcard"
+    k: int = Field(3, ge=2, description="records that must share each combination")
+    importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="cost of a cell by column (1 unless given): dear columns go more slowly",
+    )
+    reading: Literal["category", "wildcard"] = Field(
+        "wildcard", description="what a missing or suppressed cell matches: its like, or anything"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen = checked_columns(self, table, self.k, self.importance)

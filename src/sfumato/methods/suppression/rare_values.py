@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -41,11 +41,10 @@ class RareValues(Method):
         "2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5)"
     )
 
-    k: Annotated[int, Field(ge=2, description="records that must share a value")] = 5
-    remove: Annotated[
-        Literal["cells", "records"],
-        Field(description="what goes: the cells with rare values, or the whole records"),
-    ] = "cells"
+    k: int = Field(5, ge=2, description="records that must share a value")
+    remove: Literal["cells", "records"] = Field(
+        "cells", description="what goes: the cells with rare values, or the whole records"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -48,14 +48,13 @@ class CoreSwap(Method):
         "Fienberg & McIntyre 2004, Data swapping: variations on a theme by Dalenius and Reiss"
     )
 
-    core: Annotated[
-        tuple[str, ...],
-        Field(min_length=1, description="columns that two records must agree on to be swapped"),
-    ]
-    rate: Annotated[float, Field(gt=0, le=1, description="share of the records to swap")] = 1.0
-    block: Annotated[
-        bool, Field(description="move all columns of a record together; false: each on its own")
-    ] = True
+    core: tuple[str, ...] = Field(
+        min_length=1, description="columns that two records must agree on to be swapped"
+    )
+    rate: float = Field(1.0, gt=0, le=1, description="share of the records to swap")
+    block: bool = Field(
+        True, description="move all columns of a record together; false: each on its own"
+    )
 
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
         for name in self.core:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -62,13 +62,11 @@ class DataShuffling(Method):
         "Management Science 52(5)"
     )
 
-    given: Annotated[
-        tuple[str, ...] | None,
-        Field(
-            description="columns to keep the relations with; all others that have an order unless "
-            "given"
-        ),
-    ] = None
+    given: tuple[str, ...] | None = Field(
+        None,
+        description="columns to keep the relations with; all others that have an order unless "
+        "given",
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

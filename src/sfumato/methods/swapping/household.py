@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -55,26 +55,22 @@ class HouseholdSwap(Method):
         "data; Lasko 2.3.3"
     )
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(min_length=1, description="geography columns, swapped together"),
-    ]
-    match: Annotated[
-        tuple[str, ...],
-        Field(description="columns that the members of two households must agree on"),
-    ] = ()
-    key: Annotated[
-        tuple[str, ...],
-        Field(description="columns that make a household unique in its area; match unless given"),
-    ] = ()
-    rate: Annotated[float, Field(gt=0, le=1, description="share of the households to swap")] = 0.1
-    small: Annotated[
-        float,
-        Field(ge=0, le=4, description="how much likelier in small areas: N^-small; 0: not at all"),
-    ] = 1.0
-    unique: Annotated[
-        float, Field(ge=1, le=1e6, description="times that a unique household is likelier")
-    ] = 10.0
+    columns: tuple[str, ...] = Field(
+        min_length=1, description="geography columns, swapped together"
+    )
+    match: tuple[str, ...] = Field(
+        (), description="columns that the members of two households must agree on"
+    )
+    key: tuple[str, ...] = Field(
+        (), description="columns that make a household unique in its area; match unless given"
+    )
+    rate: float = Field(0.1, gt=0, le=1, description="share of the households to swap")
+    small: float = Field(
+        1.0, ge=0, le=4, description="how much likelier in small areas: N^-small; 0: not at all"
+    )
+    unique: float = Field(
+        10.0, ge=1, le=1e6, description="times that a unique household is likelier"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         self._check(table)
@@ -181,9 +177,16 @@ def _homes(table: Table, geography: Sequence[str]) -> _Homes:
     elsewhere = area != area[first][of] if n else gone
     scattered = ~missing & (np.bincount(of, weights=elsewhere, minlength=households) > 0)
     return _Homes(
-        of, order, starts, first, area[first], ~missing & ~scattered,
-        int(missing.sum()), int(scattered.sum()), lone,
-    )  # fmt: skip
+        of,
+        order,
+        starts,
+        first,
+        area[first],
+        ~missing & ~scattered,
+        int(missing.sum()),
+        int(scattered.sum()),
+        lone,
+    )
 
 
 def _household_of(table: Table) -> tuple[np.ndarray, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -34,12 +34,12 @@ class RankSwapPBuckets(RankedMethod):
         "Data & Knowledge Engineering 64(1)"
     )
 
-    buckets: Annotated[
-        int, Field(ge=2, description="runs of equal length that the sorted values are cut into")
-    ] = 20
-    ratio: Annotated[
-        float, Field(gt=0, lt=1, description="how a bucket's chance falls with each step away")
-    ] = 0.5
+    buckets: int = Field(
+        20, ge=2, description="runs of equal length that the sorted values are cut into"
+    )
+    ratio: float = Field(
+        0.5, gt=0, lt=1, description="how a bucket's chance falls with each step away"
+    )
 
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return bucket_swap(n, self.buckets, rng.random(n), rng.random(n), self.ratio)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -31,16 +31,14 @@ class RankSwapPDistribution(RankedMethod):
         "Data & Knowledge Engineering 64(1)"
     )
 
-    p: Annotated[
-        float, Field(gt=0, le=100, description="scale of the distance, in percent of records")
-    ] = 5.0
-    count: Annotated[
-        int, Field(ge=0, description="scale of the distance as a number; replaces p if given")
-    ] = 0
-    mean: Annotated[float, Field(ge=0, le=10, description="mean of the distance, in p")] = 0.5
-    deviation: Annotated[
-        float, Field(gt=0, le=10, description="standard deviation of the distance, in p")
-    ] = 0.5
+    p: float = Field(5.0, gt=0, le=100, description="scale of the distance, in percent of records")
+    count: int = Field(
+        0, ge=0, description="scale of the distance as a number; replaces p if given"
+    )
+    mean: float = Field(0.5, ge=0, le=10, description="mean of the distance, in p")
+    deviation: float = Field(
+        0.5, gt=0, le=10, description="standard deviation of the distance, in p"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -40,12 +40,12 @@ class RankSwap(RankedMethod):
         "Moore 1996, Controlled data-swapping techniques for masking public use data"
     )
 
-    p: Annotated[
-        float, Field(gt=0, le=100, description="largest difference of ranks, in percent of records")
-    ] = 5.0
-    count: Annotated[
-        int, Field(ge=0, description="largest difference of ranks as a number; replaces p if given")
-    ] = 0
+    p: float = Field(
+        5.0, gt=0, le=100, description="largest difference of ranks, in percent of records"
+    )
+    count: int = Field(
+        0, ge=0, description="largest difference of ranks as a number; replaces p if given"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

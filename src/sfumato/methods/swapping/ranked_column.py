@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -42,12 +42,8 @@ class RankedColumnSwap(Method):
         "control, Research in Official Statistics 6(2)"
     )
 
-    subsets: Annotated[
-        int, Field(ge=2, description="random subsets that the records are divided into")
-    ] = 10
-    size: Annotated[
-        int, Field(ge=0, description="records of a subset, about; replaces subsets if given")
-    ] = 0
+    subsets: int = Field(10, ge=2, description="random subsets that the records are divided into")
+    size: int = Field(0, ge=0, description="records of a subset, about; replaces subsets if given")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -105,27 +105,24 @@ class SimilarValueSwap(Method):
         "Moore 1996, Controlled data-swapping techniques for masking public use data"
     )
 
-    correlation: Annotated[
-        float, Field(gt=0, lt=1, description="smallest factor by which a correlation may fall")
-    ] = 0.975
-    mean_interval: Annotated[
-        float,
-        Field(
-            ge=0,
-            description="widest 95 % half-width of a subset mean's change, in standard errors of "
-            "that mean; 0: not bounded",
-        ),
-    ] = 0.0
-    least: Annotated[
-        float, Field(gt=0, lt=1, description="correlations weaker than this are not bounded")
-    ] = 0.1
-    of: Annotated[
-        Literal["ranks", "values"],
-        Field(description="what is bounded: correlations and means of ranks, or of values"),
-    ] = "ranks"
-    enforce: Annotated[
-        bool, Field(description="lower p until the bounds hold on the data; false: only report")
-    ] = True
+    correlation: float = Field(
+        0.975, gt=0, lt=1, description="smallest factor by which a correlation may fall"
+    )
+    mean_interval: float = Field(
+        0.0,
+        ge=0,
+        description="widest 95 % half-width of a subset mean's change, in standard errors of "
+        "that mean; 0: not bounded",
+    )
+    least: float = Field(
+        0.1, gt=0, lt=1, description="correlations weaker than this are not bounded"
+    )
+    of: Literal["ranks", "values"] = Field(
+        "ranks", description="what is bounded: correlations and means of ranks, or of values"
+    )
+    enforce: bool = Field(
+        True, description="lower p until the bounds hold on the data; false: only report"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -44,9 +44,9 @@ class Swap(Verb):
     )
     perturbs: ClassVar[bool | None] = True
 
-    block: Annotated[
-        bool, Field(description="move a record's columns together; false: each on its own")
-    ] = False
+    block: bool = Field(
+        False, description="move a record's columns together; false: each on its own"
+    )
 
     def apply(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -45,9 +45,9 @@ class Condensation(DrawingVerb):
         "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT"
     )
 
-    centre: Annotated[
-        bool, Field(description="exact means in each group; false: independent draws, as printed")
-    ] = True
+    centre: bool = Field(
+        True, description="exact means in each group; false: independent draws, as printed"
+    )
     domain: PublishedDomain = "statistics"
 
     def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:

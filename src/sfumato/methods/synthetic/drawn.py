@@ -7,7 +7,7 @@ it, since they would be somebody's: they are dropped, and a warning names them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -34,9 +34,7 @@ class Synthesizer(Method):
     least: ClassVar[int] = 3
     """Records that it needs: of one or two, every moment tells all."""
 
-    records: Annotated[
-        int, Field(ge=0, description="rows to draw; 0: as many as the original has")
-    ] = 0
+    records: int = Field(0, ge=0, description="rows to draw; 0: as many as the original has")
 
     def rows_of(self, table: Table) -> int:
         """How many rows to draw."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -67,26 +67,19 @@ class Ipso(Method):
     random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
 
-    variant: Annotated[
-        Variant,
-        Field(
-            description="A: drawn; B: exact regression coefficients; "
-            "C: exact coefficients and residual covariance; fitted: nothing is drawn"
-        ),
-    ] = "C"
-    given: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns X that are kept and regressed on; the confidential ones unless "
-            "given, else all other numbers"
-        ),
-    ] = ()
-    whole: Annotated[
-        bool,
-        Field(
-            description="round integer columns to whole numbers: what is exact is then nearly so"
-        ),
-    ] = False
+    variant: Variant = Field(
+        "C",
+        description="A: drawn; B: exact regression coefficients; "
+        "C: exact coefficients and residual covariance; fitted: nothing is drawn",
+    )
+    given: tuple[str, ...] = Field(
+        (),
+        description="columns X that are kept and regressed on; the confidential ones unless "
+        "given, else all other numbers",
+    )
+    whole: bool = Field(
+        False, description="round integer columns to whole numbers: what is exact is then nearly so"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,16 +37,13 @@ class LatinHypercube(RankSynthesizer):
         "correlation among input variables; Lasko 2007, 2.12-2.13"
     )
 
-    within: Annotated[
-        Literal["random", "middle"],
-        Field(description="where in its stratum a value lies; middle: i / (m + 1), as printed"),
-    ] = "random"
-    tolerance: Annotated[
-        float, Field(gt=0, le=1, description="largest gap of a rank correlation to be content with")
-    ] = 1e-3
-    rounds: Annotated[
-        int, Field(ge=0, le=200, description="most rounds of rank correlation refinement")
-    ] = 20
+    within: Literal["random", "middle"] = Field(
+        "random", description="where in its stratum a value lies; middle: i / (m + 1), as printed"
+    )
+    tolerance: float = Field(
+        1e-3, gt=0, le=1, description="largest gap of a rank correlation to be content with"
+    )
+    rounds: int = Field(20, ge=0, le=200, description="most rounds of rank correlation refinement")
 
     def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:
         middles = np.arange(1.0, rows + 1) / (rows + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -52,29 +52,24 @@ class MaximumEntropy(Synthesizer):
         "Computing 13"
     )
 
-    bounds: Annotated[
-        Literal["none", "range"],
-        Field(description="where values may lie: anywhere, or within the original's range"),
-    ] = "none"
-    third: Annotated[
-        bool, Field(description="keep the third moment (skewness) of each column; needs bounds")
-    ] = False
-    intervals: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=20,
-            description="equally frequent intervals of each column whose shares and means are "
-            "kept; 1: none; needs bounds",
-        ),
-    ] = 1
-    pool: Annotated[
-        int, Field(ge=1000, le=2_000_000, description="draws that the multipliers are fitted to")
-    ] = 50_000
-    moves: Annotated[
-        int, Field(ge=0, le=1000, description="Metropolis moves of each resampled record")
-    ] = 20
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    bounds: Literal["none", "range"] = Field(
+        "none", description="where values may lie: anywhere, or within the original's range"
+    )
+    third: bool = Field(
+        False, description="keep the third moment (skewness) of each column; needs bounds"
+    )
+    intervals: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description="equally frequent intervals of each column whose shares and means are "
+        "kept; 1: none; needs bounds",
+    )
+    pool: int = Field(
+        50_000, ge=1000, le=2_000_000, description="draws that the multipliers are fitted to"
+    )
+    moves: int = Field(20, ge=0, le=1000, description="Metropolis moves of each resampled record")
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -47,18 +47,15 @@ class MomentPreserving(Synthesizer):
         "synthetic microdata; Reiss, Post & Dalenius 1982, Non-reversible privacy transformations"
     )
 
-    marginals: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=50,
-            description="rounds in which columns take the original's distributions; 0: none",
-        ),
-    ] = 0
-    whole: Annotated[
-        bool,
-        Field(description="round integer columns to whole numbers: moments are then nearly exact"),
-    ] = False
+    marginals: int = Field(
+        0,
+        ge=0,
+        le=50,
+        description="rounds in which columns take the original's distributions; 0: none",
+    )
+    whole: bool = Field(
+        False, description="round integer columns to whole numbers: moments are then nearly exact"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -57,29 +57,22 @@ class MultipleImputation(Method):
         "synthetic public use microdata sets"
     )
 
-    m: Annotated[int, Field(ge=1, le=200, description="releases to make")] = 5
-    way: Annotated[
-        Literal["regression", "predictive-mean-matching"],
-        Field(description="how numbers are drawn"),
-    ] = "regression"
-    donors: Annotated[
-        int, Field(ge=1, le=1000, description="nearest records to draw a value from, in matching")
-    ] = 5
-    given: Annotated[
-        tuple[str, ...],
-        Field(description="columns to predict from; all suitable others unless given"),
-    ] = ()
-    rows: Annotated[
-        Literal["all", "rare"],
-        Field(description="records to replace: all, or those with a rare combination of quasi"),
-    ] = "all"
-    k: Annotated[
-        int, Field(ge=2, description="a combination is rare where fewer records share it")
-    ] = 2
-    fill: Annotated[bool, Field(description="draw missing values too, instead of leaving them")] = (
-        False
+    m: int = Field(5, ge=1, le=200, description="releases to make")
+    way: Literal["regression", "predictive-mean-matching"] = Field(
+        "regression", description="how numbers are drawn"
     )
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    donors: int = Field(
+        5, ge=1, le=1000, description="nearest records to draw a value from, in matching"
+    )
+    given: tuple[str, ...] = Field(
+        (), description="columns to predict from; all suitable others unless given"
+    )
+    rows: Literal["all", "rare"] = Field(
+        "all", description="records to replace: all, or those with a rare combination of quasi"
+    )
+    k: int = Field(2, ge=2, description="a combination is rare where fewer records share it")
+    fill: bool = Field(False, description="draw missing values too, instead of leaving them")
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

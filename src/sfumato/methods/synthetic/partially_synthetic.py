@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -59,27 +59,24 @@ class PartiallySynthetic(Method):
     random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
 
-    k: Annotated[int, Field(ge=2, description="records that must be alike not to be at risk")] = 5
-    bins: Annotated[
-        int,
-        Field(ge=0, description="classes of a number within which values are alike; 0: none"),
-    ] = 10
-    given: Annotated[
-        tuple[str, ...],
-        Field(description="columns that neighbours resemble in; all but the keys unless given"),
-    ] = ()
-    model: Annotated[
-        Literal["hot-deck", "regression"],
-        Field(description="keys of a neighbour as they are, or carried over by local regression"),
-    ] = "hot-deck"
-    neighbours: Annotated[int, Field(ge=2, le=500, description="records to draw a donor from")] = 10
-    donors: Annotated[
-        Literal["any", "at-risk", "safe"],
-        Field(description="who may give keys: any record, only those at risk, or only the others"),
-    ] = "any"
-    pool: Annotated[
-        int, Field(ge=100, description="donors that are compared, drawn at random from more")
-    ] = 50_000
+    k: int = Field(5, ge=2, description="records that must be alike not to be at risk")
+    bins: int = Field(
+        10, ge=0, description="classes of a number within which values are alike; 0: none"
+    )
+    given: tuple[str, ...] = Field(
+        (), description="columns that neighbours resemble in; all but the keys unless given"
+    )
+    model: Literal["hot-deck", "regression"] = Field(
+        "hot-deck",
+        description="keys of a neighbour as they are, or carried over by local regression",
+    )
+    neighbours: int = Field(10, ge=2, le=500, description="records to draw a donor from")
+    donors: Literal["any", "at-risk", "safe"] = Field(
+        "any", description="who may give keys: any record, only those at risk, or only the others"
+    )
+    pool: int = Field(
+        50_000, ge=100, description="donors that are compared, drawn at random from more"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         keys, left = self.targets(table)

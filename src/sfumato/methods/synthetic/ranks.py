@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -68,20 +68,17 @@ class RankSynthesizer(Synthesizer):
         Kind.DATE,
     )
 
-    smooth: Annotated[
-        bool,
-        Field(description="numbers and dates between those that occur too, by straight lines"),
-    ] = True
-    tails: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=0.2,
-            description="share of the values at either end that are drawn from a fitted tail "
-            "instead, so that extremes are nobody's; 0: none (only where smooth)",
-        ),
-    ] = 0.02
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = True
+    smooth: bool = Field(
+        True, description="numbers and dates between those that occur too, by straight lines"
+    )
+    tails: float = Field(
+        0.02,
+        ge=0,
+        le=0.2,
+        description="share of the values at either end that are drawn from a fitted tail "
+        "instead, so that extremes are nobody's; 0: none (only where smooth)",
+    )
+    whole: bool = Field(True, description="round integer columns to whole numbers")
 
     @abstractmethod
     def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -44,19 +44,17 @@ class TableSynthesis(Synthesizer):
         "Systems 9(1); Lasko 2007, section 2.3.5 (summary tables)"
     )
 
-    order: Annotated[
-        int, Field(ge=0, le=6, description="columns that each column is conditioned on, at most")
-    ] = 1
-    given: Annotated[
-        Literal["information", "preceding"],
-        Field(description="condition on the columns that tell most, or on those just before"),
-    ] = "information"
-    smoothing: Annotated[
-        float, Field(ge=0, description="added to the count of every cell of a table")
-    ] = 0.0
-    fewest: Annotated[
-        int, Field(ge=1, description="records a combination needs to have its own frequencies")
-    ] = 1
+    order: int = Field(
+        1, ge=0, le=6, description="columns that each column is conditioned on, at most"
+    )
+    given: Literal["information", "preceding"] = Field(
+        "information",
+        description="condition on the columns that tell most, or on those just before",
+    )
+    smoothing: float = Field(0.0, ge=0, description="added to the count of every cell of a table")
+    fewest: int = Field(
+        1, ge=1, description="records a combination needs to have its own frequencies"
+    )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -54,15 +54,15 @@ class UnivariateSynthesis(Synthesizer):
         "on Database Systems 10(3); Lasko 2007, section 2.3.5 (univariate pdfs)"
     )
 
-    families: Annotated[
-        tuple[Family, ...], Field(description="the families to choose from; none: pieces only")
-    ] = FAMILIES  # type: ignore[assignment]
-    worst: Annotated[
-        float,
-        Field(ge=0, le=1, description="largest Kolmogorov-Smirnov distance of a family to use it"),
-    ] = 0.03
-    pieces: Annotated[int, Field(ge=1, description="intervals where no family fits")] = 20
-    fewest: Annotated[int, Field(ge=1, description="records that an interval must have")] = 5
+    families: tuple[Family, ...] = Field(
+        FAMILIES,  # type: ignore[arg-type]
+        description="the families to choose from; none: pieces only",
+    )
+    worst: float = Field(
+        0.03, ge=0, le=1, description="largest Kolmogorov-Smirnov distance of a family to use it"
+    )
+    pieces: int = Field(20, ge=1, description="intervals where no family fits")
+    fewest: int = Field(5, ge=1, description="records that an interval must have")
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -37,12 +37,12 @@ class Centroid(Verb):
         "Torra 2004, Microaggregation for categorical variables: a median based approach"
     )
 
-    numeric: Annotated[
-        Literal["mean", "geometric", "median"],
-        Field(description="what replaces numbers and dates: the mean, the mean of logarithms for "
-              "numbers above zero, or the median"),
-    ] = "mean"  # fmt: skip
-    whole: Annotated[bool, Field(description="round integer columns to whole numbers")] = False
+    numeric: Literal["mean", "geometric", "median"] = Field(
+        "mean",
+        description="what replaces numbers and dates: the mean, the mean of logarithms for "
+        "numbers above zero, or the median",
+    )
+    whole: bool = Field(False, description="round integer columns to whole numbers")
 
     def apply(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -52,10 +52,9 @@ class MicroPerturbation(DrawingVerb):
         "Management Science 59(4)"
     )
 
-    centre: Annotated[
-        bool,
-        Field(description="noise of mean zero in each group; false: independent, as printed"),
-    ] = True
+    centre: bool = Field(
+        True, description="noise of mean zero in each group; false: independent, as printed"
+    )
     domain: PublishedDomain = "statistics"
 
     def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -47,9 +47,9 @@ class BayesOptimalPrivacy(ClassRisk):
         "k-anonymity, ACM TKDD 1(1), section 3"
     )
 
-    columns: Annotated[
-        tuple[str, ...], Field(description="confidential columns; all of them unless given")
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="confidential columns; all of them unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         masked = context.pair.masked

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -68,17 +68,14 @@ class _ClassDisclosure(Measure):
     decimals: ClassVar[int | None] = None
     paper: ClassVar[str] = _PAPER
 
-    column: Annotated[
-        str,
-        Field(description="the confidential column; all of them as one class unless given"),
-    ] = ""
-    quantiles: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="classes into which numbers and dates with more values are cut; 0 for none",
-        ),
-    ] = 4
+    column: str = Field(
+        "", description="the confidential column; all of them as one class unless given"
+    )
+    quantiles: int = Field(
+        4,
+        ge=0,
+        description="classes into which numbers and dates with more values are cut; 0 for none",
+    )
 
     @abstractmethod
     def cell(
@@ -278,9 +275,9 @@ class ClassDivergence(_ClassDisclosure):
     paper: ClassVar[str] = f"{_PAPER}; Lin (1991), Divergence measures based on the Shannon entropy"
     unit: ClassVar[str] = "bits"
 
-    divergence: Annotated[
-        Literal["jsd", "kld"], Field(description="Jensen and Shannon's, or Kullback and Leibler's")
-    ] = "jsd"
+    divergence: Literal["jsd", "kld"] = Field(
+        "jsd", description="Jensen and Shannon's, or Kullback and Leibler's"
+    )
 
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int

@@ -64,25 +64,22 @@ class IntervalDisclosure(Measure):
     compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns to look at; quasi-identifiers and confidential ones with numbers "
-            "unless given"
-        ),
-    ] = ()
-    by: Annotated[
-        Literal["rank", "deviation"],
-        Field(description="intervals of ranks, or of standard deviations of the original"),
-    ] = "rank"
-    widths: Annotated[
-        tuple[Annotated[float, Field(gt=0, le=100)], ...],
-        Field(min_length=1, description="p: widths in percent, of the records or the deviation"),
-    ] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
-    half_width: Annotated[
-        Literal["p", "p/2"],
-        Field(description="what an interval reaches to either side: p, or half of it"),
-    ] = "p"
+    columns: tuple[str, ...] = Field(
+        (),
+        description="columns to look at; quasi-identifiers and confidential ones with numbers "
+        "unless given",
+    )
+    by: Literal["rank", "deviation"] = Field(
+        "rank", description="intervals of ranks, or of standard deviations of the original"
+    )
+    widths: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field(
+        (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0),
+        min_length=1,
+        description="p: widths in percent, of the records or the deviation",
+    )
+    half_width: Literal["p", "p/2"] = Field(
+        "p", description="what an interval reaches to either side: p, or half of it"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -126,12 +126,10 @@ class _Population(ClassRisk):
 
     usual: ClassVar[bool] = True
 
-    reference: Annotated[
-        Literal["non-participants", "population"],
-        Field(
-            description="whether the reference table leaves the participants out or holds them too"
-        ),
-    ] = "non-participants"
+    reference: Literal["non-participants", "population"] = Field(
+        "non-participants",
+        description="whether the reference table leaves the participants out or holds them too",
+    )
 
     def _population(self, table: Table, context: Context) -> Population:
         return population_of(

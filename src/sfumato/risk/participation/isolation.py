@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -60,27 +60,21 @@ class Isolation(Measure):
     unit: ClassVar[str] = "%"
     decimals: ClassVar[int | None] = 3
 
-    c: Annotated[
-        float, Field(ge=1, le=1e6, description="how much further away the crowd must be")
-    ] = 2.0
-    t: Annotated[int, Field(ge=2, description="records that make a crowd")] = 5
+    c: float = Field(2.0, ge=1, le=1e6, description="how much further away the crowd must be")
+    t: int = Field(5, ge=2, description="records that make a crowd")
     columns: ComparedColumns = ()
     log: LogChoice = "auto"
-    moments: Annotated[
-        Placing,
-        Field(
-            description="released numbers are standardized by their own middle and width, by "
-            'the original\'s, or both ways, of which the higher share counts ("worst")'
-        ),
-    ] = "worst"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="released records to look at, drawn at random where there are more; 0 "
-            "looks at all",
-        ),
-    ] = 100_000
+    moments: Placing = Field(
+        "worst",
+        description="released numbers are standardized by their own middle and width, by "
+        'the original\'s, or both ways, of which the higher share counts ("worst")',
+    )
+    sample: int = Field(
+        100_000,
+        ge=0,
+        description="released records to look at, drawn at random where there are more; 0 "
+        "looks at all",
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -83,28 +83,29 @@ class NonParticipation(Predicting):
     limit: ClassVar[float | None] = 1.0
     needs_reference: ClassVar[bool] = True
 
-    standard: Annotated[
-        Literal["auto", "sample", "strangers"],
-        Field(
-            description="what participants are compared with: themselves predicted from the "
-            "reference sample, or its strangers predicted from the release"
-        ),
-    ] = "auto"
-    distance_margin: Annotated[
-        float, Field(gt=0, le=1, description="share of people by which distances may be worse")
-    ] = MARGINS["distance"]
-    margin: Annotated[
-        float,
-        Field(gt=0, le=1, description="share by which ambiguities and uncertainties may be worse"),
-    ] = MARGINS["ambiguity"]
-    confidence: Annotated[float, Field(ge=0.5, lt=1, description="of each upper bound")] = 0.95
-    bound: Annotated[
-        Literal["pointwise", "bootstrap"],
-        Field(
-            description="how it is found: at every value, or by drawing the records again, which "
-            "errs more often and passes less often"
-        ),
-    ] = "pointwise"
+    standard: Literal["auto", "sample", "strangers"] = Field(
+        "auto",
+        description="what participants are compared with: themselves predicted from the "
+        "reference sample, or its strangers predicted from the release",
+    )
+    distance_margin: float = Field(
+        MARGINS["distance"],
+        gt=0,
+        le=1,
+        description="share of people by which distances may be worse",
+    )
+    margin: float = Field(
+        MARGINS["ambiguity"],
+        gt=0,
+        le=1,
+        description="share by which ambiguities and uncertainties may be worse",
+    )
+    confidence: float = Field(0.95, ge=0.5, lt=1, description="of each upper bound")
+    bound: Literal["pointwise", "bootstrap"] = Field(
+        "pointwise",
+        description="how it is found: at every value, or by drawing the records again, which "
+        "errs more often and passes less often",
+    )
 
     def measure(self, context: Context) -> Measurement:
         if context.reference is None:

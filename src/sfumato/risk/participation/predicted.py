@@ -46,27 +46,21 @@ class Predicting(Measure):
     whole_records: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
 
-    k: Annotated[
-        int, Field(ge=1, description="nearest released records that an intruder chooses among")
-    ] = 5
+    k: int = Field(5, ge=1, description="nearest released records that an intruder chooses among")
     columns: ComparedColumns = ()
     log: LogChoice = "auto"
-    moments: Annotated[
-        Placing,
-        Field(
-            description="released numbers are standardized by their own middle and width, so "
-            "that an offset does not hide them, by the original's, so that leaving out the extreme "
-            'people does not, or both ways, of which the worse counts ("worst")'
-        ),
-    ] = "worst"
-    sample: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="originals to predict, drawn at random where there are more; 0 predicts "
-            "all. Released records are never left out",
-        ),
-    ] = 50_000
+    moments: Placing = Field(
+        "worst",
+        description="released numbers are standardized by their own middle and width, so "
+        "that an offset does not hide them, by the original's, so that leaving out the extreme "
+        'people does not, or both ways, of which the worse counts ("worst")',
+    )
+    sample: int = Field(
+        50_000,
+        ge=0,
+        description="originals to predict, drawn at random where there are more; 0 predicts "
+        "all. Released records are never left out",
+    )
 
     def predicted(self, context: Context) -> Predicted:
         """The search on these tables, shared by all measures with the same parameters."""

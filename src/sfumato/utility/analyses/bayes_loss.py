@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -48,19 +48,18 @@ class BayesLoss(RecordLoss):
     decimals: ClassVar[int | None] = None
     unit: ClassVar[str] = "bits"
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns whose cells are predicted; the quasi-identifiers unless given"),
-    ] = ()
-    target: Annotated[
-        str, Field(description="column whose prediction is compared before and after, if any")
-    ] = ""
+    columns: tuple[str, ...] = Field(
+        (), description="columns whose cells are predicted; the quasi-identifiers unless given"
+    )
+    target: str = Field(
+        "", description="column whose prediction is compared before and after, if any"
+    )
     parents: Parents = 2
     most: Most = MOST
     bins: Bins = BINS
-    sample: Annotated[
-        int, Field(ge=0, description="records to measure, drawn where there are more; 0: all")
-    ] = 20_000
+    sample: int = Field(
+        20_000, ge=0, description="records to measure, drawn where there are more; 0: all"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -42,21 +42,18 @@ class ClusterLoss(RecordLoss):
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 15
-    algorithm: Annotated[
-        Literal["k-means", "ward", "gaussian-mixture"], Field(description="what finds the clusters")
-    ] = "k-means"
-    index: Annotated[
-        Literal["rand", "jaccard", "adjusted-rand", "wallace", "mantaras"],
-        Field(description="how two clusterings are compared"),
-    ] = "adjusted-rand"
-    starts: Annotated[int, Field(ge=1, description="random starts, of which the best counts")] = 5
-    warm: Annotated[
-        bool,
-        Field(
-            description="k-means on the masked table starts at the original's centres: no chance "
-            "of another optimum, so that only the masking shows"
-        ),
-    ] = False
+    algorithm: Literal["k-means", "ward", "gaussian-mixture"] = Field(
+        "k-means", description="what finds the clusters"
+    )
+    index: Literal["rand", "jaccard", "adjusted-rand", "wallace", "mantaras"] = Field(
+        "adjusted-rand", description="how two clusterings are compared"
+    )
+    starts: int = Field(5, ge=1, description="random starts, of which the best counts")
+    warm: bool = Field(
+        False,
+        description="k-means on the masked table starts at the original's centres: no chance "
+        "of another optimum, so that only the masking shows",
+    )
     sample: _Sample = 10_000
     columns: Columns = ()
 
@@ -122,8 +119,8 @@ class FuzzyClusterLoss(RecordLoss):
     decimals: ClassVar[int | None] = 3
 
     clusters: _Clusters = 10
-    m: Annotated[float, Field(gt=1, description="fuzzy exponent: near 1 is crisp")] = 1.5
-    rounds: Annotated[int, Field(ge=1, description="rounds at most")] = 200
+    m: float = Field(1.5, gt=1, description="fuzzy exponent: near 1 is crisp")
+    rounds: int = Field(200, ge=1, description="rounds at most")
     sample: _Sample = 10_000
     columns: Columns = ()
 

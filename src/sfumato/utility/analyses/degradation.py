@@ -6,7 +6,7 @@ import importlib
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -58,26 +58,24 @@ class ModelDegradation(RecordLoss):
     )
     decimals: ClassVar[int | None] = 3
 
-    target: Annotated[
-        str, Field(description="what is predicted; the target, else the first confidential column")
-    ] = ""
-    model: Annotated[
-        str,
-        Field(
-            description="import path of a scikit-learn estimator, such as "
-            '"sklearn.linear_model.LinearRegression"; a random forest unless given'
-        ),
-    ] = ""
-    options: Annotated[
-        dict[str, Any], Field(default_factory=dict, description="parameters of that estimator")
-    ]
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns to predict from; the quasi-identifiers if none")
-    ] = ()
-    folds: Annotated[int, Field(ge=2, le=20, description="folds of the cross-fitting")] = 5
-    sample: Annotated[
-        int, Field(ge=0, description="records to use, drawn at random where there are more; 0: all")
-    ] = 5_000
+    target: str = Field(
+        "", description="what is predicted; the target, else the first confidential column"
+    )
+    model: str = Field(
+        "",
+        description="import path of a scikit-learn estimator, such as "
+        '"sklearn.linear_model.LinearRegression"; a random forest unless given',
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="parameters of that estimator"
+    )
+    columns: tuple[str, ...] = Field(
+        (), description="columns to predict from; the quasi-identifiers if none"
+    )
+    folds: int = Field(5, ge=2, le=20, description="folds of the cross-fitting")
+    sample: int = Field(
+        5_000, ge=0, description="records to use, drawn at random where there are more; 0: all"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair, rng = context.pair, context.rng

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -44,20 +44,19 @@ class PredictionLoss(TableLoss):
     bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
     decimals: ClassVar[int | None] = 3
 
-    target: Annotated[
-        str, Field(description="what is predicted; the target, else the first confidential column")
-    ] = ""
-    model: Annotated[
-        Literal["forest", "tree", "linear", "nearest"],
-        Field(description="random forest, one tree, linear or logistic, or nearest neighbours"),
-    ] = "forest"
-    folds: Annotated[int, Field(ge=2, le=20, description="folds of the cross-validation")] = 5
-    sample: Annotated[
-        int, Field(ge=0, description="records to use, drawn at random where there are more; 0: all")
-    ] = 5_000
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns to predict from; all others unless given")
-    ] = ()
+    target: str = Field(
+        "", description="what is predicted; the target, else the first confidential column"
+    )
+    model: Literal["forest", "tree", "linear", "nearest"] = Field(
+        "forest", description="random forest, one tree, linear or logistic, or nearest neighbours"
+    )
+    folds: int = Field(5, ge=2, le=20, description="folds of the cross-validation")
+    sample: int = Field(
+        5_000, ge=0, description="records to use, drawn at random where there are more; 0: all"
+    )
+    columns: tuple[str, ...] = Field(
+        (), description="columns to predict from; all others unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair, rng = context.pair, context.rng

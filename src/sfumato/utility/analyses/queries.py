@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -47,27 +47,23 @@ class QueryError(TableLoss):
     )
     decimals: ClassVar[int | None] = 3
 
-    aggregate: Annotated[Literal["count", "sum"], Field(description="what the queries ask")] = (
-        "count"
+    aggregate: Literal["count", "sum"] = Field("count", description="what the queries ask")
+    of: str = Field("", description="column to sum; the first numeric one unless given")
+    queries: int = Field(1000, ge=1, le=100_000, description="queries to draw")
+    conditions: int = Field(2, ge=1, le=10, description="columns in each query")
+    selectivity: float = Field(
+        0.1, gt=0, le=1, description="share of the records that a query is about"
     )
-    of: Annotated[str, Field(description="column to sum; the first numeric one unless given")] = ""
-    queries: Annotated[int, Field(ge=1, le=100_000, description="queries to draw")] = 1000
-    conditions: Annotated[int, Field(ge=1, le=10, description="columns in each query")] = 2
-    selectivity: Annotated[
-        float, Field(gt=0, le=1, description="share of the records that a query is about")
-    ] = 0.1
-    items: Annotated[
-        int, Field(ge=1, le=100, description="most items that a condition on sets asks for")
-    ] = 3
-    expand: Annotated[
-        bool, Field(description="answers of a smaller or larger release are scaled to the original")
-    ] = True
-    sample: Annotated[
-        int, Field(ge=0, description="records to query, drawn where there are more; 0: all")
-    ] = 20_000
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns of the conditions; all shared unless given")
-    ] = ()
+    items: int = Field(3, ge=1, le=100, description="most items that a condition on sets asks for")
+    expand: bool = Field(
+        True, description="answers of a smaller or larger release are scaled to the original"
+    )
+    sample: int = Field(
+        20_000, ge=0, description="records to query, drawn where there are more; 0: all"
+    )
+    columns: tuple[str, ...] = Field(
+        (), description="columns of the conditions; all shared unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair, rng = context.pair, context.rng

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -38,14 +38,13 @@ class AnalyticValidity(TableLoss):
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "%"
 
-    domains: Annotated[
-        tuple[str, ...],
-        Field(description="columns that make sub-domains; the first with 2 to 10 values or so"),
-    ] = ()
-    tolerance: Annotated[
-        float, Field(gt=0, description="largest change that passes, in deviations or shares")
-    ] = 0.1
-    least: Annotated[int, Field(ge=2, description="records that a sub-domain needs")] = 10
+    domains: tuple[str, ...] = Field(
+        (), description="columns that make sub-domains; the first with 2 to 10 values or so"
+    )
+    tolerance: float = Field(
+        0.1, gt=0, description="largest change that passes, in deviations or shares"
+    )
+    least: int = Field(10, ge=2, description="records that a sub-domain needs")
     columns: Columns = ()
 
     def measure(self, context: Context) -> Measurement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb, prod
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -42,10 +42,10 @@ class Ctbil(TableLoss):
     unit: ClassVar[str] = "records"
     decimals: ClassVar[int | None] = 3
 
-    k: Annotated[int, Field(ge=1, le=10, description="K: columns of the largest tables")] = 2
-    columns: Annotated[
-        tuple[str, ...], Field(description="W: columns to compare; all with categories by default")
-    ] = ()
+    k: int = Field(2, ge=1, le=10, description="K: columns of the largest tables")
+    columns: tuple[str, ...] = Field(
+        (), description="W: columns to compare; all with categories by default"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

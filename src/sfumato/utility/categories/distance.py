@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -38,9 +38,9 @@ class CategoricalDistance(RecordLoss):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     decimals: ClassVar[int | None] = 3
 
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns to compare; all with categories unless given")
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns to compare; all with categories unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

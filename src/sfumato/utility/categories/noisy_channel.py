@@ -38,23 +38,17 @@ class _Channel(RecordLoss):
     _needs_pairs: ClassVar[bool] = True
     """Whether it looks at original and masked values side by side even where a matrix is given."""
 
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns to look at; all with categories unless given")
-    ] = ()
-    matrix: Annotated[
-        dict[str, dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]],
-        Field(
-            default_factory=dict,
-            description="P(V' | V): column, then from, then to; estimated unless given",
-        ),
-    ]
-    population: Annotated[
-        dict[str, dict[str, Annotated[float, Field(gt=0)]]],
-        Field(
-            default_factory=dict,
-            description="people with each original value, by column; the file's unless given",
-        ),
-    ]
+    columns: tuple[str, ...] = Field(
+        (), description="columns to look at; all with categories unless given"
+    )
+    matrix: dict[str, dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]] = Field(
+        default_factory=dict,
+        description="P(V' | V): column, then from, then to; estimated unless given",
+    )
+    population: dict[str, dict[str, Annotated[float, Field(gt=0)]]] = Field(
+        default_factory=dict,
+        description="people with each original value, by column; the file's unless given",
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

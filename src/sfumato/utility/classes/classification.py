@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -42,12 +42,10 @@ class ClassificationMetric(TableLoss):
     )
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    target: Annotated[
-        str, Field(description="the class; the target, else the first confidential column")
-    ] = ""
-    quantiles: Annotated[
-        int, Field(ge=2, le=1000, description="classes that a target of numbers is cut into")
-    ] = QUANTILES
+    target: str = Field("", description="the class; the target, else the first confidential column")
+    quantiles: int = Field(
+        QUANTILES, ge=2, le=1000, description="classes that a target of numbers is cut into"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -81,7 +81,7 @@ class AverageClassSize(TableLoss):
     decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=1, description="the k to divide by")] = 1
+    k: int = Field(1, ge=1, description="the k to divide by")
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

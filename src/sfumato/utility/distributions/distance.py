@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -48,9 +48,9 @@ class DistributionDistance(TableLoss):
     decimals: ClassVar[int | None] = 3
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    columns: Annotated[
-        tuple[str, ...], Field(description="columns to compare; all shared ones unless given")
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns to compare; all shared ones unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

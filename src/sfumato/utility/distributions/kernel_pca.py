@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -93,54 +93,44 @@ class KernelPca(TableLoss):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     decimals: ClassVar[int | None] = 3
 
-    kernel: Annotated[
-        Literal["polynomial", "exponential", "gaussian"],
-        Field(description="(x'y + 1)^degree, exp(x'y / width), or exp(-|x - y|^2 / (2 width^2))"),
-    ] = "polynomial"
-    degree: Annotated[int, Field(ge=1, le=100, description="degree of the polynomial kernel")] = 4
-    width: Annotated[
-        float,
-        Field(ge=0, description="width of the other kernels; 0: one that fits the original"),
-    ] = 0.0
-    components: Annotated[
-        int, Field(ge=1, le=MOST_COMPONENTS, description="components to compare")
-    ] = 20
-    variance: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="in place of `components`, as many as have this share of the variance "
-            f"together, at most {MOST_COMPONENTS}; 0: `components` of them",
-        ),
-    ] = 0.0
-    scale: Annotated[
-        Literal["standardized", "centred", "unstandardized"],
-        Field(
-            description="logarithms in deviations from their mean, or less their mean only, or as "
-            "they are (the thesis); other numbers are always in deviations"
-        ),
-    ] = "standardized"
-    method: Annotated[
-        Literal["auto", "exact", "nystrom"],
-        Field(description=f"auto: exact up to {EXACT:,} records, Nystrom's approximation beyond"),
-    ] = "auto"
-    landmarks: Annotated[
-        int, Field(ge=1, le=5_000, description="records that carry Nystrom's approximation")
-    ] = 1_000
-    subsample: Annotated[
-        int, Field(ge=0, description="records of each table that p is taken from; 0: all")
-    ] = 1_296
-    fit: Annotated[
-        Literal["all", "half"],
-        Field(
-            description="all: components are found in the whole original, which is compared (the "
-            "thesis); half: they are found in a random half, and the other half is compared"
-        ),
-    ] = "all"
-    centred: Annotated[
-        bool, Field(description="whether components are those of the centred kernel matrix")
-    ] = True
+    kernel: Literal["polynomial", "exponential", "gaussian"] = Field(
+        "polynomial",
+        description="(x'y + 1)^degree, exp(x'y / width), or exp(-|x - y|^2 / (2 width^2))",
+    )
+    degree: int = Field(4, ge=1, le=100, description="degree of the polynomial kernel")
+    width: float = Field(
+        0.0, ge=0, description="width of the other kernels; 0: one that fits the original"
+    )
+    components: int = Field(20, ge=1, le=MOST_COMPONENTS, description="components to compare")
+    variance: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="in place of `components`, as many as have this share of the variance "
+        f"together, at most {MOST_COMPONENTS}; 0: `components` of them",
+    )
+    scale: Literal["standardized", "centred", "unstandardized"] = Field(
+        "standardized",
+        description="logarithms in deviations from their mean, or less their mean only, or as "
+        "they are (the thesis); other numbers are always in deviations",
+    )
+    method: Literal["auto", "exact", "nystrom"] = Field(
+        "auto", description=f"auto: exact up to {EXACT:,} records, Nystrom's approximation beyond"
+    )
+    landmarks: int = Field(
+        1_000, ge=1, le=5_000, description="records that carry Nystrom's approximation"
+    )
+    subsample: int = Field(
+        1_296, ge=0, description="records of each table that p is taken from; 0: all"
+    )
+    fit: Literal["all", "half"] = Field(
+        "all",
+        description="all: components are found in the whole original, which is compared (the "
+        "thesis); half: they are found in a random half, and the other half is compared",
+    )
+    centred: bool = Field(
+        True, description="whether components are those of the centred kernel matrix"
+    )
     log: LogChoice = "auto"
     columns: Columns = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -41,10 +41,9 @@ class MedianDifferences(TableLoss):
     paper: ClassVar[str] = "Lasko 2007, Spectral anonymization of data, section 4.2.1 and table 4.1"
     decimals: ClassVar[int | None] = 3
 
-    space: Annotated[
-        Literal["encoded", "original"],
-        Field(description="numbers by their logarithms where `log` says so, or as they are"),
-    ] = "encoded"
+    space: Literal["encoded", "original"] = Field(
+        "encoded", description="numbers by their logarithms where `log` says so, or as they are"
+    )
     log: LogChoice = "auto"
     columns: Columns = ()
 

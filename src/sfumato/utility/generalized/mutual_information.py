@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -44,15 +44,15 @@ class _OfTarget(TableLoss):
     decimals: ClassVar[int | None] = 3
     unit: ClassVar[str] = "bits"
 
-    target: Annotated[
-        str, Field(description="what is predicted; the target, else the first confidential column")
-    ] = ""
-    rare: Annotated[
-        int, Field(ge=1, description="values that occur less often are set aside for the estimate")
-    ] = RARE
-    quantiles: Annotated[
-        int, Field(ge=2, le=1000, description="classes that a target of numbers is cut into")
-    ] = QUANTILES
+    target: str = Field(
+        "", description="what is predicted; the target, else the first confidential column"
+    )
+    rare: int = Field(
+        RARE, ge=1, description="values that occur less often are set aside for the estimate"
+    )
+    quantiles: int = Field(
+        QUANTILES, ge=2, le=1000, description="classes that a target of numbers is cut into"
+    )
 
 
 class ColumnInformation(_OfTarget):

@@ -143,10 +143,9 @@ class WeightedHeight(TableLoss):
     )
     decimals: ClassVar[int | None] = None
 
-    weights: Annotated[
-        dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        Field(default_factory=dict, description="weight of each column; 1 unless given"),
-    ]
+    weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="weight of each column; 1 unless given"
+    )
 
     def measure(self, context: Context) -> Measurement:
         found = heights(context.pair, self.name)

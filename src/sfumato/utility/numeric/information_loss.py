@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,10 +37,9 @@ class InformationLoss(RecordLoss):
         "microdata protection"
     )
 
-    values: Annotated[
-        Literal["relative", "scaled"],
-        Field(description="IL1: change relative to the value, or in deviations (IL1s)"),
-    ] = "relative"
+    values: Literal["relative", "scaled"] = Field(
+        "relative", description="IL1: change relative to the value, or in deviations (IL1s)"
+    )
     zeros: Zeros = "cap"
     columns: Columns = ()
 

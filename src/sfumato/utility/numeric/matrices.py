@@ -50,17 +50,13 @@ class MatrixDivergence(TableLoss):
     paper: ClassVar[str] = PAPER
     decimals: ClassVar[int | None] = 4
 
-    matrix: Annotated[
-        Literal["X", "V", "R", "RF", "C", "F"], Field(description="what is compared")
-    ] = "R"
-    error: Annotated[
-        Literal["square", "absolute", "variation"],
-        Field(description="mean square error, mean absolute error, or mean variation"),
-    ] = "absolute"
-    component_weights: Annotated[
-        Literal["variance", "equal"],
-        Field(description="w_j of RF and F: by explained variance, or all alike"),
-    ] = "variance"
+    matrix: Literal["X", "V", "R", "RF", "C", "F"] = Field("R", description="what is compared")
+    error: Literal["square", "absolute", "variation"] = Field(
+        "absolute", description="mean square error, mean absolute error, or mean variation"
+    )
+    component_weights: Literal["variance", "equal"] = Field(
+        "variance", description="w_j of RF and F: by explained variance, or all alike"
+    )
     zeros: Zeros = "cap"
     columns: Columns = ()
 

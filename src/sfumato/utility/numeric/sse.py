@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -36,12 +36,9 @@ class Sse(RecordLoss):
     )
     usual: ClassVar[bool] = True
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(
-            description="columns to compare; ordered quasi-identifiers, else all ordered columns"
-        ),
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns to compare; ordered quasi-identifiers, else all ordered columns"
+    )
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

@@ -85,9 +85,13 @@ class SetPair:
     def kept(self) -> Kept:
         """What each pair of records kept."""
         return kept(
-            _rows(self.before), _rows(self.after), self.place, self.rows, self.matched,
+            _rows(self.before),
+            _rows(self.after),
+            self.place,
+            self.rows,
+            self.matched,
             self.utilities,
-        )  # fmt: skip
+        )
 
     @property
     def frequencies(self) -> np.ndarray:

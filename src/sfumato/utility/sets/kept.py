@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -31,10 +31,9 @@ class _OfSets(RecordLoss):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns of sets; the quasi-identifiers among them unless given"),
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns of sets; the quasi-identifiers among them unless given"
+    )
 
     def _columns(self, pair: Pair) -> list[_Column]:
         require_records(pair, self.name)
