@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -11,12 +11,10 @@ from pydantic import Field, model_validator
 from ..data.classes import class_codes
 from ..data.codec import floats
 from ..data.schema import NUMERIC, Column, Kind, Role
+from ..data.table import Table
 from ..errors import MethodError
 from ..kernels.masking.inclusion import chances, pareto, poisson, simple, systematic
 from ..protocols import Method, Outcome
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 
 class Sampling(Method):

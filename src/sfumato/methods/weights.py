@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from ..data.schema import Role
+from ..data.table import Table
 from ..errors import MethodError
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 
 def weights_of(table: Table, asking: str) -> np.ndarray:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _BASE32 = "abcdefghijkmnpqrstuvwxyz23456789"
 

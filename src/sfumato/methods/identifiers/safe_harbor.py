@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from pydantic import Field
 from ...data.hipaa import BIRTH, ITEMS, Found, is_free_text, is_unique, mentions, plain_name
 from ...data.hipaa import recognize as recognize_column
 from ...data.schema import Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
 from ._safe_harbor_columns import (
@@ -23,9 +24,6 @@ from ._safe_harbor_columns import (
     years_no_earlier,
     zips_to_areas,
 )
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 Item = Literal[
     "name",

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Outcome
 from ..numeric.base import Masked, NumericMethod
 from .recovery import Published, published
 from .shape import Shape, shape_of
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 SMALL_BESIDE_ROUNDING = 0.5
 """Below this deviation the noise of whole numbers is not much changed by adding 1/12 to its

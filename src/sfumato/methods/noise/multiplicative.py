@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...data.codec import Matrix
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.deconvolution import (
@@ -26,9 +27,6 @@ from .factors import Family, draw, log_distribution, most_variance
 from .marginal import normal
 from .recovery import COARSE, Published, also_said, published
 from .shape import shape_of, units
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _LEAST = 2
 """Records that a covariance needs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ...data.codec import decode, encode, floats, from_floats
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
@@ -17,9 +18,6 @@ from ...protocols import Method, Outcome
 from ..numeric.base import require_size
 from .base import unchanged
 from .shape import correlation_root, units
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 

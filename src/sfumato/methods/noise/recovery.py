@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...data.codec import Matrix
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.deconvolution import Distribution, density
 from .shape import units
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 COARSE = (
     "noise small beside the range of the values: the grid of the distribution is wider than it, "

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class Masked(NamedTuple):

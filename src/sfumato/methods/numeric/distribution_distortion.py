@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.codec import decode, encode, floats
-from ...data.schema import NUMERIC, Kind
+from ...data.schema import NUMERIC, Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.rounding import multiples
 from ...kernels.statistics.densities import FAMILIES, draw, fit, published
 from ...kernels.statistics.scores import in_order_of
 from ...protocols import Method, Outcome
 from .base import require_size, with_numbers
-
-if TYPE_CHECKING:
-    from ...data.schema import Column
-    from ...data.table import Table
 
 FEWEST = 10
 """Values that a distribution is fitted to: of fewer, its parameters tell too much."""

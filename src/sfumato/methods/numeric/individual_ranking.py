@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -10,13 +10,11 @@ from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
 from ...data.schema import ORDERED, Kind
+from ...data.table import Table
 from ...kernels.groups import group_means, group_medians
 from ...kernels.micro.ordering import optimal_univariate
 from ...protocols import Method, Outcome
 from ..suppression.local import suppress
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 NO_K = (
     "individual-ranking groups each column alone and does not give k-anonymity: combinations of "

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...data.codec import encode
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.pram import Floats, Ints, cumulative, draw, share_changed, staying
 from .units import Text, Unit
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _MOST_ENTRIES = 250_000
 """Probabilities that are published for one column: more would be a file of their own."""

@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.pram import Floats, destinations, diluted, share_changed, two_stage
 from ...protocols import Method, Outcome
@@ -29,9 +30,6 @@ from .matrices import (
 )
 from .recovery import frequencies
 from .units import Unit, compound, single, strata_of
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _SLACK = 1e-6
 """How far the probabilities of a given row may be from 1 in all; they are divided by their sum."""

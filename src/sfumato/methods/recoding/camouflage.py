@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...data.codec import encode, floats
-from ...data.schema import NUMERIC, Kind, Role
+from ...data.schema import NUMERIC, Column, Kind, Role
 from ...data.table import Table, as_frame
 from ...data.table import table as make_table
 from ...errors import MethodError, ParameterError
@@ -34,9 +34,6 @@ from ...protocols import Method, Outcome
 from ...rng import draw_seed, stream
 from ._camouflage_where import Records
 from ._interval_labels import interval_labels
-
-if TYPE_CHECKING:
-    from ...data.schema import Column
 
 Protection = float | Mapping[str, Any]
 """0.1 or {"share": 0.1}: a tenth of the value to either side; {"absolute": 500}: so much to either

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
 from ...data.codec import Codes, bind, decode, domain_values, encode
-from ...data.schema import CATEGORICAL, ORDERED, SUPPRESSED, Kind
+from ...data.schema import CATEGORICAL, ORDERED, SUPPRESSED, Column, Kind
+from ...data.table import Table
 from ...errors import MethodError, suggest
 from ...kernels.masking.cuts import equal_frequency, equal_width, round_between
 from ...poset.bound import spread
@@ -21,10 +22,6 @@ from ...poset.text import text
 from ...poset.tree import Tree
 from ...protocols import Method, Outcome, Poset
 from ..weights import weights_of
-
-if TYPE_CHECKING:
-    from ...data.schema import Column
-    from ...data.table import Table
 
 Edge = int | float | dt.date
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
 from ...data.codec import standardize
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.rounding import group_means, lloyd, nearest_vector
 from ...kernels.masking.transform_coding import first_component
 from ...kernels.statistics.covariance import moments
 from ...protocols import Outcome
 from ..numeric.base import Masked, NumericMethod
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _SAMPLE = 50_000
 """Records from which centres are found; all records are then rounded to them."""

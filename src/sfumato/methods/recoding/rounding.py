@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from ...data.codec import floats
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.rounding import multiples, nice_base, to_points
 from ...protocols import Outcome
 from ..numeric.base import Masked, NumericMethod
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 

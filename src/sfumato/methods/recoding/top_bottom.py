@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
 from ...data.codec import bind, decode, encode
-from ...data.schema import Kind
+from ...data.schema import Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...poset.text import text
 from ...protocols import Method, Outcome
 from ..weights import weights_of
-
-if TYPE_CHECKING:
-    from ...data.schema import Column
-    from ...data.table import Table
 
 Bound = int | float | dt.date | str
 

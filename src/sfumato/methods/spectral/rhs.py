@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ...data.codec import Matrix
 from ...data.partition import Partition, require_group
 from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Kind
 from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
 from ..published_counts import published_shares
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
 
 
 class MedianSplits(Partitioner):

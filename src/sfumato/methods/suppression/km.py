@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...data.sets.item_utilities import item_utilities
 from ...data.sets.table import SetTable
+from ...data.table import Table
 from ...kernels.sets.rare_itemsets import rare_itemsets
 from ...kernels.sets.rows import weights_of
 from ...progress import report
 from ...protocols import Method, Outcome
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class KmSuppression(Method):

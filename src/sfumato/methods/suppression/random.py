@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ...data.table import Table
 from ...kernels.suppression.at_random import stop_by_class, stop_by_match
 from ...kernels.suppression.matches import pack
 from ...protocols import Method, Outcome
 from .local import Cells, checked_columns, suppressed_outcome
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class RandomSuppression(Method):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
 from ..published_counts import at_least
 from .local import Cells, suppressed_outcome
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class RareValues(Method):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from ...data.codec import encode
 from ...data.schema import Kind, Role
+from ...data.table import Table
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, published_shares
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)

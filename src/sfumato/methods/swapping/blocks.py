@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...data.codec import encode
+from ...data.table import Table
 from ...kernels.suppression.matches import class_labels
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 def absent(table: Table, name: str) -> np.ndarray:

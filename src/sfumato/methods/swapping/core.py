@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...data.schema import Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.within_groups import pair_within
 from ...protocols import Method, Outcome
 from ..published_counts import at_least, exact_shares, published_shares
 from .base import gathered, is_moved
 from .blocks import absent, agreeing, alike_in_gaps
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class CoreSwap(Method):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...data.schema import Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.shuffling import (
     draw_given,
@@ -24,9 +25,6 @@ from .base import (
     sorted_rows,
     without_order,
 )
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class DataShuffling(Method):

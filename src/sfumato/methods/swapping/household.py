@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from ...data.schema import Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.groups import group_order
 from ...kernels.swapping.household import multiset_labels, swap_outside
@@ -16,9 +17,6 @@ from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, published_shares
 from .base import gathered
 from .blocks import absent, agreeing, joined
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class HouseholdSwap(Method):

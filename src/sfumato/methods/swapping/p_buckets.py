@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from ...kernels.swapping.unbounded import bucket_swap
 from .base import RankedMethod
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class RankSwapPBuckets(RankedMethod):

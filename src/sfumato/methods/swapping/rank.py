@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from ...kernels.swapping.rank import rank_swap
 from .base import RankedMethod
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def reach_of(p: float, n: int) -> int:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, published_shares
 from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class RankedColumnSwap(Method):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, standardize
+from ...data.table import Table
 from ...errors import MethodError, SfumatoError
 from ...kernels.swapping.rank import rank_swap
 from ...progress import report
@@ -23,9 +24,6 @@ from .base import (
     sorted_rows,
     without_order,
 )
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 SPREAD = 2.0 * (1.0 - 1.0 / log(2.0)) ** 2
 """Mean square distance of a swap, in p squared; see `largest_share`."""

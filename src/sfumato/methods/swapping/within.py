@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ...data.partition import Partition, disjoint
+from ...data.partition import Cover, Partition, disjoint
+from ...data.table import Table
 from ...kernels.swapping.within_groups import permute_within
 from ...protocols import Outcome, Verb
 from ..published_counts import at_least, exact_shares, published_shares
 from ..suppression.local import suppress
 from .base import gathered, is_moved
 from .blocks import absent, alike_in_gaps
-
-if TYPE_CHECKING:
-    from ...data.partition import Cover
-    from ...data.table import Table
 
 
 class Swap(Verb):

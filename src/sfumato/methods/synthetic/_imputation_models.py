@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,13 +13,11 @@ import polars as pl
 from ...data.codec import Codes, decode, encode, from_floats
 from ...data.points.design import Design, is_number, predictor
 from ...data.schema import Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.dichotomies import Leaf, Question, along_predictors, draw_tree, fit_tree
 from ...kernels.synthesis.donors import Donors
 from ...kernels.synthesis.regression import Linear, fit_linear
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 Values = dict[str, np.ndarray]
 """Columns as predictors take them (data/points/design.py)."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ...data.partition import Partition
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.synthesis.condensation import condense
 from ...kernels.synthesis.frames import strata_of
 from ..verbs.base import DrawingVerb, Drawn, Numbers, PublishedDomain, alike_blocks
-
-if TYPE_CHECKING:
-    from ...data.partition import Partition
-
 
 _LARGEST = 1e150
 """Beyond this the square of a number is no number."""

@@ -7,21 +7,17 @@ it, since they would be somebody's: they are dropped, and a warning names them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from ...data.schema import Kind
+from ...data.schema import Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method
 from ..numeric.base import require_size
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from ...data.schema import Column
-    from ...data.table import Table
 
 
 class Synthesizer(Method):

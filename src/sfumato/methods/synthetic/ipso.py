@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, encode, floats
 from ...data.schema import NUMERIC, ORDERED, Column, Kind, Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.frames import factors, frame, off, span, spread_of, strata_of
 from ...protocols import Method, Outcome
 from ..numeric.base import with_numbers
 from .drawn import refuse
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 Variant = Literal["A", "B", "C", "fitted"]
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ...data.codec import decode, encode, floats, from_floats
 from ...data.schema import ORDERED, Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.rank_correlation import rank_scores
 from ...kernels.statistics.tails import inverse
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _SHOWN = 12
 """Of another column's categories, the most frequent ones that take part in the order."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments, normal_rows
 from ...kernels.statistics.rank_correlation import nearest_correlation
 from ...protocols import Outcome
 from .bounded_entropy import Wanted, draw, solve
 from .drawn import Synthesizer, refuse, whole_table
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _PAD = 0.01
 """The bounds lie this share of a column's range outside of it: its extremes are somebody's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -11,14 +11,12 @@ from pydantic import Field
 from ...data.codec import Matrix, from_floats
 from ...data.points.decoding import apportioned
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.scores import from_uniform, in_order_of
 from ...kernels.synthesis.frames import Stratum, factors, frame, spread_of, strata_of, whitened
 from ...protocols import Outcome
 from .drawn import Synthesizer, refuse, whole_table
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _FREE = 3
 """Of fewer records the same mean and covariance leave only the original values, in any order."""

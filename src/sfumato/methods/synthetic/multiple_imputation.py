@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -11,14 +11,12 @@ from pydantic import Field, model_validator
 from ...data.codec import encode
 from ...data.points.design import PREDICTS, Design, is_number, predictor, values_of
 from ...data.schema import Kind, Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.dichotomies import shared_leaves
 from ...progress import report
 from ...protocols import Method, Outcome
 from ._imputation_models import CategoryModel, NumberModel, Task, Values
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 _DETERMINED = 1e-9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -12,14 +12,12 @@ from pydantic import Field
 from ...data.codec import Matrix, encode, floats, from_floats
 from ...data.points.space import space_of
 from ...data.schema import Column, Kind, Role
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.scores import uniform_scores
 from ...kernels.synthesis.local_regression import carried_over
 from ...protocols import Method, Outcome
 from ..published_counts import published_shares
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _CUT = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 _ASIDE = (Role.IDENTIFIER, Role.WEIGHT, Role.HOUSEHOLD)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from ...data.schema import Kind
+from ...data.schema import Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.rank_correlation import (
     completed,
@@ -22,12 +24,6 @@ from ...kernels.statistics.rank_correlation import (
 from ...protocols import Outcome
 from .drawn import Synthesizer, refuse, whole_table
 from .marginals import Marginal, marginals_of, telling
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from ...data.schema import Column
-    from ...data.table import Table
 
 MOST_COLUMNS = 1_000
 """Columns and indicators of missing values that a matrix of correlations is made for."""

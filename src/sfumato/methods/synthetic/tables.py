@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import decode, encode
 from ...data.schema import Kind
+from ...data.table import Table
 from ...kernels.synthesis.conditional import draw_codes, information, place_of, tabulate
 from ...progress import report
 from ...protocols import Outcome
 from .drawn import Synthesizer, whole_table
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 _LOOKED_AT = 50_000
 """Records from which the columns to condition on are chosen; the tables are made of all."""

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.codec import decode, encode, floats, from_floats
-from ...data.schema import ORDERED, Kind
+from ...data.schema import ORDERED, Column, Kind
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.densities import FAMILIES, draw, fit, published, short
 from ...kernels.synthesis.pieces import draw_pieces, fit_pieces
 from ...protocols import Outcome
 from ..numeric.distribution_distortion import FEWEST, Family
 from .drawn import Synthesizer, whole_table
-
-if TYPE_CHECKING:
-    from ...data.schema import Column
-    from ...data.table import Table
 
 
 class UnivariateSynthesis(Synthesizer):

@@ -20,23 +20,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.codec import Matrix, encode, floats, from_floats
-from ...data.partition import Partition, disjoint
+from ...data.partition import Cover, Partition, disjoint
 from ...data.schema import ORDERED, Column, Kind
+from ...data.table import Table
 from ...kernels.synthesis.frames import Stratum
 from ...protocols import Outcome, Verb
 from ..suppression.local import suppress
 from .centroid import Centroid
-
-if TYPE_CHECKING:
-    from ...data.partition import Cover
-    from ...data.table import Table
 
 Domain = Literal["statistics", "original"]
 PublishedDomain = Annotated[

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.codec import decode, encode, floats, from_floats
-from ...data.partition import Partition, disjoint
+from ...data.partition import Cover, Partition, disjoint
 from ...data.schema import NUMERIC, ORDERED, Kind
+from ...data.table import Table
 from ...kernels.groups import group_means, group_medians, group_modes
 from ...protocols import Outcome, Verb
 from ..suppression.local import suppress
-
-if TYPE_CHECKING:
-    from ...data.partition import Cover
-    from ...data.table import Table
 
 
 class Centroid(Verb):

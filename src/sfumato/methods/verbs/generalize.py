@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,13 +12,10 @@ import polars as pl
 from ...data.codec import Coded, code
 from ...data.partition import Cover, Partition
 from ...data.schema import SUPPRESSED
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.groups import group_distinct, group_min_max
 from ...protocols import Outcome, Poset, Verb
-
-if TYPE_CHECKING:
-    from ...data.table import Table
-
 
 _BITS = 62
 """Sets over no more values than this are compared as one integer."""

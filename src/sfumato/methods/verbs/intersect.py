@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...data.partition import Cover, Partition
 from ...data.sets.item_utilities import item_utilities
 from ...data.sets.table import SetTable
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.sets.rows import common_items, take_rows, weights_of
 from ...protocols import Outcome, Verb
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class Intersect(Verb):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from ...data.partition import Partition
 from ...kernels.groups import group_means
 from .base import DrawingVerb, Drawn, Numbers, PublishedDomain
-
-if TYPE_CHECKING:
-    from ...data.partition import Partition
 
 _NOTHING = 1e-12
 """An eigenvalue of a correlation matrix this small beside the largest is rounding."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ...data.partition import Partition
 from ...kernels.groups import group_means
 from ...kernels.synthesis.frames import strata_of
 from .base import DrawingVerb, Drawn, Numbers, alike_blocks
-
-if TYPE_CHECKING:
-    from ...data.partition import Partition
 
 _NOTHING = 1e-10
 """A singular value this small beside the largest is rounding."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode, floats
 from ...data.linkage.linking import drawn, require_records
+from ...data.pair import Pair
 from ...data.schema import NUMERIC, Kind, Role
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
@@ -16,9 +17,6 @@ from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from .degradation import Filled
 from .readable import ReadableColumn
-
-if TYPE_CHECKING:
-    from ...data.pair import Pair
 
 _MOST_CATEGORIES = 100
 """A category for nearly every record tells a model nothing, and costs a column each."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.linkage.linking import drawn, require_records
+from ...data.pair import Pair
 from ...data.schema import NUMERIC, Kind
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
@@ -16,9 +17,6 @@ from ..loss import TableLoss
 from ..sets.cells import holds_sets
 from ..sets.conditions import SetConditions
 from .readable import ReadableColumn
-
-if TYPE_CHECKING:
-    from ...data.pair import Pair
 
 
 class QueryError(TableLoss):
