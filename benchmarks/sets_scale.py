@@ -47,7 +47,7 @@ def one(path: Path, name: str, k: int) -> dict[str, Any]:
     import sfumato as sf
     from sfumato.anonymity.sets.base import Sets
     from sfumato.criteria.k_anonymity import KAnonymity
-    from sfumato.criteria.people.k1 import K1Anonymity
+    from sfumato.criteria.people.originals import K1Anonymity
     from sfumato.data.pair import Pair
     from sfumato.data.partition import Cover
     from sfumato.data.sets.table import SetTable

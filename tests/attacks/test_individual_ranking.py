@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.individual_ranking import IndividualRankingAttack
+from sfumato.attacks.ranking import IndividualRankingAttack
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.noise.additive import UncorrelatedNoise
 from sfumato.methods.numeric.individual_ranking import IndividualRanking
 from sfumato.protocols import Context, Measurement, Method
 from tests.oracle import rank_windows as oracle

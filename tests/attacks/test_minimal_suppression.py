@@ -16,7 +16,7 @@ from sfumato.attacks.minimal_suppression import MinimalSuppression
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.kernels.suppression.unsuppress import candidates_by_class, candidates_by_match
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.noise.additive import UncorrelatedNoise
 from sfumato.methods.suppression.local import LocalSuppression
 from sfumato.methods.suppression.random import RandomSuppression
 from sfumato.protocols import Context, Measurement, Method

@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.attacks.rank_swap import RankSwapAttack
+from sfumato.attacks.ranking import RankSwapAttack
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.noise.additive import UncorrelatedNoise
 from sfumato.methods.sampling import Sampling
-from sfumato.methods.swapping.p_distribution import RankSwapPDistribution
-from sfumato.methods.swapping.rank import RankSwap
+from sfumato.methods.swapping.ranks import RankSwap, RankSwapPDistribution
 from sfumato.protocols import Context, Measurement, Method
 from sfumato.risk.linkage.dbrl import Dbrl
 from sfumato.risk.linkage.rank_swap import RankSwapLinkage

@@ -13,10 +13,9 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.kernels.spectral.noise_filter import spread_in_groups, strip_noise
-from sfumato.methods.noise.correlated import CorrelatedNoise
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
+from sfumato.methods.noise.additive import CorrelatedNoise, UncorrelatedNoise
 from sfumato.methods.numeric.individual_ranking import IndividualRanking
-from sfumato.methods.swapping.rank import RankSwap
+from sfumato.methods.swapping.ranks import RankSwap
 from sfumato.protocols import Context, Measurement, Method
 from sfumato.risk.linkage.dbrl import Dbrl
 from tests.oracle import noise_filter as oracle

@@ -1,6 +1,6 @@
 """A red team: each attack is given what an intruder would have, and tries."""
 
 ORDER = (
-    "matching", "rank_swap", "individual_ranking", "svd_filtering", "minimal_suppression",
-    "bayes_inference", "intersection",
+    "matching", "ranking", "svd_filtering", "minimal_suppression", "bayes_inference",
+    "intersection",
 )  # fmt: skip

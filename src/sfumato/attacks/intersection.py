@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..criteria.coverage.intersection import Intersected, intersected
+from ..criteria.coverage.covering import Intersected, intersected
 from ..data.linkage.earlier import read_release
 from ..data.linkage.linking import require_records
 from ..data.pair import Pair

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets, SetSearch
 from sfumato.anonymity.sets.kk_cluster import KKCluster
-from sfumato.criteria.people.k1 import K1Anonymity
-from sfumato.criteria.people.kk import KKAnonymity
+from sfumato.criteria.people.originals import K1Anonymity, KKAnonymity
 from sfumato.data.codec import Matrix
 from sfumato.data.pair import Pair
 from sfumato.data.partition import Cover, Partition
@@ -23,7 +22,7 @@ from sfumato.data.table import table
 from sfumato.errors import ParameterError
 from sfumato.kernels.sets.kk import widened
 from sfumato.kernels.sets.rows import common_items
-from sfumato.methods.verbs.intersect import Intersect
+from sfumato.methods.verbs.generalize import Intersect
 from tests.oracle import set_fitting as oracle
 
 

@@ -18,7 +18,7 @@ from sfumato.anonymity.sets.base import Sets
 from sfumato.anonymity.sets.mondrian import SetMondrian
 from sfumato.data.sets.table import SetTable
 from sfumato.kernels.sets.mondrian._choice import logarithms
-from sfumato.methods.verbs.intersect import Intersect
+from sfumato.methods.verbs.generalize import Intersect
 from tests.oracle.set_mondrian import set_mondrian as oracle
 
 WAYS: list[dict[str, Any]] = [

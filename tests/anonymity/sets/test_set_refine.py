@@ -17,7 +17,7 @@ from sfumato.anonymity.sets.refine import SetRefine
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Cover, Partition
 from sfumato.errors import MethodError, SfumatoError
-from sfumato.methods.verbs.intersect import Intersect
+from sfumato.methods.verbs.generalize import Intersect
 from sfumato.progress import listening
 from tests.oracle.set_clusters import kept
 

@@ -17,7 +17,7 @@ from sfumato.anonymity.sets.two_phase import TwoPhase
 from sfumato.data.codec import Matrix
 from sfumato.data.sets.table import SetTable
 from sfumato.kernels.sets.rows import common_items, weights_of
-from sfumato.methods.verbs.intersect import Intersect
+from sfumato.methods.verbs.generalize import Intersect
 from sfumato.progress import listening
 from tests.oracle import two_phase as oracle
 

@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 from sfumato.criteria.average_risk import AverageRisk
 from sfumato.criteria.classes import Grouping
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.values.alpha_k import AlphaK
-from sfumato.criteria.values.beta_likeness import BetaLikeness
-from sfumato.criteria.values.delta_disclosure import DeltaDisclosure
 from sfumato.criteria.values.l_diversity import LDiversity
-from sfumato.criteria.values.p_alpha import PAlphaSensitive
-from sfumato.criteria.values.p_sensitive import PSensitive
+from sfumato.criteria.values.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.criteria.values.sensitive import AlphaK, PAlphaSensitive, PSensitive
 from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, ParameterError

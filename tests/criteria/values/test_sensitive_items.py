@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.values.alpha_k import AlphaK
-from sfumato.criteria.values.beta_likeness import BetaLikeness
 from sfumato.criteria.values.l_diversity import LDiversity
-from sfumato.criteria.values.p_alpha import PAlphaSensitive
-from sfumato.criteria.values.p_sensitive import PSensitive
+from sfumato.criteria.values.likeness import BetaLikeness
+from sfumato.criteria.values.sensitive import AlphaK, PAlphaSensitive, PSensitive
 from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.data.table import Table
 from sfumato.errors import MeasureError

@@ -16,14 +16,17 @@ import pytest
 import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.errors import MethodError, ParameterError
-from sfumato.methods.noise.coloured import ColouredMixtureNoise
-from sfumato.methods.noise.correlated import CorrelatedNoise
-from sfumato.methods.noise.density import DensityNoise
-from sfumato.methods.noise.mixture import MixtureNoise, random_frame
+from sfumato.methods.noise.additive import (
+    ColouredMixtureNoise,
+    CorrelatedNoise,
+    DensityNoise,
+    MixtureNoise,
+    UncorrelatedNoise,
+    random_frame,
+)
 from sfumato.methods.noise.multiplicative import MultiplicativeNoise
 from sfumato.methods.noise.resampled import ResampledNoise
 from sfumato.methods.noise.shape import shape_of
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
 from sfumato.protocols import Context, Method
 from sfumato.risk.linkage.nearest import RecordLinkage
 from tests.oracle import noise as oracle

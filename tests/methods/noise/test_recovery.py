@@ -16,14 +16,16 @@ from scipy import stats
 import sfumato as sf
 from sfumato.errors import MethodError
 from sfumato.kernels.statistics.deconvolution import Density
-from sfumato.methods.noise.coloured import ColouredMixtureNoise
-from sfumato.methods.noise.correlated import CorrelatedNoise
-from sfumato.methods.noise.density import DensityNoise
-from sfumato.methods.noise.mixture import MixtureNoise
+from sfumato.methods.noise.additive import (
+    ColouredMixtureNoise,
+    CorrelatedNoise,
+    DensityNoise,
+    MixtureNoise,
+    UncorrelatedNoise,
+)
 from sfumato.methods.noise.multiplicative import MultiplicativeNoise
 from sfumato.methods.noise.normal_score import NormalScoreNoise
 from sfumato.methods.noise.resampled import ResampledNoise
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
 from sfumato.protocols import Method
 from tests.oracle import noise as oracle
 from tests.oracle.expectation import MOST_ERRORS, agree
@@ -69,7 +71,7 @@ def as_array(found: Any) -> np.ndarray:
 def no_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longest, and have tests of their own."""
     nothing = Density(np.zeros(1), np.ones(1), 0, True)
-    for place in ("recovery.density", "multiplicative.deconvolve"):
+    for place in ("base.density", "multiplicative.deconvolve"):
         monkeypatch.setattr(f"sfumato.methods.noise.{place}", lambda *_, **__: nothing)
 
 

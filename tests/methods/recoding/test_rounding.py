@@ -22,8 +22,7 @@ from sfumato.kernels.masking.rounding import (
     to_points,
 )
 from sfumato.methods.numeric.base import NumericMethod
-from sfumato.methods.recoding.multivariate_rounding import MultivariateRounding
-from sfumato.methods.recoding.rounding import RandomRounding, Rounding
+from sfumato.methods.recoding.rounding import MultivariateRounding, RandomRounding, Rounding
 from sfumato.protocols import Outcome
 from tests.oracle import rounding as oracle
 
@@ -271,7 +270,7 @@ def test_a_lone_value_among_missing_ones_is_not_published() -> None:
 def test_centres_found_in_a_sample_are_means_of_all_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sfumato.methods.recoding.multivariate_rounding._SAMPLE", 100)
+    monkeypatch.setattr("sfumato.methods.recoding.rounding._SAMPLE", 100)
     x = np.random.default_rng(0).normal(size=(400, 2))
     rich = [5, 77, 203, 391]
     x[rich] = [[91234.567, 8.1], [91240.1, 8.3], [91250.9, 8.2], [91260.3, 8.4]]

@@ -15,10 +15,14 @@ import sfumato as sf
 from sfumato.errors import MethodError, ParameterError
 from sfumato.kernels.swapping.rank import rank_swap
 from sfumato.methods.swapping.data_shuffling import DataShuffling
-from sfumato.methods.swapping.p_buckets import RankSwapPBuckets
-from sfumato.methods.swapping.p_distribution import RankSwapPDistribution, cut_normal
-from sfumato.methods.swapping.rank import RankSwap, reach_of
 from sfumato.methods.swapping.ranked_column import RankedColumnSwap
+from sfumato.methods.swapping.ranks import (
+    RankSwap,
+    RankSwapPBuckets,
+    RankSwapPDistribution,
+    cut_normal,
+    reach_of,
+)
 from sfumato.methods.swapping.similar_value import SPREAD, SimilarValueSwap, largest_share
 from sfumato.protocols import Method
 from tests.oracle import swapping as oracle

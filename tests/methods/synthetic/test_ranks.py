@@ -9,9 +9,7 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import SfumatoError
-from sfumato.methods.synthetic.gaussian_copula import GaussianCopula
-from sfumato.methods.synthetic.latin_hypercube import LatinHypercube
-from sfumato.methods.synthetic.ranks import RankSynthesizer
+from sfumato.methods.synthetic.ranks import GaussianCopula, LatinHypercube, RankSynthesizer
 from tests.contract.tables import TABLES, ordinary
 from tests.oracle import synthetic as oracle
 

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.data.partition import Cover, Partition
 from sfumato.data.table import Table
 from sfumato.errors import MethodError
-from sfumato.methods.verbs.intersect import Intersect
+from sfumato.methods.verbs.generalize import Intersect
 from tests.oracle.itemsets import support
 
 # Podgursky's table 1.

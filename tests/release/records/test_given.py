@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.coverage.covering import covering
-from sfumato.criteria.coverage.intersection import intersected
+from sfumato.criteria.coverage.covering import covering, intersected
 from sfumato.errors import InputError, ParameterError, ReleaseRefused
 from tests.oracle.covering import fitting
 

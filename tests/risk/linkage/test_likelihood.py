@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, SfumatoError
-from sfumato.methods.noise.correlated import CorrelatedNoise
+from sfumato.methods.noise.additive import CorrelatedNoise, UncorrelatedNoise
 from sfumato.methods.noise.multiplicative import MultiplicativeNoise
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
 from sfumato.methods.pram.pram import Pram
 from sfumato.methods.sampling import Sampling
-from sfumato.methods.swapping.rank import RankSwap
+from sfumato.methods.swapping.ranks import RankSwap
 from sfumato.protocols import Context, Measurement, Method
 from sfumato.risk.linkage.dbrl import Dbrl
 from sfumato.risk.linkage.likelihood import LikelihoodLinkage

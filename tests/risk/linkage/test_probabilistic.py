@@ -19,7 +19,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.kernels.neighbours.fellegi_sunter import estimate
-from sfumato.methods.swapping.rank import RankSwap
+from sfumato.methods.swapping.ranks import RankSwap
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.linkage.assignment import assigned
 from sfumato.risk.linkage.probabilistic import ProbabilisticLinkage, _tie_break

@@ -16,8 +16,8 @@ from sfumato.data.linkage.rank_swapped import Reach, windows_of
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.methods.noise.uncorrelated import UncorrelatedNoise
-from sfumato.methods.swapping.rank import RankSwap
+from sfumato.methods.noise.additive import UncorrelatedNoise
+from sfumato.methods.swapping.ranks import RankSwap
 from sfumato.protocols import Context, Measurement, Method
 from sfumato.risk.linkage.probabilistic import ProbabilisticLinkage
 from sfumato.risk.linkage.rank_swap import RankSwapLinkage

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import MeasureError
 from sfumato.protocols import Measurement
-from sfumato.risk.participation.reference_check import refuse_participants
+from sfumato.risk.participation.predicted import refuse_participants
 
 N = 2000
 

@@ -17,8 +17,7 @@ from sfumato.errors import MeasureError
 from sfumato.methods.pram.pram import Pram
 from sfumato.poset.sources import Hierarchy
 from sfumato.protocols import Context, Measure, Measurement
-from sfumato.utility.categories.ctbil import Ctbil, displaced
-from sfumato.utility.categories.distance import CategoricalDistance
+from sfumato.utility.categories.compared import CategoricalDistance, Ctbil, displaced
 from sfumato.utility.categories.noisy_channel import Ebil, Pril
 from tests.oracle import categorical as oracle
 

@@ -1,6 +1,3 @@
 """Criteria on the confidential values of each class."""
 
-ORDER = (
-    "l_diversity", "t_closeness", "alpha_k", "p_sensitive", "p_alpha", "beta_likeness",
-    "delta_disclosure",
-)  # fmt: skip
+ORDER = ("l_diversity", "t_closeness", "sensitive", "likeness")

@@ -1,8 +1,5 @@
-"""Noise addition and multiplication: one method to a file, with what an analyst can recover."""
+"""Noise addition and multiplication, with what an analyst can recover."""
 
-from .correlated import CorrelatedNoise as CorrelatedNoise
+from .additive import CorrelatedNoise as CorrelatedNoise
 
-ORDER = (
-    "uncorrelated", "correlated", "normal_score", "resampled", "mixture", "coloured", "density",
-    "multiplicative",
-)  # fmt: skip
+ORDER = ("additive", "normal_score", "resampled", "multiplicative")

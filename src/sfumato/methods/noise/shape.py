@@ -1,4 +1,4 @@
-"""Where the data lie and how they spread, for noise that is to look like them."""
+"""Where the data lie and how they spread, and how one column's noise is distributed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.statistics.covariance import moments, root
+from ...kernels.statistics.deconvolution import Distribution
 
 _NO_NOISE = 1e-13
 """Share of the variance below which a direction of the data is an exact linear relation."""
@@ -81,3 +82,26 @@ def correlation_root(correlation: np.ndarray) -> tuple[np.ndarray, bool]:
     repaired = bool((np.abs(reached - wanted) > 1e-6).any())
     scale = np.sqrt(np.where(reached > 0, wanted / np.where(reached > 0, reached, 1.0), 0.0))
     return kept * scale[:, None], repaired
+
+
+def normal(variance: float, mean: float = 0.0) -> Distribution:
+    """Of N(mean, variance)."""
+    from scipy.special import ndtr
+
+    deviation = np.sqrt(max(variance, 0.0)) or 1.0
+    return lambda t: np.asarray(ndtr((t - mean) / deviation))
+
+
+def mixture(weights: np.ndarray, means: np.ndarray, variance: float) -> Distribution:
+    """Of a mixture of normal distributions with one variance."""
+    from scipy.special import ndtr
+
+    deviation = np.sqrt(variance)
+
+    def function(t: np.ndarray) -> np.ndarray:
+        found = np.zeros(np.shape(t))
+        for weight, mean in zip(weights, means, strict=True):
+            found += weight * ndtr((t - mean) / deviation)
+        return found
+
+    return function

@@ -1,19 +1,141 @@
-"""Matrices bound to the categories of a column in a stratum, and the draws from them."""
+"""Transition matrices of PRAM, and the units that they act on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...data.codec import encode
+from ...data.codec import Codes, decode, encode
+from ...data.schema import Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.masking.pram import Floats, Ints, cumulative, draw, share_changed, staying
-from .units import Text, Unit
+
+Text = str | None
+"""A category as it is published: its text, None where missing values are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """One column, or several taken together, as categories numbered from 0."""
+
+    names: list[str]
+    ids: np.ndarray
+    """int64: the category of each record, -1 where it must stay as it is."""
+    levels: np.ndarray
+    """int64 (categories, columns): the code of each category in each column, 0 for missing."""
+    domains: list[pl.Series]
+    """The values that the codes 1.. of each column stand for."""
+
+    @property
+    def label(self) -> str:
+        """What the unit is called."""
+        return " & ".join(self.names)
+
+    def categories(self, ids: np.ndarray) -> list[Text | list[Text]]:
+        """Categories as they are published: a text, or a list of them for several columns."""
+        words = [[None, *domain.cast(pl.String).to_list()] for domain in self.domains]
+        rows = self.levels[ids].tolist()
+        made = [[words[j][code] for j, code in enumerate(row)] for row in rows]
+        return [row[0] for row in made] if len(self.names) == 1 else list(made)
+
+    def columns(self, table: Table, ids: np.ndarray) -> list[pl.Series]:
+        """The columns with new categories; where the number is -1 they are as in the table."""
+        made = []
+        moved = ids >= 0
+        for j, name in enumerate(self.names):
+            codes = np.zeros(ids.size, dtype=np.int64)
+            codes[moved] = self.levels[ids[moved], j]
+            drawn = decode(codes, self.domains[j], name)
+            made.append(drawn.zip_with(pl.Series(moved), table[name]))
+        return made
+
+
+def single(
+    table: Table, name: str, more: Sequence[str] = (), *, missing_is_category: bool = False
+) -> Unit:
+    """One column; `more` are categories that it does not have yet but may come to have."""
+    found = encode(table[name])
+    known = set(found.domain.cast(pl.String).to_list())
+    extra = [text for text in dict.fromkeys(more) if text not in known]
+    domain = _widened(found.domain, extra, table.schema[name]) if extra else found.domain
+    codes = found.codes.astype(np.int64)
+    ids = np.where(_stays(table, name, missing_is_category), -1, codes)
+    return Unit([name], ids, np.arange(len(domain) + 1)[:, None], [domain])
+
+
+def compound(table: Table, names: Sequence[str], *, missing_is_category: bool = False) -> Unit:
+    """Several columns as one. A record that must stay in one of them stays in all."""
+    found = [encode(table[name]) for name in names]
+    stay = np.zeros(table.height, dtype=bool)
+    for name in names:
+        stay |= _stays(table, name, missing_is_category)
+    rows = np.flatnonzero(~stay)
+    place, levels = _combined(found, rows)
+    ids = np.full(table.height, -1, dtype=np.int64)
+    ids[rows] = place
+    return Unit(list(names), ids, levels, [one.domain for one in found])
+
+
+def strata_of(table: Table, names: Sequence[str]) -> tuple[np.ndarray, list[dict[str, Text]]]:
+    """The stratum of each record, and what each stratum is: one of all where none are named."""
+    if not names:
+        return np.zeros(table.height, dtype=np.int64), [{}]
+    found = [encode(table[name]) for name in names]
+    place, levels = _combined(found, np.arange(table.height))
+    words = [[None, *one.domain.cast(pl.String).to_list()] for one in found]
+    labels = [
+        {name: words[j][code] for j, (name, code) in enumerate(zip(names, row, strict=True))}
+        for row in levels.tolist()
+    ]
+    return place, labels
+
+
+def _combined(found: Sequence[Codes], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each combination of codes that occurs in these rows, and its codes."""
+    place = np.zeros(rows.size, dtype=np.int64)
+    levels = np.zeros((min(1, rows.size), 0), dtype=np.int64)
+    for one in found:
+        # Numbered anew after each column, so that no product of domains can overflow.
+        width = len(one.domain) + 1
+        keys, inverse = np.unique(place * width + one.codes[rows], return_inverse=True)
+        place = inverse.reshape(-1)
+        levels = np.column_stack((levels[keys // width], keys % width))
+    return place, levels
+
+
+def _stays(table: Table, name: str, missing_is_category: bool) -> np.ndarray:
+    """A suppressed cell always stays so; a missing one unless missing is a category."""
+    stays = table.suppressed(name)
+    if not missing_is_category:
+        stays = np.logical_or(stays, table[name].is_null().to_numpy())
+    return stays
+
+
+def _widened(domain: pl.Series, extra: list[str], column: Column) -> pl.Series:
+    """The domain with more categories, which the column must be able to hold."""
+    dtype = domain.dtype
+    if column.kind == Kind.BOOLEAN and not column.generalized:
+        stray = [text for text in extra if text not in ("true", "false")]
+        more = pl.Series([text == "true" for text in extra], dtype=pl.Boolean)
+    elif isinstance(dtype, pl.Enum):
+        known = set(dtype.categories.to_list())
+        stray = [text for text in extra if text not in known]
+        more = pl.Series([text for text in extra if text in known], dtype=dtype)
+    else:
+        stray, more = [], pl.Series(extra, dtype=pl.String).cast(dtype)
+    if stray:
+        raise MethodError(
+            f"the matrix of column {column.name!r} leads to {stray[0]!r}, which the column cannot "
+            "hold",
+            remedy="use categories of the column",
+        )
+    return pl.concat([domain, more.alias(domain.name)])
+
 
 _MOST_ENTRIES = 250_000
 """Probabilities that are published for one column: more would be a file of their own."""

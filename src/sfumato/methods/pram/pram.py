@@ -21,15 +21,18 @@ from .matrices import (
     Made,
     Part,
     Transitions,
+    Unit,
     check_size,
+    compound,
     drawn,
     given,
     left_alone,
     parts_of,
+    single,
+    strata_of,
     unchanged,
 )
 from .recovery import frequencies
-from .units import Unit, compound, single, strata_of
 
 _SLACK = 1e-6
 """How far the probabilities of a given row may be from 1 in all; they are divided by their sum."""

@@ -32,8 +32,7 @@ from ...kernels.masking.camouflage import (
 from ...poset.interval import Interval as IntervalSource
 from ...protocols import Method, Outcome
 from ...rng import draw_seed, stream
-from ._camouflage_where import Records
-from ._interval_labels import interval_labels
+from ._camouflage_where import Records, interval_labels
 
 Protection = float | Mapping[str, Any]
 """0.1 or {"share": 0.1}: a tenth of the value to either side; {"absolute": 500}: so much to either

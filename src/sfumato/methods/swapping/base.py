@@ -1,8 +1,9 @@
-"""What swapping by rank shares: a column sorted, positions exchanged, values put back."""
+"""What swaps share: moving values, and which records may exchange them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from ...data.codec import encode
 from ...data.schema import Kind, Role
 from ...data.table import Table
+from ...kernels.suppression.matches import class_labels
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, published_shares
 
@@ -108,3 +110,38 @@ def others_with_order(table: Table, chosen: list[str]) -> list[str]:
         and not column.generalized
         and column.role not in SET_ASIDE
     ]
+
+
+def absent(table: Table, name: str) -> np.ndarray:
+    """Which cells of a column stay where they are: missing and suppressed ones."""
+    found: np.ndarray = table[name].is_null().to_numpy() | table.suppressed(name)
+    return found
+
+
+def agreeing(table: Table, names: Sequence[str]) -> np.ndarray:
+    """A label for each record, shared by those that are equal in all these columns.
+
+    Missing is a value of its own.
+    """
+    return joined([encode(table[name]).codes for name in names], table.height)
+
+
+def alike_in_gaps(labels: np.ndarray, table: Table, names: Sequence[str]) -> np.ndarray:
+    """The groups, split so that the records of each miss the same of these columns.
+
+    Where whole rows change places a missing value then stays where it was. Records without a group
+    (-1) stay without.
+    """
+    gaps = [mask for name in names if (mask := absent(table, name)).any()]
+    if not gaps:
+        return labels
+    outside = labels < 0
+    found = joined([np.where(outside, 0, labels), *gaps], labels.size)
+    return np.where(outside, -1, found)
+
+
+def joined(parts: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """A label 0.. for each of n records, shared by those that are equal in all parts."""
+    if not parts or not n:
+        return np.zeros(n, dtype=np.int64)
+    return class_labels(np.column_stack([part.astype(np.int64) for part in parts]))

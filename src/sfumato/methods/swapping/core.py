@@ -13,8 +13,7 @@ from ...errors import MethodError
 from ...kernels.swapping.within_groups import pair_within
 from ...protocols import Method, Outcome
 from ..published_counts import at_least, exact_shares, published_shares
-from .base import gathered, is_moved
-from .blocks import absent, agreeing, alike_in_gaps
+from .base import absent, agreeing, alike_in_gaps, gathered, is_moved
 
 
 class CoreSwap(Method):

@@ -15,8 +15,7 @@ from ...kernels.groups import group_order
 from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
 from ..published_counts import exact_shares, published_shares
-from .base import gathered
-from .blocks import absent, agreeing, joined
+from .base import absent, agreeing, gathered, joined
 
 
 class HouseholdSwap(Method):

@@ -14,8 +14,7 @@ from ...kernels.swapping.within_groups import permute_within
 from ...protocols import Outcome, Verb
 from ..published_counts import at_least, exact_shares, published_shares
 from ..suppression.local import suppress
-from .base import gathered, is_moved
-from .blocks import absent, alike_in_gaps
+from .base import absent, alike_in_gaps, gathered, is_moved
 
 
 class Swap(Verb):

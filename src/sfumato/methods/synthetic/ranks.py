@@ -1,11 +1,11 @@
-"""Models of a table by its columns' distributions and their rank correlations."""
+"""Synthetic records whose ranks go together as those of the originals."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from pydantic import Field
 from ...data.schema import Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
+from ...kernels.statistics.covariance import normal_rows
 from ...kernels.statistics.rank_correlation import (
     completed,
     known_pairs,
@@ -21,6 +22,9 @@ from ...kernels.statistics.rank_correlation import (
     nearest_correlation,
     rank_correlation,
 )
+from ...kernels.statistics.rank_refinement import refined_ranks
+from ...kernels.statistics.scores import normal_distribution
+from ...kernels.statistics.tails import inverse
 from ...protocols import Outcome
 from .drawn import Synthesizer, refuse, whole_table
 from .marginals import Marginal, marginals_of, telling
@@ -138,3 +142,101 @@ class RankSynthesizer(Synthesizer):
 def inverse_of_indicator(u: np.ndarray, indicator: np.ndarray) -> np.ndarray:
     """Where a column of zeros and ones is one: the upper end, as large as its share of ones."""
     return np.asarray(u > 1.0 - indicator.mean())
+
+
+class LatinHypercube(RankSynthesizer):
+    """Draw records by Latin hypercube sampling with refined rank correlations.
+
+    The range of each column is cut into as many equally likely strata as there are rows, and every
+    stratum is drawn from once, so that columns keep their distributions closer than by chance. The
+    strata of the columns are matched by a random order that is given the original's rank
+    correlations (Lasko 2.12, read as correlations of ranks), again and again while that brings them
+    closer, until the largest gap is within `tolerance`. Ties are reckoned with: the gap is that of
+    the values as they are published. Values come from the inverse empirical distributions (2.13).
+
+    `within = "middle"` takes i / (m + 1) as printed. With as many rows as the original these are
+    the original's own values, each exactly once: then it is a swap of values between records, and
+    every extreme is published. "random" draws within each stratum.
+
+    All kinds but sets and text take part, and missing values too, as for `gaussian-copula`.
+    """
+
+    name: ClassVar[str] = "latin-hypercube"
+    aliases: ClassVar[tuple[str, ...]] = ("lhs",)
+    paper: ClassVar[str] = (
+        "Dandekar, Cohen & Kirkendall 2002, Sensitive micro data protection using Latin hypercube "
+        "sampling technique; Iman & Conover 1982, A distribution-free approach to inducing rank "
+        "correlation among input variables; Lasko 2007, 2.12-2.13"
+    )
+
+    within: Literal["random", "middle"] = Field(
+        "random", description="where in its stratum a value lies; middle: i / (m + 1), as printed"
+    )
+    tolerance: float = Field(
+        1e-3, gt=0, le=1, description="largest gap of a rank correlation to be content with"
+    )
+    rounds: int = Field(20, ge=0, le=200, description="most rounds of rank correlation refinement")
+
+    def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:
+        middles = np.arange(1.0, rows + 1) / (rows + 1)
+        found = refined_ranks(
+            model.latent,
+            model.ranks,
+            np.column_stack([_published_ranks(middles, column) for column in model.numbers.T]),
+            rng,
+            tolerance=self.tolerance,
+            rounds=self.rounds,
+        )
+        facts: dict[str, Any] = {
+            "largest gap of a rank correlation": found.gap,
+            "rounds of refinement": found.rounds,
+        }
+        warnings: tuple[str, ...] = ()
+        if found.gap > self.tolerance:
+            warnings = (
+                f"refinement ended with a rank correlation off by {found.gap:.2g}, more than "
+                f"{self.tolerance:g}: with few rows, many ties or columns that determine one "
+                "another no order comes closer",
+            )
+        if self.within == "middle":
+            return Points((found.ranks + 1.0) / (rows + 1), facts, warnings)
+        return Points((found.ranks + rng.random(found.ranks.shape)) / rows, facts, warnings)
+
+
+def _published_ranks(middles: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The mean rank of what is looked up at each of the rising points, ties alike."""
+    values = inverse(middles, numbers, interpolate=False)
+    _, start, count = np.unique(values, return_index=True, return_counts=True)
+    return np.repeat(start + (count - 1) / 2, count)
+
+
+class GaussianCopula(RankSynthesizer):
+    """Draw records that keep every column's distribution and the rank correlations.
+
+    Each column is taken as a rising function of a standard normal variable (Lasko 2.14); rows are
+    drawn from N(0, Q) and go back by the columns' inverse distribution functions (2.16 and 2.17,
+    where the thesis prints the distribution function for its inverse). The means of the normal
+    variables are zero by construction. For columns without ties Q = 2 sin(pi R/6) with Spearman's R
+    (2.15). Ties weaken rank correlations; for columns that have them Q is the matrix that gives the
+    original's R once more after the values have been looked up, found by Mehler's expansion. A Q
+    that no data could have becomes the nearest correlation matrix, and the facts say by how much.
+
+    All kinds but sets and text take part. A category with three values or more is one variable, its
+    values in the order in which they differ most in the other columns: association beyond that one
+    axis is lost, as is every interaction of higher order. Whether a value is missing is drawn too,
+    by a variable of its own that keeps its rank correlations with the other columns; how it goes
+    with the very value that is missing nobody can see, and is taken from the others (missing at
+    random given them; in tables of more than 200 such variables, as if there were no such link).
+
+    Rows stem from no single record, but values may: see `smooth` and `tails`.
+    """
+
+    name: ClassVar[str] = "gaussian-copula"
+    aliases: ClassVar[tuple[str, ...]] = ("copula",)
+    paper: ClassVar[str] = (
+        "Clemen & Reilly 1999, Correlations and copulas for decision and risk analysis, "
+        "Management Science 45(2); Lasko 2007, 2.14-2.17"
+    )
+
+    def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:
+        return Points(normal_distribution(normal_rows(model.latent, rows, rng)))

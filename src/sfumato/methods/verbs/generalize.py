@@ -1,4 +1,4 @@
-"""What k-anonymity publishes: for each group, the most specific value that covers all of it."""
+"""What is published of a group: the most specific value that covers it, or the items it shares."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import polars as pl
 from ...data.codec import Coded, code
 from ...data.partition import Cover, Partition
 from ...data.schema import SUPPRESSED
+from ...data.sets.item_utilities import item_utilities
+from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.groups import group_distinct, group_min_max
+from ...kernels.sets.rows import common_items, take_rows, weights_of
 from ...protocols import Outcome, Poset, Verb
 
 _BITS = 62
@@ -54,12 +57,7 @@ class Generalize(Verb):
                 [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
             )
             cells[name] = stars
-        facts: dict[str, Any] = {}
-        if isinstance(partition, Partition):
-            facts |= {"groups": partition.groups, "smallest group": partition.smallest}
-        else:
-            facts["smallest set"] = int(partition.sizes.min()) if len(partition) else 0
-        facts["suppressed cells"] = cells
+        facts = {**_sizes(partition), "suppressed cells": cells}
         if kept:
             facts["passed through"] = kept
         return Outcome(changed, partition=partition, facts=facts)
@@ -82,18 +80,34 @@ class _Groups:
 
 
 def _groups(partition: Partition | Cover) -> _Groups:
+    shown = _shown_as(partition)
     if isinstance(partition, Partition):
-        return _Groups(partition.labels, None, partition.groups, partition.labels)
-    n = len(partition)
-    owner = np.repeat(np.arange(n), partition.sizes)
-    own = np.zeros(n, dtype=bool)
+        return _Groups(partition.labels, None, partition.groups, shown)
+    owner = np.repeat(shown, partition.sizes)
+    return _Groups(owner, partition.members, len(partition), shown)
+
+
+def _shown_as(partition: Partition | Cover) -> np.ndarray:
+    """Which group each record is published as; of a cover, its own set, which must hold it."""
+    if isinstance(partition, Partition):
+        return partition.labels
+    shown = np.arange(len(partition))
+    owner = np.repeat(shown, partition.sizes)
+    own = np.zeros(shown.size, dtype=bool)
     own[owner[partition.members == owner]] = True
     if not own.all():
         raise MethodError(
             f"row {int(np.argmin(own)) + 1} is not in its own set: others would stand for it",
             remedy="use a search whose sets hold their own record",
         )
-    return _Groups(owner, partition.members, n, np.arange(n))
+    return shown
+
+
+def _sizes(partition: Partition | Cover) -> dict[str, Any]:
+    """What is told of the groups."""
+    if isinstance(partition, Partition):
+        return {"groups": partition.groups, "smallest group": partition.smallest}
+    return {"smallest set": int(partition.sizes.min()) if len(partition) else 0}
 
 
 def _origin(coded: Coded) -> Poset:
@@ -163,3 +177,60 @@ def _set_labels(
     ends = np.concatenate(([0], np.cumsum(lengths)))
     distinct = np.concatenate([members[starts[g] : starts[g + 1]] for g in chosen[first].tolist()])
     return coded.poset.set_labels(ends, distinct), which
+
+
+class Intersect(Verb):
+    """Publish of each set the items that its whole group has.
+
+    A published set tells what is there, never what is not: an item that is absent may have been
+    left out. A group whose sets are all missing stays missing; missing in a part of it makes the
+    group's set empty. Where groups overlap (a cover), each record is published as what its own set
+    of records has in common. A suppressed record is published as the empty set.
+    """
+
+    name: ClassVar[str] = "intersect"
+    perturbs: ClassVar[bool | None] = False
+    paper: ClassVar[str] = "B. Podgursky: Practical k-anonymity on large datasets, 2011, chapter 3"
+
+    def apply(
+        self,
+        table: Table,
+        partition: Partition | Cover,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Outcome:
+        of_record, bounds = _shown_as(partition), partition.starts
+        order = partition.order if isinstance(partition, Partition) else partition.members
+        changed, before, after, items_before, items_after = table, 0.0, 0.0, 0, 0
+        for name in columns:
+            if table.schema[name].kind != "set" or table.schema[name].generalized:
+                raise MethodError(
+                    f"intersect cannot act on column {name!r}, which holds no sets",
+                    remedy='use then = "generalize"',
+                )
+            sets = SetTable.of(table, name)
+            worth = item_utilities(table.schema[name], sets.names)
+            starts, items = common_items(sets.starts, sets.items, order, bounds)
+            gone = _all_missing(sets.missing, order, bounds)
+            shown = take_rows(starts, items, of_record)
+            # One more group, so that label -1, a suppressed record, finds one that is not missing.
+            missing = np.append(gone, False)[of_record]
+            published = SetTable(*shown, sets.names, missing)
+            before += float(weights_of(sets.starts, sets.items, worth).sum())
+            after += float(weights_of(*shown, worth).sum())
+            items_before, items_after = items_before + sets.items.size, items_after + shown[1].size
+            changed = changed.with_columns([published.to_column(name)], [table.schema[name]])
+        facts = {
+            "utility kept": round(after / before, 2) if before else 1.0,
+            "items kept": round(items_after / items_before, 2) if items_before else 1.0,
+            **_sizes(partition),
+        }
+        return Outcome(changed, partition=partition, facts=facts)
+
+
+def _all_missing(missing: np.ndarray, order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Which groups hold nothing but missing sets."""
+    found = np.concatenate(([0], np.cumsum(missing[order])))
+    counts: np.ndarray = found[bounds[1:]] - found[bounds[:-1]]
+    gone: np.ndarray = (counts > 0) & (counts == np.diff(bounds))
+    return gone

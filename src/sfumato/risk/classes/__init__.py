@@ -1,3 +1,1 @@
 """Risk that follows from how many people share a combination of quasi-identifiers."""
-
-ORDER = ("sizes", "uniqueness")

@@ -15,7 +15,7 @@ from ...kernels.micro.fuzzy import fuzzy_c_means
 from ...kernels.statistics.clusterings import agreement
 from ...protocols import Context, Measurement
 from ..loss import RecordLoss
-from ..numeric.numbers import Columns, Numbers, numbers_of_both
+from ..numeric.matrices import Columns, Numbers, numbers_of_both
 
 _Clusters = Annotated[int, Field(ge=2, description="clusters to look for")]
 _Sample = Annotated[

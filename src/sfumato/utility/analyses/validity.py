@@ -14,7 +14,7 @@ from ...kernels.statistics.covariance import moments
 from ...protocols import Context, Measurement
 from ..columns import SET_ASIDE
 from ..loss import TableLoss
-from ..numeric.numbers import Columns, Numbers, numbers_of_both
+from ..numeric.matrices import Columns, Numbers, numbers_of_both
 
 
 class AnalyticValidity(TableLoss):
