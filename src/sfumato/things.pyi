@@ -73,9 +73,7 @@ from .methods.noise.multiplicative import MultiplicativeNoise as MultiplicativeN
 from .methods.noise.normal_score import NormalScoreNoise as NormalScoreNoise
 from .methods.noise.resampled import ResampledNoise as ResampledNoise
 from .methods.numeric.compression import LossyCompression as LossyCompression
-from .methods.numeric.distribution_distortion import (
-    DistributionDistortion as DistributionDistortion,
-)
+from .methods.numeric.distribution_distortion import DistributionDistortion as DistributionDistortion
 from .methods.numeric.individual_ranking import IndividualRanking as IndividualRanking
 from .methods.numeric.resampling import Resampling as Resampling
 from .methods.pram.pram import Pram as Pram

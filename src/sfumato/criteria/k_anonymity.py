@@ -14,7 +14,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding
 from .classes import Classes, Grouping, comparable, equivalence_classes, first_equal, wild
-from .verdict import verdict
+from .verdict import Judged, verdict
 
 # The wildcard reading is also reported unasked, unless that would take more than seconds.
 _PATTERNS_UNASKED = 64
@@ -100,10 +100,8 @@ class KAnonymity(Criterion):
         if self.unit == "household":
             return self._households(Grouping.published(table))
         classes = equivalence_classes(table)
-        matches, wildcard = (
-            classes.sizes,
-            _wildcard(table, classes, asked=self.missing == "wildcard"),
-        )
+        matches = classes.sizes
+        wildcard = _wildcard(table, classes, asked=self.missing == "wildcard")
         if self.missing == "wildcard" and wildcard.matches is not None:
             matches = wildcard.matches
         short = matches < self.k
@@ -137,20 +135,15 @@ class KAnonymity(Criterion):
         """The finding on different households in each class."""
         counts = grouping.counts(_household(grouping.table.schema))
         households = np.bincount(counts.cls, minlength=len(grouping))
+        detail = {
+            "quasi_identifiers": list(grouping.classes.columns),
+            "unit": self.unit,
+            "records": grouping.table.height,
+            "k_records": grouping.classes.smallest,
+        }
+        kept, subject = households >= self.k, "k-anonymity of households"
         return verdict(
-            self,
-            grouping,
-            households,
-            households >= self.k,
-            subject="k-anonymity of households",
-            limit=self.k,
-            at_least=True,
-            detail={
-                "quasi_identifiers": list(grouping.classes.columns),
-                "unit": self.unit,
-                "records": grouping.table.height,
-                "k_records": grouping.classes.smallest,
-            },
+            self, grouping, Judged(households, kept, subject, self.k, detail, at_least=True)
         )
 
 

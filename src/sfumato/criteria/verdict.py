@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..data.schema import SUPPRESSED, Column
 from ..data.table import Table
@@ -20,7 +20,47 @@ ROUNDING = 1e-12
 """What the rounding of a share can amount to: a figure of exactly the limit is allowed."""
 
 
-class OfValues(Criterion):
+class Judged(NamedTuple):
+    """How each class does, and how the finding on them is worded."""
+
+    figures: np.ndarray
+    kept: np.ndarray
+    subject: str
+    limit: float
+    detail: Mapping[str, Any]
+    at_least: bool = False
+
+
+class OfClasses(Criterion):
+    """A criterion that judges every class: a search hears which are kept, a finding tells why."""
+
+    letter: ClassVar[str] = ""
+    """What the field calls the limit; accepted in place of its name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_its_letter(cls, given: Any) -> Any:
+        letter, name = cls.letter, cls.shorthand
+        if letter and isinstance(given, Mapping) and letter in given and name not in given:
+            return {name if key == letter else key: value for key, value in given.items()}
+        return given
+
+    @abstractmethod
+    def _judged(self, grouping: Grouping) -> Judged:
+        """How the classes do. Records that a search leaves out are not part of the whole that they
+        are compared with: count again at the end."""
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        return self._judged(grouping).kept if len(grouping) else np.zeros(0, dtype=bool)
+
+    def check(self, table: Table) -> Finding:
+        return self._found(Grouping.published(table))
+
+    def _found(self, grouping: Grouping) -> Finding:
+        return verdict(self, grouping, self._judged(grouping))
+
+
+class OfValues(OfClasses):
     """A criterion on the values of one confidential column."""
 
     column: str = Field("", description="confidential column; the only one unless given")
@@ -127,24 +167,14 @@ def largest(cls: np.ndarray, figure: np.ndarray, classes: int) -> np.ndarray:
     return found
 
 
-def verdict(
-    criterion: Criterion,
-    grouping: Grouping,
-    figures: np.ndarray,
-    kept: np.ndarray,
-    *,
-    subject: str,
-    limit: float,
-    at_least: bool = False,
-    detail: Mapping[str, Any] | None = None,
-) -> Finding:
-    """The finding on classes, of which `figures` says how each does and `kept` which hold."""
-    value = figures.min() if at_least else figures.max()
+def verdict(criterion: Criterion, grouping: Grouping, judged: Judged) -> Finding:
+    """The finding on classes."""
+    figures, kept, at_least = judged.figures, judged.kept, judged.at_least
     return Finding(
         requirement=criterion.name,
-        subject=subject,
-        value=float(value),
-        limit=float(limit),
+        subject=judged.subject,
+        value=float(figures.min() if at_least else figures.max()),
+        limit=float(judged.limit),
         met=bool(kept.all()),
         at_least=at_least,
         broken=int((~kept).sum()),
@@ -152,22 +182,16 @@ def verdict(
         detail={
             "classes": len(grouping),
             "records_in_broken_classes": int(grouping.sizes[~kept].sum()),
-            **(detail or {}),
+            **judged.detail,
         },
     )
 
 
-def too_small(
-    criterion: Criterion, grouping: Grouping, k: int, broken: np.ndarray, detail: Mapping[str, Any]
-) -> Finding:
-    """The finding of a criterion of two parts whose classes are smaller than its k."""
-    return verdict(
-        criterion,
-        grouping,
-        grouping.sizes,
-        ~broken,
-        subject=f"the smallest class under {criterion.name}",
-        limit=float(k),
-        at_least=True,
-        detail=detail,
-    )
+def and_of_size(judged: Judged, grouping: Grouping, k: int, name: str) -> Judged:
+    """The same with classes of k: where only these are missing, it is their size that is told."""
+    sizes = grouping.sizes
+    large = sizes >= k
+    if judged.kept.all() and not large.all():
+        subject = f"the smallest class under {name}"
+        return Judged(sizes, large, subject, k, judged.detail, at_least=True)
+    return judged._replace(kept=judged.kept & large)

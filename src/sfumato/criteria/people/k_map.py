@@ -7,16 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...data.table import Table
-from ...protocols import Criterion, Finding
 from ..classes import Grouping
-from ..verdict import verdict
+from ..verdict import ROUNDING, Judged, OfClasses
 from .population import People, Share, covered_people, sampling_share, weights_of
 
-_WHO = "the population"
 
-
-class KMap(Criterion):
+class KMap(OfClasses):
     """Every published record fits at least k people of the population.
 
     The figure is the least number of people that a published combination of quasi-identifiers fits:
@@ -60,17 +56,22 @@ class KMap(Criterion):
             raise ValueError("give the population or the share of it, not both")
         return self
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
+    def _judged(self, grouping: Grouping) -> Judged:
+        detail: dict[str, Any] = {
+            "quasi_identifiers": list(grouping.classes.columns),
+            "records": grouping.table.height,
+        }
         if self.population != "":
-            fits: np.ndarray = covered_people(grouping, self.population, who=_WHO)[1].counts()
+            people, found = covered_people(grouping, self.population, who="the population")
+            fits = found.counts().astype(np.float64)
+            detail["population"] = f"counted among {people.height:,} people"
+            if found.outside:
+                detail["values_in_no_hierarchy"] = dict(found.outside)
         else:
-            fits = self._estimated(grouping)[0]
-        return self._keeps(fits)
-
-    def _keeps(self, fits: np.ndarray) -> np.ndarray:
+            fits, detail["population"] = self._estimated(grouping)
         # A sum of weights may miss a whole number by its rounding.
-        kept: np.ndarray = fits >= self.k * (1 - 1e-12)
-        return kept
+        kept = fits >= self.k * (1 - ROUNDING)
+        return Judged(fits, kept, "k-map", self.k, detail, at_least=True)
 
     def _estimated(self, grouping: Grouping) -> tuple[np.ndarray, str]:
         weights = None if self.share is not None else weights_of(grouping.table)
@@ -83,26 +84,3 @@ class KMap(Criterion):
         sums = np.bincount(grouping.classes.labels, weights=weight, minlength=len(grouping))
         # The sample is in the population: no class is smaller there.
         return np.maximum(sums, grouping.sizes), f"estimated by the sum of the weights in {name}"
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        columns = grouping.classes.columns
-        detail: dict[str, Any] = {"quasi_identifiers": list(columns), "records": table.height}
-        if self.population != "":
-            people, found = covered_people(grouping, self.population, who=_WHO)
-            fits = found.counts().astype(np.float64)
-            detail["population"] = f"counted among {people.height:,} people"
-            if found.outside:
-                detail["values_in_no_hierarchy"] = dict(found.outside)
-        else:
-            fits, detail["population"] = self._estimated(grouping)
-        return verdict(
-            self,
-            grouping,
-            fits,
-            self._keeps(fits),
-            subject="k-map",
-            limit=self.k,
-            at_least=True,
-            detail=detail,
-        )

@@ -15,7 +15,7 @@ from ...errors import MeasureError
 from ...protocols import Criterion, Finding
 from ..classes import Grouping
 from ..coverage.containment import containment, published_of
-from ..verdict import verdict
+from ..verdict import Judged, verdict
 from .population import People, people_of
 
 Held = Callable[[], np.ndarray]
@@ -79,10 +79,8 @@ class OfOriginals(Criterion):
     def _of_classes(
         self, grouping: Grouping, fits: np.ndarray, subject: str, detail: dict[str, Any]
     ) -> Finding:
-        kept, limit = fits >= self.k, self.k
-        return verdict(
-            self, grouping, fits, kept, subject=subject, limit=limit, at_least=True, detail=detail
-        )
+        judged = Judged(fits, fits >= self.k, subject, self.k, detail, at_least=True)
+        return verdict(self, grouping, judged)
 
 
 class K1Anonymity(OfOriginals):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...data.table import Table
-from ...protocols import Criterion, Finding
+from ...protocols import Finding
 from ..classes import Grouping, ValueCounts, confidential_column
 from ..item_counts import held_by_all, with_none
-from ..verdict import different, largest, shares, telling
-
-# What the rounding of a logarithm can amount to: l equally frequent values are l-diverse.
-_ROUNDING = 1e-12
+from ..verdict import ROUNDING, Judged, OfClasses, different, largest, shares, telling
 
 
-class LDiversity(Criterion):
+class LDiversity(OfClasses):
     """Every class holds well-represented confidential values.
 
     Three readings of "well-represented", each with the figure that is compared with l:
@@ -53,6 +49,7 @@ class LDiversity(Criterion):
         "k-anonymity, ACM TKDD 1(1)"
     )
     shorthand: ClassVar[str] = "at_least"
+    letter: ClassVar[str] = "l"
     monotone: ClassVar[bool] = True
 
     at_least: float = Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")
@@ -67,13 +64,6 @@ class LDiversity(Criterion):
         None, gt=0, allow_inf_nan=False, description="c of recursive (c, l)-diversity"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _l_is_at_least(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "l" in given and "at_least" not in given:
-            return {"at_least" if key == "l" else key: value for key, value in given.items()}
-        return given
-
     @model_validator(mode="after")
     def _recursive_needs_c(self) -> Self:
         if self.variant == "recursive" and self.c is None:
@@ -82,49 +72,30 @@ class LDiversity(Criterion):
             raise ValueError(f"{self.variant} l-diversity needs a whole number at_least")
         return self
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
+    def _judged(self, grouping: Grouping) -> Judged:
         column = confidential_column(grouping.table, self.column, self.name)
         counts = grouping.counts(column.name)
-        if self.missing == "ignore":
-            counts = telling(counts)
-        return self._keeps(self._figures(counts, len(grouping)))
-
-    def _keeps(self, figures: np.ndarray) -> np.ndarray:
-        kept: np.ndarray = figures >= self.at_least * (1 - _ROUNDING)
-        return kept
-
-    def check(self, table: Table) -> Finding:
-        column = confidential_column(table, self.column, self.name)
-        grouping = Grouping.published(table)
-        classes = grouping.classes
-        counts = grouping.counts(column.name)
-        present = telling(counts)
-        judged = counts if self.missing == "value" else present
-        figures = self._figures(judged, len(classes))
-        short = ~self._keeps(figures)
-        detail: dict[str, Any] = {
-            "column": column.name,
-            "variant": self.variant,
-            "classes": len(classes),
-            "records_in_broken_classes": int(classes.sizes[short].sum()),
-        }
+        figures = self._figures(
+            counts if self.missing == "value" else telling(counts), len(grouping)
+        )
+        detail: dict[str, Any] = {"column": column.name, "variant": self.variant}
         if self.variant == "recursive":
             detail["c"] = self.c
-        if counts.missing:
-            detail["missing"] = counts.missing
-            detail["with_missing"] = float(self._figures(counts, len(classes)).min())
-            detail["without_missing"] = float(self._figures(present, len(classes)).min())
-        return Finding(
-            requirement=self.name,
-            subject=f"{self._meaning()} of {column.name}",
-            value=float(figures.min()),
-            limit=float(self.at_least),
-            met=not bool(short.any()),
-            at_least=True,
-            broken=int(short.sum()),
-            of=len(classes),
-            detail=detail,
-        )
+        kept = figures >= self.at_least * (1 - ROUNDING)
+        subject = f"{self._meaning()} of {column.name}"
+        return Judged(figures, kept, subject, self.at_least, detail, at_least=True)
+
+    def _found(self, grouping: Grouping) -> Finding:
+        finding = super()._found(grouping)
+        counts = grouping.counts(finding.detail["column"])
+        if not counts.missing:
+            return finding
+        both = {
+            "missing": counts.missing,
+            "with_missing": float(self._figures(counts, len(grouping)).min()),
+            "without_missing": float(self._figures(telling(counts), len(grouping)).min()),
+        }
+        return replace(finding, detail={**finding.detail, **both})
 
     def _meaning(self) -> str:
         if self.variant == "recursive":

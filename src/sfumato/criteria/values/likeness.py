@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from ...data.table import Table
-from ...protocols import Finding
 from ..classes import Grouping, ValueCounts
-from ..verdict import ROUNDING, OfValues, largest, shares, verdict, whole_shares
+from ..verdict import ROUNDING, Judged, OfValues, largest, shares, whole_shares
 
 
 class BetaLikeness(OfValues):
@@ -39,6 +36,7 @@ class BetaLikeness(OfValues):
         "Cao & Karras (2012), Publishing microdata with a robust privacy guarantee, PVLDB 5(11)"
     )
     shorthand: ClassVar[str] = "at_most"
+    letter: ClassVar[str] = "beta"
     monotone: ClassVar[bool] = True
 
     at_most: float = Field(gt=0, allow_inf_nan=False, description="beta (also accepted as beta)")
@@ -46,23 +44,13 @@ class BetaLikeness(OfValues):
         "basic", description="whether gains are also limited by how frequent a value is"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _beta_is_at_most(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "beta" in given and "at_most" not in given:
-            return {"at_most" if key == "beta" else key: value for key, value in given.items()}
-        return given
-
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        """Classes without too large a gain over the grouping's own records.
-
-        Records that a search leaves out are not part of the whole: count again at the end.
-        """
-        return self._keeps(self._figures(grouping, self._of(grouping)[1]))
-
-    def _keeps(self, figures: np.ndarray) -> np.ndarray:
-        kept: np.ndarray = figures <= self.at_most * (1 + ROUNDING) + ROUNDING
-        return kept
+    def _judged(self, grouping: Grouping) -> Judged:
+        column, counts = self._of(grouping)
+        figures = self._figures(grouping, counts)
+        kept = figures <= self.at_most * (1 + ROUNDING) + ROUNDING
+        words = "enhanced beta-likeness" if self.variant == "enhanced" else "beta-likeness"
+        detail = {"column": column.name, "variant": self.variant}
+        return Judged(figures, kept, f"{words} of {column.name}", self.at_most, detail)
 
     def _figures(self, grouping: Grouping, counts: ValueCounts) -> np.ndarray:
         whole = whole_shares(counts)[counts.code]
@@ -73,21 +61,6 @@ class BetaLikeness(OfValues):
             open_ = allowed > 0
             gain = np.where(open_, gain * self.at_most / np.where(open_, allowed, 1.0), 0.0)
         return largest(counts.cls, gain, len(grouping))
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        column, counts = self._of(grouping)
-        figures = self._figures(grouping, counts)
-        words = "enhanced beta-likeness" if self.variant == "enhanced" else "beta-likeness"
-        return verdict(
-            self,
-            grouping,
-            figures,
-            self._keeps(figures),
-            subject=f"{words} of {column.name}",
-            limit=self.at_most,
-            detail={"column": column.name, "variant": self.variant},
-        )
 
 
 class DeltaDisclosure(OfValues):
@@ -115,6 +88,7 @@ class DeltaDisclosure(OfValues):
         "anonymized data publishing, KDD"
     )
     shorthand: ClassVar[str] = "at_most"
+    letter: ClassVar[str] = "delta"
     monotone: ClassVar[bool] = True
 
     at_most: float = Field(
@@ -123,48 +97,18 @@ class DeltaDisclosure(OfValues):
         description="delta, which figures stay below (also accepted as delta)",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _delta_is_at_most(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "delta" in given and "at_most" not in given:
-            return {"at_most" if key == "delta" else key: value for key, value in given.items()}
-        return given
-
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        """Classes that are close enough to the grouping's own records.
-
-        Records that a search leaves out are not part of the whole: count again at the end.
-        """
-        figures, lacking = self._figures(grouping, self._of(grouping)[1])
-        return self._keeps(figures, lacking)
-
-    def _keeps(self, figures: np.ndarray, lacking: np.ndarray) -> np.ndarray:
-        # The comparison is strict: what equals delta but for rounding breaks it.
-        kept: np.ndarray = (figures < self.at_most * (1 - ROUNDING)) & ~lacking
-        return kept
-
-    def _figures(self, grouping: Grouping, counts: ValueCounts) -> tuple[np.ndarray, np.ndarray]:
-        """The largest figure of each class, and which classes lack a value."""
+    def _judged(self, grouping: Grouping) -> Judged:
+        column, counts = self._of(grouping)
         whole = whole_shares(counts)
         apart = np.abs(np.log2(shares(counts, len(grouping)) / whole[counts.code]))
+        figures = largest(counts.cls, apart, len(grouping))
         held = np.bincount(counts.cls, minlength=len(grouping))
         lacking = held < int((whole > 0).sum())
-        return largest(counts.cls, apart, len(grouping)), lacking
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        column, counts = self._of(grouping)
-        figures, lacking = self._figures(grouping, counts)
+        # The comparison is strict: what equals delta but for rounding breaks it.
+        kept = (figures < self.at_most * (1 - ROUNDING)) & ~lacking
         detail: dict[str, Any] = {"column": column.name}
         if lacking.any():
             detail["because"] = "some classes lack a value that the whole has"
             detail["classes_that_lack_a_value"] = int(lacking.sum())
-        return verdict(
-            self,
-            grouping,
-            figures,
-            self._keeps(figures, lacking),
-            subject=f"delta-disclosure of {column.name}",
-            limit=self.at_most,
-            detail=detail,
-        )
+        subject = f"delta-disclosure of {column.name}"
+        return Judged(figures, kept, subject, self.at_most, detail)

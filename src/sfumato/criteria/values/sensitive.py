@@ -8,11 +8,19 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from ...data.table import Table
 from ...errors import MeasureError
-from ...protocols import Criterion, Finding
 from ..classes import Grouping, ValueCounts
-from ..verdict import ROUNDING, OfValues, different, largest, shares, telling, too_small, verdict
+from ..verdict import (
+    ROUNDING,
+    Judged,
+    OfClasses,
+    OfValues,
+    and_of_size,
+    different,
+    largest,
+    shares,
+    telling,
+)
 
 
 class AlphaK(OfValues):
@@ -46,21 +54,22 @@ class AlphaK(OfValues):
     alpha: float = Field(gt=0, le=1, description="largest share of a value in a class")
     value: str = Field("", description="the value whose share is limited; every value unless given")
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        kept: np.ndarray = self._keeps(self._figures(grouping)) & (grouping.sizes >= self.k)
-        return kept
-
-    def _keeps(self, figures: np.ndarray) -> np.ndarray:
-        kept: np.ndarray = figures <= self.alpha + ROUNDING
-        return kept
-
-    def _figures(self, grouping: Grouping) -> np.ndarray:
+    def _judged(self, grouping: Grouping) -> Judged:
         column, counts = self._of(grouping)
-        share = shares(counts, len(grouping))
+        cls, share = counts.cls, shares(counts, len(grouping))
         if self.value:
             chosen = counts.code == self._code(counts, column.name)
-            return largest(counts.cls[chosen], share[chosen], len(grouping))
-        return largest(counts.cls, share, len(grouping))
+            cls, share = cls[chosen], share[chosen]
+        figures = largest(cls, share, len(grouping))
+        detail = {
+            "column": column.name,
+            "k": int(grouping.sizes.min()),
+            "largest_share": float(figures.max()),
+        }
+        what = repr(self.value) if self.value else "a value"
+        subject = f"the largest share of {what} of {column.name}"
+        judged = Judged(figures, figures <= self.alpha + ROUNDING, subject, self.alpha, detail)
+        return and_of_size(judged, grouping, self.k, self.name)
 
     def _code(self, counts: ValueCounts, name: str) -> int:
         found = np.flatnonzero((counts.values.cast(pl.String) == self.value).to_numpy())
@@ -71,31 +80,8 @@ class AlphaK(OfValues):
             )
         return int(found[0]) + 1
 
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        figures = self._figures(grouping)
-        fits, large = self._keeps(figures), grouping.sizes >= self.k
-        column, _ = self._of(grouping)
-        detail = {
-            "column": column.name,
-            "k": int(grouping.sizes.min()),
-            "largest_share": float(figures.max()),
-        }
-        if fits.all() and not large.all():
-            return too_small(self, grouping, self.k, ~large, detail)
-        what = repr(self.value) if self.value else "a value"
-        return verdict(
-            self,
-            grouping,
-            figures,
-            fits & large,
-            subject=f"the largest share of {what} of {column.name}",
-            limit=self.alpha,
-            detail=detail,
-        )
 
-
-class PSensitive(Criterion):
+class PSensitive(OfClasses):
     """Classes of k with at least p different confidential values.
 
     That is k-anonymity and distinct p-diversity of every confidential column (or of the one named).
@@ -132,10 +118,6 @@ class PSensitive(Criterion):
             raise ValueError(f"{self.p} different values need classes of {self.p}: p is at most k")
         return self
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        kept: np.ndarray = (self._figures(grouping) >= self.p) & (grouping.sizes >= self.k)
-        return kept
-
     def _columns(self, grouping: Grouping) -> list[str]:
         if self.column:
             return [grouping.table.schema[self.column].name]
@@ -156,28 +138,17 @@ class PSensitive(Criterion):
             fewest = np.minimum(fewest, different(counts, len(grouping)))
         return fewest
 
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
+    def _judged(self, grouping: Grouping) -> Judged:
         columns = self._columns(grouping)
         figures = self._figures(grouping)
-        fits, large = figures >= self.p, grouping.sizes >= self.k
         detail = {
             "columns": columns,
             "k": int(grouping.sizes.min()),
             "different_values": int(figures.min()),
         }
-        if fits.all() and not large.all():
-            return too_small(self, grouping, self.k, ~large, detail)
-        return verdict(
-            self,
-            grouping,
-            figures,
-            fits & large,
-            subject=f"the number of different values of {', '.join(columns)}",
-            limit=self.p,
-            at_least=True,
-            detail=detail,
-        )
+        subject = f"the number of different values of {', '.join(columns)}"
+        judged = Judged(figures, figures >= self.p, subject, self.p, detail, at_least=True)
+        return and_of_size(judged, grouping, self.k, self.name)
 
 
 class PAlphaSensitive(OfValues):
@@ -239,14 +210,9 @@ class PAlphaSensitive(OfValues):
             raise ValueError("a value belongs to one category only")
         return self
 
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        kept: np.ndarray = np.logical_and.reduce([held for _, held in self._parts(grouping)])
-        return kept
-
-    def _parts(self, grouping: Grouping) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Figures and which classes hold, of alpha, of p and of k."""
+    def _judged(self, grouping: Grouping) -> Judged:
         column, counts = self._of(grouping)
-        values = different(counts, len(grouping))
+        sizes, values = grouping.sizes, different(counts, len(grouping))
         if self.categories:
             weights = self._weights(counts, column.name)[counts.code]
             alpha = np.bincount(counts.cls, weights=weights, minlength=len(grouping))
@@ -254,8 +220,23 @@ class PAlphaSensitive(OfValues):
         else:
             alpha = largest(counts.cls, shares(counts, len(grouping)), len(grouping))
             held = alpha <= self.alpha + ROUNDING
-        sizes = grouping.sizes
-        return [(alpha, held), (values, values >= self.p), (sizes, sizes >= self.k)]
+        share = "weight of the values" if self.categories else "largest share of a value"
+        detail = {
+            "column": column.name,
+            "k": int(sizes.min()),
+            "different_values": int(values.min()),
+        }
+        of_values = f"the number of different values of {column.name}"
+        of_classes = f"the smallest class under {self.name}"
+        by_weight = bool(self.categories)
+        parts = (
+            Judged(alpha, held, f"the {share} of {column.name}", self.alpha, detail, by_weight),
+            Judged(values, values >= self.p, of_values, self.p, detail, at_least=True),
+            Judged(sizes, sizes >= self.k, of_classes, self.k, detail, at_least=True),
+        )
+        # The first part that is broken is told; alpha where none is.
+        told = next((part for part in parts if not part.kept.all()), parts[0])
+        return told._replace(kept=np.logical_and.reduce([part.kept for part in parts]))
 
     def _weights(self, counts: ValueCounts, name: str) -> np.ndarray:
         """By code, the weight of its category."""
@@ -270,32 +251,3 @@ class PAlphaSensitive(OfValues):
                 remedy="list every value of the column in `categories`",
             )
         return np.array([of.get(text, 0.0) for text in texts])
-
-    def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
-        column, _ = self._of(grouping)
-        parts = self._parts(grouping)
-        kept = np.logical_and.reduce([held for _, held in parts])
-        share = "weight of the values" if self.categories else "largest share of a value"
-        words = (
-            (f"the {share} of {column.name}", self.alpha, bool(self.categories)),
-            (f"the number of different values of {column.name}", float(self.p), True),
-            (f"the smallest class under {self.name}", float(self.k), True),
-        )
-        # The first part that is broken; alpha where none is.
-        first_broken = next((i for i, (_, held) in enumerate(parts) if not held.all()), 0)
-        subject, limit, at_least = words[first_broken]
-        return verdict(
-            self,
-            grouping,
-            parts[first_broken][0],
-            kept,
-            subject=subject,
-            limit=limit,
-            at_least=at_least,
-            detail={
-                "column": column.name,
-                "k": int(grouping.sizes.min()),
-                "different_values": int(parts[1][0].min()),
-            },
-        )

@@ -8,26 +8,21 @@ distribution.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from ...data.codec import bind, domain_values
 from ...data.schema import ORDERED, Column, Kind
-from ...data.table import Table
 from ...errors import MeasureError
-from ...protocols import Criterion, Finding
 from ..classes import Grouping, ValueCounts, confidential_column
 from ..item_counts import item_distances
-
-# What the rounding of a sum of shares can amount to: a distance of exactly t is allowed.
-_ROUNDING = 1e-12
+from ..verdict import ROUNDING, Judged, OfClasses
 
 
-class TCloseness(Criterion):
+class TCloseness(OfClasses):
     """Every class's confidential distribution is within t of the whole.
 
     The figure is the largest earth mover's distance between a class and the whole release. What
@@ -59,6 +54,7 @@ class TCloseness(Criterion):
         "l-diversity, ICDE"
     )
     shorthand: ClassVar[str] = "at_most"
+    letter: ClassVar[str] = "t"
     monotone: ClassVar[bool] = True
 
     at_most: float = Field(ge=0, le=1, description="t (also accepted as t)")
@@ -67,26 +63,21 @@ class TCloseness(Criterion):
         "auto", description="what moving a unit from one value to another costs"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _t_is_at_most(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "t" in given and "at_most" not in given:
-            return {"at_most" if key == "t" else key: value for key, value in given.items()}
-        return given
-
-    def keeps(self, grouping: Grouping) -> np.ndarray:
-        """Classes within t of the grouping's own records.
-
-        Records that a search leaves out of the grouping are not part of the whole, and leaving out
-        more of them changes it: count again at the end.
-        """
+    def _judged(self, grouping: Grouping) -> Judged:
         column = confidential_column(grouping.table, self.column, self.name)
+        distance = self._distance(column)
         counts = grouping.counts(column.name)
-        return self._keeps(self._figures(grouping, column, counts, self._distance(column)))
-
-    def _keeps(self, figures: np.ndarray) -> np.ndarray:
-        kept: np.ndarray = figures <= self.at_most + _ROUNDING
-        return kept
+        figures = self._figures(grouping, column, counts, distance)
+        detail: dict[str, Any] = {
+            "column": column.name,
+            "distance": distance,
+            "values": len(counts.values),
+            "mean": float(np.average(figures, weights=grouping.sizes)),
+        }
+        if counts.missing:
+            detail["missing"] = counts.missing
+        kept = figures <= self.at_most + ROUNDING
+        return Judged(figures, kept, f"t-closeness of {column.name}", self.at_most, detail)
 
     def _figures(
         self, grouping: Grouping, column: Column, counts: ValueCounts, distance: str
@@ -100,36 +91,6 @@ class TCloseness(Criterion):
         of_column = grouping.column(column.name)
         blocks = of_column.derived("levels", column.poset, lambda: levels(column, counts.values))
         return hierarchical_distances(counts, grouping.sizes, blocks)
-
-    def check(self, table: Table) -> Finding:
-        column = confidential_column(table, self.column, self.name)
-        distance = self._distance(column)
-        grouping = Grouping.published(table)
-        classes = grouping.classes
-        counts = grouping.counts(column.name)
-        found = self._figures(grouping, column, counts, distance)
-        far = ~self._keeps(found)
-        detail: dict[str, Any] = {
-            "column": column.name,
-            "distance": distance,
-            "values": len(counts.values),
-            "classes": len(classes),
-            "mean": float(np.average(found, weights=classes.sizes)),
-            "records_in_broken_classes": int(classes.sizes[far].sum()),
-        }
-        if counts.missing:
-            detail["missing"] = counts.missing
-        return Finding(
-            requirement=self.name,
-            subject=f"t-closeness of {column.name}",
-            value=float(found.max()),
-            limit=self.at_most,
-            met=not bool(far.any()),
-            at_least=False,
-            broken=int(far.sum()),
-            of=len(classes),
-            detail=detail,
-        )
 
     def _distance(self, column: Column) -> Literal["equal", "ordered", "hierarchical"]:
         has_order = column.kind in ORDERED and not column.generalized
