@@ -18,7 +18,7 @@ from sfumato.errors import MeasureError
 from sfumato.kernels.suppression.unsuppress import candidates_by_class, candidates_by_match
 from sfumato.methods.noise.additive import UncorrelatedNoise
 from sfumato.methods.suppression.local import LocalSuppression
-from sfumato.methods.suppression.random import RandomSuppression
+from sfumato.methods.suppression.values import RandomSuppression
 from sfumato.protocols import Context, Measurement, Method
 from tests.oracle import minimal_suppression as oracle
 

@@ -12,9 +12,8 @@ from ..data.codec import bind
 from ..data.schema import SUPPRESSED
 from ..errors import MethodError
 from ..models.augmented import axes_of, joined, read
-from ..models.axis import BINS, MOST, Axis
+from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
 from ..models.inference import library
-from ..models.parameters import Bins, Most, Parents
 from ..models.population_counts import Levels, PopulationCounts, parts_of
 from ..models.records import Records
 from ..progress import report

@@ -12,9 +12,8 @@ from ..data.linkage.linking import columns_to_link_by, drawn, require_records, r
 from ..data.table import Table
 from ..errors import MeasureError
 from ..models.augmented import Reading, read
-from ..models.axis import BINS, MOST, Axis
+from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
 from ..models.inference import library
-from ..models.parameters import Bins, Most, Parents
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn
@@ -236,5 +235,4 @@ def _strangers(axes: list[Axis], reference: Table, rng: np.random.Generator) -> 
 def _best(weights: np.ndarray) -> np.ndarray:
     """The largest, ties sharing: weights that sum to one."""
     best = weights >= weights.max() * (1 - 1e-9)
-    found: np.ndarray = best / best.sum()
-    return found
+    return best / best.sum()

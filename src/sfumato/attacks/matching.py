@@ -167,8 +167,7 @@ class Matching(Attack):
         require_reference(reference, encoding.names)
         others = drawn(reference.height, self.sample, context.rng)
         near = predictions(encoding.encode(reference)[others], masked, 1).distance
-        squares: np.ndarray = near**2
-        return squares
+        return near**2
 
 
 def _known(pair: Pair, named: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:

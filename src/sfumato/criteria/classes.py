@@ -20,7 +20,7 @@ from ..errors import MeasureError
 from .coding import Coded, coded, coded_column
 from .coding import comparable as comparable
 from .item_counts import Holders, count_pairs
-from .set_codes import first_equal_lists, holds_sets
+from .sets import first_equal_lists, holds_sets
 from .upper_bounds import least_upper_bounds
 
 _ROW = "__row"
@@ -53,8 +53,7 @@ class Classes:
 
     def of_records(self, per_class: np.ndarray) -> np.ndarray:
         """A figure of the classes, handed to their records."""
-        handed: np.ndarray = per_class[self.labels]
-        return handed
+        return per_class[self.labels]
 
 
 def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> Classes:

@@ -64,8 +64,7 @@ def coded(series: pl.Series) -> Coded:
 
 def coded_column(table: Table, name: str) -> Coded:
     """The codes of a table's column; those of the same frame are found once."""
-    found: Coded = kept_with(table, ("column", name), None, lambda: coded(table[name]))
-    return found
+    return kept_with(table, ("column", name), None, lambda: coded(table[name]))
 
 
 def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:

@@ -75,8 +75,7 @@ class KAnonymity(Criterion):
         if self.unit == "household":
             counts = grouping.counts(_household(grouping.table.schema))
             sizes = np.bincount(counts.cls, minlength=len(grouping))
-        kept: np.ndarray = sizes >= self.k
-        return kept
+        return sizes >= self.k
 
     def check_pair(self, pair: Pair) -> Finding:
         masked = pair.masked

@@ -122,8 +122,7 @@ def telling(counts: ValueCounts) -> ValueCounts:
 def shares(counts: ValueCounts, classes: int) -> np.ndarray:
     """The share that each pair's value has of its class's records that count."""
     known = _counted(counts, classes)
-    found: np.ndarray = counts.count / known[counts.cls]
-    return found
+    return counts.count / known[counts.cls]
 
 
 def whole_shares(counts: ValueCounts) -> np.ndarray:
@@ -133,8 +132,7 @@ def whole_shares(counts: ValueCounts) -> np.ndarray:
         everybody = float(total.sum())
     else:
         everybody = float(counts.holders.known.sum() + total[0])
-    found: np.ndarray = total / max(everybody, 1.0)
-    return found
+    return total / max(everybody, 1.0)
 
 
 def _counted(counts: ValueCounts, classes: int) -> np.ndarray:

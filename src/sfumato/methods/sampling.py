@@ -30,7 +30,6 @@ class Sampling(Method):
     name: ClassVar[str] = "sampling"
     perturbs: ClassVar[bool | None] = False
     roles: ClassVar[tuple[str, ...]] = (Role.WEIGHT,)
-    random: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Horvitz & Thompson 1952; Sarndal, Swensson & Wretman 1992, Model Assisted Survey "
         "Sampling; Rosen 1997 (Pareto)"

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from ..data.codec import bind, domain_values
 from ..data.schema import ORDERED, Column, Kind
 from ..errors import MethodError
 from ..protocols import Poset
+
+Parents = Annotated[
+    int, Field(ge=0, le=4, description="columns that a field may depend on, beside its own")
+]
+Most = Annotated[
+    int, Field(ge=2, description="states of a column; beyond that a coarser level is taken")
+]
+Bins = Annotated[int, Field(ge=4, description="ranges that numbers are cut into")]
+
 
 MOST = 128
 """Finest states of a column, unless said otherwise."""
@@ -171,8 +181,7 @@ def _shares(weights: np.ndarray, bins: int) -> np.ndarray:
     """About equally frequent ranges of sorted values: in which share of the records each lies."""
     weights = np.maximum(weights, 1e-9)
     middle = (np.cumsum(weights) - weights / 2) / weights.sum()
-    found: np.ndarray = np.minimum((middle * bins).astype(np.int64), bins - 1)
-    return found
+    return np.minimum((middle * bins).astype(np.int64), bins - 1)
 
 
 def _ranges(poset: Poset, codes: np.ndarray, place: np.ndarray) -> _Field:

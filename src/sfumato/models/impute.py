@@ -128,8 +128,7 @@ def _drawn(network: Network, records: Records, rng: np.random.Generator) -> Netw
 
 def _open(reading: Reading, release: Table) -> np.ndarray:
     hidden = release.suppressed(reading.axis.name)
-    labelled: np.ndarray = (reading.open | hidden) & ~reading.absent
-    return labelled
+    return (reading.open | hidden) & ~reading.absent
 
 
 def _filled(

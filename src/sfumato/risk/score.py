@@ -52,7 +52,6 @@ class DisclosureRisk(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = 2
 
     weights: _Weights = "general"
     distance: MeasureParameter = Field(
@@ -98,7 +97,6 @@ class Score(Measure):
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     compares: ClassVar[str | None] = "records"
-    decimals: ClassVar[int | None] = 2
 
     risk: MeasureParameter = named("disclosure-risk", "DR, in percent")
     loss: MeasureParameter = named("information-loss", "IL, in percent")

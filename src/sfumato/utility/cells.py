@@ -43,8 +43,7 @@ class OpenSets:
     @property
     def share(self) -> np.ndarray:
         """The same as a share of all attributes."""
-        found: np.ndarray = self.count / max(self.attributes, 1)
-        return found
+        return self.count / max(self.attributes, 1)
 
 
 @dataclass

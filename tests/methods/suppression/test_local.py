@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import SfumatoError
 from sfumato.methods.suppression.local import LocalSuppression
-from sfumato.methods.suppression.random import RandomSuppression
+from sfumato.methods.suppression.values import RandomSuppression
 from sfumato.poset.sources import Hierarchy
 from tests.oracle import suppression as oracle
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
-from sfumato.utility.sets.conditions import SetConditions
+from sfumato.utility.sets.cells import SetConditions
 from tests.oracle import set_losses as oracle
 
 SET = st.one_of(st.none(), st.frozensets(st.sampled_from("abcde"), max_size=4))

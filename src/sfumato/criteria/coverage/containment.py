@@ -27,7 +27,7 @@ from ...kernels.coverage.sets import (
 )
 from ...kernels.sets.equal_sets import as_sets
 from ..coding import comparable, kept_with
-from ..set_codes import CodedSets, coded_sets, holds_sets, is_list_of_items
+from ..sets import CodedSets, coded_sets, holds_sets, is_list_of_items
 
 
 def set_combinations(
@@ -84,8 +84,7 @@ def item_places(names: pl.Series, own: CodedSets) -> np.ndarray:
     found = pl.DataFrame({"item": theirs}).join(
         known, on="item", how="left", maintain_order="left", nulls_equal=True
     )
-    places: np.ndarray = found.get_column("number").fill_null(-1).to_numpy()
-    return places
+    return found.get_column("number").fill_null(-1).to_numpy()
 
 
 def _with_missing(cover: Cover, gone: list[tuple[np.ndarray, np.ndarray]]) -> Cover:

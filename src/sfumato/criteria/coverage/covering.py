@@ -21,7 +21,7 @@ from ...data.schema import SUPPRESSED
 from ...data.table import Table
 from ...errors import MeasureError
 from ..classes import Classes, comparable, equivalence_classes
-from ..set_codes import coded_sets, holds_sets
+from ..sets import coded_sets, holds_sets
 from .containment import item_places
 
 MOST_BYTES = 2**31
@@ -50,8 +50,7 @@ class Covering:
         words = np.ascontiguousarray(self.bits)
         rows = words.view([("", words.dtype)] * words.shape[1]).reshape(-1)
         _, number = np.unique(rows, return_inverse=True)
-        found: np.ndarray = number.reshape(-1)[self.person]
-        return found
+        return number.reshape(-1)[self.person]
 
 
 def covering(original: Table, release: Table, names: Sequence[str]) -> Covering:

@@ -75,14 +75,10 @@ class DeltaPresence(Criterion):
         if (broken & (chance == 0)).any():
             # Absent for certain: no class is to blame, and none can be published like this.
             return np.zeros(len(grouping), dtype=bool)
-        kept: np.ndarray = (fits >= grouping.sizes) & (found.counts_among(broken) == 0)
-        return kept
+        return (fits >= grouping.sizes) & (found.counts_among(broken) == 0)
 
     def _keeps(self, chance: np.ndarray) -> np.ndarray:
-        kept: np.ndarray = (chance <= self.at_most + ROUNDING) & (
-            chance >= self.at_least - ROUNDING
-        )
-        return kept
+        return (chance <= self.at_most + ROUNDING) & (chance >= self.at_least - ROUNDING)
 
     def check(self, table: Table) -> Finding:
         grouping = Grouping.published(table)
@@ -124,5 +120,4 @@ class DeltaPresence(Criterion):
 
 def _chances(found: Containment, sizes: np.ndarray, fits: np.ndarray) -> np.ndarray:
     """For each person the chance of presence."""
-    chances: np.ndarray = np.minimum(found.sums(sizes / np.maximum(fits, 1)), 1.0)
-    return chances
+    return np.minimum(found.sums(sizes / np.maximum(fits, 1)), 1.0)

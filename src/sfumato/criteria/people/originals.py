@@ -40,8 +40,7 @@ class OfOriginals(Criterion):
 
     def keeps(self, grouping: Grouping) -> np.ndarray:
         """Classes of at least k: their label covers them all, and they are k records alike."""
-        kept: np.ndarray = grouping.sizes >= self.k
-        return kept
+        return grouping.sizes >= self.k
 
     def check(self, table: Table) -> Finding:
         if self.original == "":

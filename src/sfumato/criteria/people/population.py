@@ -68,8 +68,7 @@ def people_of(given: Any, release: Table, columns: Sequence[str], *, who: str) -
         # Kept with the people, what told of them keeps its id.
         return told_by, kept.with_schema(Schema(made))
 
-    people: Table = kept_with(found, key, None, declared)[1]
-    return people
+    return kept_with(found, key, None, declared)[1]
 
 
 def _read(path: str, schema: Schema) -> Table:

@@ -136,8 +136,7 @@ def equal_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     here = counts.count / sizes[counts.cls]
     there = whole[counts.code]
     apart = np.bincount(counts.cls, weights=np.abs(here - there) - there, minlength=sizes.size)
-    found: np.ndarray = np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
-    return found
+    return np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
 
 
 def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
@@ -172,8 +171,7 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
         area[cls[first]] += prefix[start[first]] / all_known
         area = np.clip(area / (m - 1), 0.0, 1.0)
     here, whole = known / sizes, all_known / n
-    found: np.ndarray = np.abs(here - whole) + np.minimum(here, whole) * area
-    return found
+    return np.abs(here - whole) + np.minimum(here, whole) * area
 
 
 def _steps(present: ValueCounts, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -74,7 +74,6 @@ class Hash(_Replace):
     """
 
     name: ClassVar[str] = "hash"
-    random: ClassVar[bool] = True
     paper: ClassVar[str] = "RFC 2104 (HMAC)"
 
     length: int = Field(32, ge=8, le=64, description="hexadecimal digits to keep")
@@ -105,7 +104,6 @@ class Pseudonymize(_Replace):
     """
 
     name: ClassVar[str] = "pseudonymize"
-    random: ClassVar[bool] = True
     paper: ClassVar[str] = "ISO 25237:2017"
 
     prefix: str = Field("", description="text before each pseudonym")

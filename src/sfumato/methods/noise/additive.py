@@ -110,8 +110,7 @@ class MixtureNoise(RestoredNoise):
 def random_frame(rank: int, rng: np.random.Generator) -> np.ndarray:
     """Rows that are orthonormal, and in no preferred direction (Stewart 1980)."""
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
-    frame: np.ndarray = (q * np.sign(np.diag(r))).T
-    return frame
+    return (q * np.sign(np.diag(r))).T
 
 
 _MOST_PLACES = 2048
@@ -149,8 +148,7 @@ class ColouredMixtureNoise(RestoredNoise):
     def means(self) -> np.ndarray:
         """The components' means above zero; the others are their negatives."""
         steps = np.arange(self.pairs, 2 * self.pairs, dtype=np.float64)
-        found: np.ndarray = steps * np.sqrt((1 - self.within) / np.mean(steps**2))
-        return found
+        return steps * np.sqrt((1 - self.within) / np.mean(steps**2))
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         white = self.means[rng.integers(0, self.pairs, z.shape)] * rng.choice([-1.0, 1.0], z.shape)

@@ -65,8 +65,7 @@ def draw(
 
     kept, left = _truncated_share()
     standard = ndtri(ndtr(-_TRUNCATED_AT) + kept * rng.random(shape))
-    drawn: np.ndarray = 1 + np.sqrt(variance / left) * standard
-    return drawn
+    return 1 + np.sqrt(variance / left) * standard
 
 
 def log_distribution(family: Family, variance: float) -> Distribution:

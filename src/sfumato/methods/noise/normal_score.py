@@ -15,7 +15,7 @@ from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
-from ..numeric.base import require_size
+from ..numeric.base import SINGLE_VALUES, require_size
 from .base import unchanged
 from .shape import correlation_root, units
 
@@ -46,15 +46,7 @@ class NormalScoreNoise(Method):
 
     name: ClassVar[str] = "normal-score-noise"
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    kinds: ClassVar[tuple[str, ...]] = (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.DATE,
-        Kind.ORDINAL,
-        Kind.NOMINAL,
-        Kind.BOOLEAN,
-    )
-    random: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
     perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Sullivan & Fuller (1989), The use of measurement error to avoid disclosure; Sullivan & "
@@ -125,8 +117,7 @@ class _Ranked:
         # Points from the open interval: 0 would have no finite score.
         u[order] = (np.arange(order.size) + 1 - rng.random(order.size)) / max(order.size, 1)
         u = np.clip(u, 1e-16, 1 - 1e-16)
-        found: np.ndarray = ndtri(u)
-        return found
+        return ndtri(u)
 
     def back(self, u: np.ndarray, whole: bool) -> pl.Series:
         """The values at these points of 0..1."""

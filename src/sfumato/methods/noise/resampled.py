@@ -154,7 +154,4 @@ def _lacks(
 ) -> np.ndarray:
     """Whether fewer than so many other masked rows are at least as near as the own one."""
     found = own_rank(original, masked, own, enough=equivalents)
-    lacking: np.ndarray = (found.nearer < equivalents) & (
-        found.nearer + found.ties - 1 < equivalents
-    )
-    return lacking
+    return (found.nearer < equivalents) & (found.nearer + found.ties - 1 < equivalents)

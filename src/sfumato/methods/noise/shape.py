@@ -33,15 +33,13 @@ class Shape(NamedTuple):
     def standardized(self, x: np.ndarray) -> np.ndarray:
         """The values as z-scores; zero where a column does not vary."""
         spread = np.where(self.deviation > 0, self.deviation, 1.0)
-        scores: np.ndarray = (x / self.unit - self.mean) / spread
-        return scores
+        return (x / self.unit - self.mean) / spread
 
     @property
     def symmetric(self) -> np.ndarray:
         """(p, p): the symmetric root of the correlation matrix, which varies smoothly with it."""
         axes = self.root / np.linalg.norm(self.root, axis=0)
-        found: np.ndarray = self.root @ axes.T
-        return found
+        return self.root @ axes.T
 
 
 def shape_of(x: np.ndarray) -> Shape:
@@ -61,8 +59,7 @@ def shape_of(x: np.ndarray) -> Shape:
 def units(x: np.ndarray) -> np.ndarray:
     """For each column the power of two at or below its largest absolute value; 1 for zeros."""
     largest = np.where(np.isnan(x), 0.0, np.abs(x)).max(axis=0, initial=0.0)
-    unit: np.ndarray = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
-    return unit
+    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 
 def correlation_root(correlation: np.ndarray) -> tuple[np.ndarray, bool]:

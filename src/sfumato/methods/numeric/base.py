@@ -10,10 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, from_floats
-from ...data.schema import Kind
+from ...data.schema import NUMERIC, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
+
+SINGLE_VALUES: tuple[str, ...] = (*NUMERIC, Kind.ORDINAL, Kind.NOMINAL, Kind.BOOLEAN, Kind.DATE)
+"""Kinds of columns whose cells hold one value each, with an order or without."""
 
 
 class Masked(NamedTuple):
@@ -31,8 +34,7 @@ class NumericMethod(Method):
     """
 
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
-    random: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = NUMERIC
     perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 2
     """Records that it needs."""

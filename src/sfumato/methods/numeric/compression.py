@@ -96,14 +96,12 @@ def _ends(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _scaled(x: np.ndarray) -> np.ndarray:
     """Each column's range as 0..1; a constant column is 0."""
     low, width = _ends(x)
-    scaled: np.ndarray = (x - low) / width
-    return scaled
+    return (x - low) / width
 
 
 def _means(x: np.ndarray) -> np.ndarray:
     present = ~np.isnan(x)
-    means: np.ndarray = np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    return means
+    return np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
 
 
 def _unscaled(image: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -77,7 +77,6 @@ class Pram(Method):
     )
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = (Kind.NOMINAL, Kind.ORDINAL, Kind.BOOLEAN)
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     recovers: ClassVar[tuple[str, ...]] = ("frequencies",)
 

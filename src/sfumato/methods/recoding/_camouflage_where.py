@@ -100,8 +100,7 @@ class Records:
         return tree
 
     def _serialized(self, statement: str) -> Node:
-        found: Node = json.loads(self._one("SELECT json_serialize_sql(?)", statement))
-        return found
+        return json.loads(self._one("SELECT json_serialize_sql(?)", statement))
 
     def _one(self, statement: str, argument: str) -> str:
         row = self._connection.execute(statement, [argument]).fetchone()
@@ -200,8 +199,7 @@ class Records:
         """One end of a side of a comparison: a camouflaged column, or something public."""
         if node["class"] != "COLUMN_REF" and self._hides(node):
             raise _too_much()
-        renamed: Node = self._renamed(node, end)
-        return renamed
+        return self._renamed(node, end)
 
     def _renamed(self, node: Any, end: int) -> Any:
         if isinstance(node, list):

@@ -235,7 +235,6 @@ class Camouflage(Method):
     """
 
     name: ClassVar[str] = "camouflage"
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = (Role.CONFIDENTIAL,)
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)

@@ -300,5 +300,4 @@ def _spread(x: np.ndarray) -> np.ndarray:
     scale = np.where(largest > 0, largest, 1.0)
     _, covariance = moments(x / scale)
     deviation = np.sqrt(np.diagonal(covariance))
-    spread: np.ndarray = np.where(deviation > 0, deviation, 1.0) * scale
-    return spread
+    return np.where(deviation > 0, deviation, 1.0) * scale

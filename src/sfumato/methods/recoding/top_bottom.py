@@ -171,8 +171,7 @@ class TopBottomCoding(Method):
                 f"column {column.name!r} has {len(present):,} values, not more than {count:,}",
                 remedy=f"{side}_count = {max(1, len(present) // 20)}",
             )
-        found: object = present[count] if side == "bottom" else present[-count - 1]
-        return found
+        return present[count] if side == "bottom" else present[-count - 1]
 
 
 def _mean(series: pl.Series, beyond: pl.Series, weights: np.ndarray | None) -> pl.Series:

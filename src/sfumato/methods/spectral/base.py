@@ -11,10 +11,10 @@ import polars as pl
 from pydantic import Field
 
 from ...data.points.encoding import Encoding, LogChoice
-from ...data.schema import Kind, Schema
+from ...data.schema import Schema
 from ...data.table import Table, as_frame
 from ...protocols import Method, Outcome
-from ..numeric.base import require_size
+from ..numeric.base import SINGLE_VALUES, require_size
 
 _SAME = 1e-9
 """Squared distances, in deviations, that are nothing but rounding."""
@@ -34,15 +34,7 @@ class SpectralMethod(Method):
     """A method that acts on the records as points, in a basis of its own."""
 
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "target", "insensitive")
-    kinds: ClassVar[tuple[str, ...]] = (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.ORDINAL,
-        Kind.NOMINAL,
-        Kind.BOOLEAN,
-        Kind.DATE,
-    )
-    random: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
     perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 2
     """Records that it needs: one record has nobody to swap with."""

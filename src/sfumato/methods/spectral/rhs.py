@@ -12,9 +12,9 @@ from pydantic import Field
 from ...data.codec import Matrix
 from ...data.partition import Partition, require_group
 from ...data.points.encoding import Encoding, LogChoice
-from ...data.schema import Kind
 from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
+from ..numeric.base import SINGLE_VALUES
 from ..published_counts import published_shares
 
 
@@ -30,14 +30,7 @@ class MedianSplits(Partitioner):
     regroups: ClassVar[bool] = True
     default_verb: ClassVar[str] = "centroid"
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
-    kinds: ClassVar[tuple[str, ...]] = (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.ORDINAL,
-        Kind.NOMINAL,
-        Kind.BOOLEAN,
-        Kind.DATE,
-    )
+    kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
 
     k: int = Field(5, ge=2, description="smallest group")
     log: LogChoice = "auto"

@@ -1,3 +1,3 @@
 """Values taken out: of rare combinations, rare themselves, or at random."""
 
-ORDER = ("local", "rare_values", "random", "km")
+ORDER = ("local", "values", "km")

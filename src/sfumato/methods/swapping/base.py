@@ -23,7 +23,6 @@ SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
 class RankedMethod(Method):
     """A method that exchanges the positions of each sorted column on its own."""
 
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
@@ -64,8 +63,7 @@ def sorted_rows(series: pl.Series, rng: np.random.Generator) -> np.ndarray:
     plain = stored.dtype.is_float() or stored.dtype.is_integer()
     values = stored.to_numpy() if plain else encode(series).codes[rows]
     mixed = rng.permutation(rows.size)
-    ordered: np.ndarray = rows[mixed[np.argsort(values[mixed], kind="stable")]]
-    return ordered
+    return rows[mixed[np.argsort(values[mixed], kind="stable")]]
 
 
 def mean_ranks(series: pl.Series) -> np.ndarray:
@@ -88,8 +86,7 @@ def gathered(series: pl.Series, source: np.ndarray) -> pl.Series:
 
 def is_moved(places: np.ndarray) -> np.ndarray:
     """Which positions received another's value."""
-    found: np.ndarray = places != np.arange(places.size)
-    return found
+    return places != np.arange(places.size)
 
 
 def without_order(left: list[str]) -> tuple[str, ...]:
@@ -114,8 +111,7 @@ def others_with_order(table: Table, chosen: list[str]) -> list[str]:
 
 def absent(table: Table, name: str) -> np.ndarray:
     """Which cells of a column stay where they are: missing and suppressed ones."""
-    found: np.ndarray = table[name].is_null().to_numpy() | table.suppressed(name)
-    return found
+    return table[name].is_null().to_numpy() | table.suppressed(name)
 
 
 def agreeing(table: Table, names: Sequence[str]) -> np.ndarray:

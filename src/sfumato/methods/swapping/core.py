@@ -37,7 +37,6 @@ class CoreSwap(Method):
 
     name: ClassVar[str] = "core-swap"
     roles: ClassVar[tuple[str, ...]] = ("confidential",)
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     example: ClassVar[dict[str, Any]] = {"core": ["sex", "age_group"], "rate": 0.5}
     paper: ClassVar[str] = (

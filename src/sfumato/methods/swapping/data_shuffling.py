@@ -53,7 +53,6 @@ class DataShuffling(Method):
     aliases: ClassVar[tuple[str, ...]] = ("synthetic-guided-swapping",)
     roles: ClassVar[tuple[str, ...]] = ("confidential",)
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Muralidhar & Sarathy 2006, Data shuffling: a new masking approach for numerical data, "
@@ -124,8 +123,7 @@ def _scores(order: np.ndarray, n: int) -> np.ndarray:
 def _normal(u: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri
 
-    z: np.ndarray = ndtri(u)
-    return z
+    return ndtri(u)
 
 
 def _placed(order: np.ndarray, key: np.ndarray) -> np.ndarray:

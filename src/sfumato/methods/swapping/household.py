@@ -43,8 +43,6 @@ class HouseholdSwap(Method):
     """
 
     name: ClassVar[str] = "household-swap"
-    roles: ClassVar[tuple[str, ...]] = ("quasi",)
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     example: ClassVar[dict[str, Any]] = {"columns": ["county"], "match": ["age_group"], "rate": 0.1}
     paper: ClassVar[str] = (
@@ -220,8 +218,7 @@ def _paired(
 
 def _alone(labels: np.ndarray) -> np.ndarray:
     """Which labels occur once."""
-    found: np.ndarray = np.bincount(labels)[labels] == 1 if labels.size else labels == 1
-    return found
+    return np.bincount(labels)[labels] == 1 if labels.size else labels == 1
 
 
 def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
@@ -229,8 +226,7 @@ def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
     if not match.size:
         return np.zeros(0, dtype=bool)
     areas = np.unique(np.column_stack([match, area]), axis=0)[:, 0]
-    found: np.ndarray = np.bincount(areas)[match] == 1
-    return found
+    return np.bincount(areas)[match] == 1
 
 
 def _warnings(homes: _Homes, *, fewer: bool) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ class RankedColumnSwap(Method):
     """
 
     name: ClassVar[str] = "ranked-column-swap"
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS

@@ -131,8 +131,7 @@ def cut_normal(mean: float, deviation: float, lowest: float, u: np.ndarray) -> n
     from scipy.special import log_ndtr, ndtri_exp
 
     tail = log_ndtr((mean - lowest) / deviation)
-    found: np.ndarray = mean - deviation * ndtri_exp(np.log1p(-u) + tail)
-    return found
+    return mean - deviation * ndtri_exp(np.log1p(-u) + tail)
 
 
 class RankSwapPBuckets(RankedMethod):

@@ -95,7 +95,6 @@ class SimilarValueSwap(Method):
     """
 
     name: ClassVar[str] = "similar-value-swap"
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
@@ -269,5 +268,4 @@ def _correlations(z: np.ndarray) -> np.ndarray:
         spread = squares * squares.T
     # Standardized columns: what is this small is rounding.
     solid = spread > 1e-18
-    found: np.ndarray = np.where(solid, products / np.sqrt(np.where(solid, spread, 1.0)), 0.0)
-    return found
+    return np.where(solid, products / np.sqrt(np.where(solid, spread, 1.0)), 0.0)

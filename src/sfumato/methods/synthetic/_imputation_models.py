@@ -125,8 +125,7 @@ class NumberModel:
         own = np.full(task.table.height, -1, dtype=np.int64)
         own[task.fitted] = np.arange(task.fitted.size)
         found = self._pool.draw(mean, own[task.asked], self.donors, rng.random(mean.size))
-        given: np.ndarray = task.original[task.name][task.fitted[found]]
-        return given
+        return task.original[task.name][task.fitted[found]]
 
     @cached_property
     def _pool(self) -> Donors:
@@ -173,5 +172,4 @@ class CategoryModel:
         if not is_number(self.task.column):
             return codes
         ranks = self.codes.domain.to_physical().to_numpy().astype(np.float64)
-        found: np.ndarray = np.concatenate(([np.nan], ranks))[codes]
-        return found
+        return np.concatenate(([np.nan], ranks))[codes]

@@ -25,7 +25,6 @@ class Synthesizer(Method):
 
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "target", "insensitive")
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 3
     """Records that it needs: of one or two, every moment tells all."""

@@ -62,7 +62,6 @@ class Ipso(Method):
         "Burridge 2003, Information preserving statistical obfuscation, Statistics and Computing 13"
     )
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
 
     variant: Variant = Field(

@@ -45,7 +45,6 @@ class MultipleImputation(Method):
     """
 
     name: ClassVar[str] = "multiple-imputation"
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = (Role.QUASI, Role.CONFIDENTIAL)
     kinds: ClassVar[tuple[str, ...]] = PREDICTS

@@ -54,7 +54,6 @@ class PartiallySynthetic(Method):
         "Liu & Little 2002, Selective multiple imputation of keys for statistical disclosure "
         "control in microdata"
     )
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
 
     k: int = Field(5, ge=2, description="records that must be alike not to be at risk")
@@ -222,5 +221,4 @@ def _neighbours(
 def _choice(near: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One of the neighbours of each, all alike."""
     count = (near >= 0).sum(axis=1)
-    chosen: np.ndarray = (rng.random(len(near)) * count).astype(np.int64)
-    return chosen
+    return (rng.random(len(near)) * count).astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.schema import Column, Kind
+from ...data.schema import Column
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import normal_rows
@@ -26,6 +26,7 @@ from ...kernels.statistics.rank_refinement import refined_ranks
 from ...kernels.statistics.scores import normal_distribution
 from ...kernels.statistics.tails import inverse
 from ...protocols import Outcome
+from ..numeric.base import SINGLE_VALUES
 from .drawn import Synthesizer, refuse, whole_table
 from .marginals import Marginal, marginals_of, telling
 
@@ -59,14 +60,7 @@ class Points(NamedTuple):
 class RankSynthesizer(Synthesizer):
     """Draws points of the unit cube, and looks up the columns' distributions at them."""
 
-    kinds: ClassVar[tuple[str, ...]] = (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.ORDINAL,
-        Kind.NOMINAL,
-        Kind.BOOLEAN,
-        Kind.DATE,
-    )
+    kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
 
     smooth: bool = Field(
         True, description="numbers and dates between those that occur too, by straight lines"

@@ -15,7 +15,8 @@ from ...errors import MethodError
 from ...kernels.statistics.densities import FAMILIES, draw, fit, published, short
 from ...kernels.synthesis.pieces import draw_pieces, fit_pieces
 from ...protocols import Outcome
-from ..numeric.distribution_distortion import FEWEST, Family
+from ..numeric.base import SINGLE_VALUES
+from ..numeric.distortion import FEWEST, Family
 from .drawn import Synthesizer, whole_table
 
 
@@ -38,14 +39,7 @@ class UnivariateSynthesis(Synthesizer):
     """
 
     name: ClassVar[str] = "univariate-synthesis"
-    kinds: ClassVar[tuple[str, ...]] = (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.DATE,
-        Kind.ORDINAL,
-        Kind.NOMINAL,
-        Kind.BOOLEAN,
-    )
+    kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
     paper: ClassVar[str] = (
         "Liew, Choi & Liew 1985, A data distortion by probability distribution, ACM Transactions "
         "on Database Systems 10(3); Lasko 2007, section 2.3.5 (univariate pdfs)"

@@ -107,5 +107,4 @@ def _mixed(missing: np.ndarray, suppressed: np.ndarray, partition: Partition) ->
     labels, groups = partition.labels[inside], partition.groups
     count = np.bincount(labels, weights=missing[inside], minlength=groups)
     marks = np.bincount(labels, weights=suppressed[inside], minlength=groups)
-    found: np.ndarray = ((count > 0) & (count < partition.sizes)) | (marks > 0)
-    return found
+    return ((count > 0) & (count < partition.sizes)) | (marks > 0)

@@ -74,8 +74,7 @@ class Within(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Independent rows with that covariance."""
-        drawn: np.ndarray = rng.standard_normal((n, self.root.shape[1])) @ self.root.T
-        return drawn
+        return rng.standard_normal((n, self.root.shape[1])) @ self.root.T
 
 
 def perturb(

@@ -82,8 +82,7 @@ class _Shifts(NamedTuple):
 
     @property
     def largest(self) -> np.ndarray:
-        found: np.ndarray = np.maximum(self.rise, self.fall)
-        return found
+        return np.maximum(self.rise, self.fall)
 
 
 def _shifts(grouping: Grouping, name: str) -> _Shifts:

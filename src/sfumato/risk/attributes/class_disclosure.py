@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from ...criteria.classes import equivalence_classes
-from ...criteria.set_codes import holds_sets
+from ...criteria.sets import holds_sets
 from ...data.classes import MISSING, class_codes
 from ...data.pair import Pair
 from ...errors import MeasureError
@@ -125,8 +125,7 @@ class _ClassDisclosure(Measure):
 
     def of_records(self, groups: np.ndarray, cells: _Cells) -> np.ndarray:
         """The figure of each record that is in a group."""
-        handed: np.ndarray = groups[cells.labels]
-        return handed
+        return groups[cells.labels]
 
     def details(self, groups: np.ndarray) -> dict[str, Any]:
         """More of the groups, for `detail`."""
@@ -141,8 +140,7 @@ class _ClassDisclosure(Measure):
         none = np.zeros(cells.sizes.size)
         absent = self.cell(none, cells.sizes, cells.records - seen, cells.records)
         # Rounding may leave a sum of nothing just below zero.
-        figures: np.ndarray = np.maximum(present + absent, 0.0)
-        return figures
+        return np.maximum(present + absent, 0.0)
 
     def _expected(self, cells: _Cells) -> np.ndarray:
         """The figure that each group would have by chance."""
@@ -159,8 +157,7 @@ class _ClassDisclosure(Measure):
             chance = _hypergeometric(count, size, total, n)
             value = self.cell(count, np.full(count.size, size), total, n)
             by_size[i] = (np.repeat(many, width) * chance * value).sum()
-        expected: np.ndarray = by_size[which.reshape(-1)]
-        return expected
+        return by_size[which.reshape(-1)]
 
 
 class ClassChiSquare(_ClassDisclosure):
@@ -183,10 +180,7 @@ class ClassChiSquare(_ClassDisclosure):
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
     ) -> np.ndarray:
         ideal = size * total / records
-        found: np.ndarray = np.where(
-            ideal > 0, (count - ideal) ** 2 / np.where(ideal > 0, ideal, 1.0), 0.0
-        )
-        return found
+        return np.where(ideal > 0, (count - ideal) ** 2 / np.where(ideal > 0, ideal, 1.0), 0.0)
 
     def together(self, groups: np.ndarray, sizes: np.ndarray) -> float:
         return float(groups.mean())
@@ -211,8 +205,7 @@ class HomogeneousGroups(_ClassDisclosure):
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
     ) -> np.ndarray:
-        same: np.ndarray = ((count == size) & (count > 0)).astype(np.float64)
-        return same
+        return ((count == size) & (count > 0)).astype(np.float64)
 
     def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"homogeneous groups": int(groups.sum())}
@@ -240,8 +233,7 @@ class LoneMembers(_ClassDisclosure):
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
     ) -> np.ndarray:
-        alone: np.ndarray = (count == 1).astype(np.float64)
-        return alone
+        return (count == 1).astype(np.float64)
 
     def together(self, groups: np.ndarray, sizes: np.ndarray) -> float:
         return float(groups.sum() / sizes.sum())
@@ -249,8 +241,7 @@ class LoneMembers(_ClassDisclosure):
     def of_records(self, groups: np.ndarray, cells: _Cells) -> np.ndarray:
         width = cells.totals.size
         lone = (cells.group * width + cells.cls)[cells.count == 1]
-        marked: np.ndarray = np.isin(cells.labels * width + cells.codes, lone).astype(np.float64)
-        return marked
+        return np.isin(cells.labels * width + cells.codes, lone).astype(np.float64)
 
     def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"lone members": int(groups.sum()), "groups with one": int((groups > 0).sum())}
@@ -286,16 +277,14 @@ class ClassDivergence(_ClassDisclosure):
         if self.divergence == "kld":
             return _plog(here, everywhere)
         middle = (here + everywhere) / 2
-        both: np.ndarray = (_plog(here, middle) + _plog(everywhere, middle)) / 2
-        return both
+        return (_plog(here, middle) + _plog(everywhere, middle)) / 2
 
 
 def _plog(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """p log2(p / q), which is 0 where p is."""
     inside = p > 0
     ratio = np.where(inside, p, 1.0) / np.where(inside, q, 1.0)
-    found: np.ndarray = np.where(inside, p * np.log2(ratio), 0.0)
-    return found
+    return np.where(inside, p * np.log2(ratio), 0.0)
 
 
 def _hypergeometric(count: np.ndarray, size: int, total: np.ndarray, n: int) -> np.ndarray:
@@ -303,12 +292,10 @@ def _hypergeometric(count: np.ndarray, size: int, total: np.ndarray, n: int) -> 
     from scipy.special import gammaln
 
     def choose(a: Any, b: Any) -> np.ndarray:
-        found: np.ndarray = gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0)
-        return found
+        return gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0)
 
     logs = choose(total, count) + choose(n - total, size - count) - choose(n, size)
-    chance: np.ndarray = np.exp(logs)
-    return chance
+    return np.exp(logs)
 
 
 def _cells(context: Context, column: str, quantiles: int, asking: str) -> _Cells:

@@ -62,16 +62,14 @@ def singles(points: np.ndarray) -> np.ndarray:
     [False, True, False]
     """
     codes = _numbered(points)
-    alone: np.ndarray = np.bincount(codes)[codes] == 1
-    return alone
+    return np.bincount(codes)[codes] == 1
 
 
 def _numbered(points: np.ndarray) -> np.ndarray:
     """Equal records by equal numbers."""
     plain = np.ascontiguousarray(points + 0.0)  # -0.0 is 0.0
     none = np.empty((len(points), 0), dtype=np.int32)
-    codes: np.ndarray = distinct_rows(plain.view(np.int64), none)[1]
-    return codes
+    return distinct_rows(plain.view(np.int64), none)[1]
 
 
 ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
@@ -166,8 +164,7 @@ class Predicted:
     def lowest(self, search: Callable[[Moments], Predictions], aspect: str) -> np.ndarray:
         """For each record the smaller value of all placements."""
         found = [getattr(search(place), aspect) for place in self.placements]
-        least: np.ndarray = np.minimum.reduce(found)
-        return least
+        return np.minimum.reduce(found)
 
     def refuse_participants(self) -> None:
         """An error where the reference holds the people who take part."""

@@ -11,10 +11,9 @@ from ...data.linkage.linking import drawn, require_records
 from ...data.pair import Pair
 from ...errors import MeasureError
 from ...models.augmented import read
-from ...models.axis import BINS, MOST
+from ...models.axis import BINS, MOST, Bins, Most, Parents
 from ...models.inference import library
 from ...models.network import Network
-from ...models.parameters import Bins, Most, Parents
 from ...models.records import Records
 from ...models.released import Cells, Columns, posteriors
 from ...models.structure import learn

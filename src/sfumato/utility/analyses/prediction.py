@@ -228,8 +228,7 @@ def _answers(pair: Pair, target: str) -> tuple[np.ndarray, np.ndarray, bool]:
 
 
 def _known(y: np.ndarray) -> np.ndarray:
-    found: np.ndarray = y >= 0 if y.dtype.kind == "i" else ~np.isnan(y)
-    return found
+    return y >= 0 if y.dtype.kind == "i" else ~np.isnan(y)
 
 
 def _constant(y: np.ndarray, truth: np.ndarray, classes: bool) -> float:

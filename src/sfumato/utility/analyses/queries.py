@@ -14,8 +14,7 @@ from ...errors import MeasureError
 from ...protocols import Context, Measurement
 from ..columns import SET_ASIDE
 from ..loss import TableLoss
-from ..sets.cells import holds_sets
-from ..sets.conditions import SetConditions
+from ..sets.cells import SetConditions, holds_sets
 from .readable import ReadableColumn
 
 

@@ -138,8 +138,7 @@ class AnalyticValidity(TableLoss):
 
 
 def _means(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.nanmean(x, axis=0)
-    return found
+    return np.nanmean(x, axis=0)
 
 
 def _codes_of_both(found: Numbers, domain: str) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -210,10 +210,7 @@ class Channel:
     def posterior(self) -> np.ndarray:
         """P(V = before | V' = after)."""
         total = np.bincount(self.after, weights=self.weight)[self.after]
-        made: np.ndarray = np.divide(
-            self.weight, total, out=np.zeros_like(self.weight), where=total > 0
-        )
-        return made
+        return np.divide(self.weight, total, out=np.zeros_like(self.weight), where=total > 0)
 
 
 def _sides(pair: Pair, name: str, *, aligned: bool) -> Sides:

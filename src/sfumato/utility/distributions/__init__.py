@@ -1,3 +1,3 @@
 """Whole distributions, of one column or of all together."""
 
-ORDER = ("distance", "median_differences", "kernel_pca")
+ORDER = ("distance", "medians", "kernel_pca")

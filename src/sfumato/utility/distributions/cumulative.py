@@ -48,21 +48,18 @@ class Spread:
     def at(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass at or below each x."""
         jumped = _jumps(self.points, self.point_weights, x, "right")
-        below: np.ndarray = np.add(jumped, self._ramped(x))
-        return below
+        return np.add(jumped, self._ramped(x))
 
     def just_below(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass below each x (each a whole number, on a scale of whole steps)."""
         jumped = _jumps(self.points, self.point_weights, x, "left")
-        below: np.ndarray = np.add(jumped, self._ramped(x - 1.0 if self.whole else x))
-        return below
+        return np.add(jumped, self._ramped(x - 1.0 if self.whole else x))
 
     def _ramped(self, x: np.ndarray) -> np.ndarray:
         if not self.low.size:
             return np.zeros(x.size)
         start, end, slope = self._ramps
-        ramped: np.ndarray = _rising(start, slope, x) - _rising(end, slope, x)
-        return ramped
+        return _rising(start, slope, x) - _rising(end, slope, x)
 
     def breaks(self) -> np.ndarray:
         """Where the distribution function changes its course."""
@@ -75,8 +72,7 @@ def _jumps(
 ) -> np.ndarray:
     order = np.argsort(points)
     running = np.concatenate(([0.0], np.cumsum(weights[order])))
-    found: np.ndarray = running[np.searchsorted(points[order], x, side=side)]
-    return found
+    return running[np.searchsorted(points[order], x, side=side)]
 
 
 def _rising(starts: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -87,8 +83,7 @@ def _rising(starts: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray
     slope = np.concatenate(([0.0], np.cumsum(slopes[order])))
     lead = np.concatenate(([0.0], np.cumsum((slopes * (starts - origin))[order])))
     began = np.searchsorted(starts[order], x, side="right")
-    risen: np.ndarray = slope[began] * (x - origin) - lead[began]
-    return risen
+    return slope[began] * (x - origin) - lead[began]
 
 
 def kolmogorov_smirnov(values: np.ndarray, other: Spread) -> float:

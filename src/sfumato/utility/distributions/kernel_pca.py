@@ -23,7 +23,7 @@ from ...kernels.spectral.kernel_pca import (
 )
 from ...protocols import Context, Measurement
 from ..loss import TableLoss
-from .median_differences import Columns, points_of
+from .medians import Columns, points_of
 
 EXACT = 5_000
 """Up to so many records `auto` takes the components exactly."""

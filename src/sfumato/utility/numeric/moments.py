@@ -182,8 +182,7 @@ def correlation(x: np.ndarray) -> np.ndarray:
         # variance.
         squares[squares <= 1e-13 * n] = np.nan
         r = products / np.sqrt(squares * squares.T)
-    clipped: np.ndarray = np.clip(r, -1.0, 1.0)
-    return clipped
+    return np.clip(r, -1.0, 1.0)
 
 
 def correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:

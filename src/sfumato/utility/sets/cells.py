@@ -1,4 +1,4 @@
-"""A set-valued column before and after masking, as the measures of information loss see it.
+"""A set-valued column before and after masking, and conditions on what it holds.
 
 Every item of the column is an attribute of its own, which a record has or lacks. A published item
 is known: the record has it. One that is not published may have been left out. It counts as left
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import polars as pl
@@ -97,8 +97,7 @@ class SetPair:
     def frequencies(self) -> np.ndarray:
         """The share of the original's sets that hold each item; missing sets aside."""
         there = len(self.before) - int(self.before.missing.sum())
-        found: np.ndarray = self.before.support / max(there, 1)
-        return found
+        return self.before.support / max(there, 1)
 
     @cached_property
     def _weights(self) -> Weights:
@@ -161,8 +160,7 @@ def set_columns(pair: Pair, named: Sequence[str], asking: str) -> list[str]:
 
 def shows_nothing(table: Table, name: str) -> np.ndarray:
     """Which sets of a column hold no item; a missing set is not one of them."""
-    found: np.ndarray = table[name].list.len().fill_null(1).to_numpy() == 0
-    return found
+    return table[name].list.len().fill_null(1).to_numpy() == 0
 
 
 def _rows(sets: SetTable) -> Rows:
@@ -171,3 +169,71 @@ def _rows(sets: SetTable) -> Rows:
 
 def _texts(series: pl.Series) -> pl.Series:
     return series.cast(pl.List(pl.String))
+
+
+class SetConditions:
+    """One column of sets of some records of both tables."""
+
+    def __init__(self, pair: Pair, name: str, rows: np.ndarray, others: np.ndarray) -> None:
+        self.before = SetTable.from_column(_some(pair.original[name], rows))
+        after = SetTable.from_column(_some(pair.masked[name], others))
+        d = len(self.before.names)
+        self._holders = _holders(self.before, np.arange(d), d)
+        self._shown = _holders(after, places(self.before.names, after.names), d)
+        self._filled = np.flatnonzero(self.before.sizes > 0)
+        self._published = len(after)
+        share = np.array([h.size for h in self._holders]) / max(len(self.before), 1)
+        shown = np.array([h.size for h in self._shown]) / max(len(after), 1)
+        # Of those who do not show the item, so many have it.
+        self._left = np.clip((share - shown) / np.where(shown < 1, 1 - shown, 1.0), 0.0, 1.0)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no set holds anything to ask about."""
+        return not self._filled.size
+
+    def draw(self, most: int, rng: np.random.Generator) -> np.ndarray:
+        """One to `most` items that some record holds together, the frequent ones more often."""
+        items = self.before[int(rng.choice(self._filled))]
+        size = int(rng.integers(1, min(most, items.size) + 1))
+        return np.asarray(rng.choice(items, size, replace=False), dtype=np.int64)
+
+    def truth(self, items: np.ndarray) -> np.ndarray:
+        """Which original records hold all of the items, 0 or 1."""
+        return _marks(self._holders, items, len(self.before))
+
+    def answer(self, items: np.ndarray) -> np.ndarray:
+        """Which masked records show all of the items, 0 or 1."""
+        return _marks(self._shown, items, self._published)
+
+    def spread(self, items: np.ndarray) -> np.ndarray:
+        """How likely each masked record holds all of the items, for who knows how frequent each is
+        in the original: one that is not shown is as likely as it must have been left out, each
+        independently."""
+        found = np.ones(self._published)
+        for item in items.tolist():
+            chance = np.full(self._published, self._left[item])
+            chance[self._shown[item]] = 1.0
+            found *= chance
+        return found
+
+
+def _some(series: pl.Series, rows: np.ndarray) -> pl.Series:
+    return series if rows.size == len(series) else series.gather(rows)
+
+
+def _holders(sets: SetTable, place: np.ndarray, d: int) -> list[np.ndarray]:
+    """The records that hold each of the original's items."""
+    item = place[sets.items]
+    record = np.repeat(np.arange(len(sets)), sets.sizes)
+    order = np.argsort(item, kind="stable")
+    ends = np.searchsorted(item[order], np.arange(d + 1))
+    return np.split(record[order], ends)[1:-1]
+
+
+def _marks(holders: list[np.ndarray], items: np.ndarray, n: int) -> np.ndarray:
+    lists = [holders[item] for item in items.tolist()]
+    both = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), lists)
+    found = np.zeros(n)
+    found[both] = 1.0
+    return found

@@ -64,7 +64,6 @@ class DistributionDistortion(Method):
         Kind.NOMINAL,
         Kind.BOOLEAN,
     )
-    random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Liew, Choi & Liew 1985, A data distortion by probability distribution, ACM Transactions "

@@ -12,7 +12,7 @@ from scipy import stats
 import sfumato as sf
 from sfumato.errors import MethodError
 from sfumato.kernels.statistics.densities import FAMILIES, Fit, distribution, draw, fit, ks_distance
-from sfumato.methods.numeric.distribution_distortion import (
+from sfumato.methods.numeric.distortion import (
     DistributionDistortion,
     Family,
     keep_most,

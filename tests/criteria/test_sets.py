@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.km import KmAnonymity
+from sfumato.criteria.sets import KmAnonymity
 from sfumato.errors import MeasureError, ReleaseRefused
 from sfumato.methods.suppression.km import KmSuppression
 from tests.oracle.itemsets import rare

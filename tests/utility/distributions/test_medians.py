@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.utility.distributions.median_differences import MedianDifferences
+from sfumato.utility.distributions.medians import MedianDifferences
 from tests.oracle.kernel_pca import four_medians
 
 
