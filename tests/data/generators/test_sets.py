@@ -126,13 +126,14 @@ def naive_draws(seed: int, counts: Any, tastes: Any, share: float, t: Any) -> li
         z = ((z ^ z >> 27) * 0x94D049BB133111EB) & mask
         return z ^ z >> 31
 
-    def choose(keep: Any, other: Any) -> int:
-        drawn = bits()
+    def choose(table: int) -> int:
+        low, high = t.at[table], t.at[table + 1]
+        keep, other, drawn = t.keep[low:high], t.other[low:high], bits()
         place = (drawn >> 32) * len(keep) >> 32
-        return place if drawn % 2**32 < int(keep[place]) else int(other[place])
+        return int(t.members[low + (place if drawn % 2**32 < int(keep[place]) else other[place])])
 
     for count, several in zip(counts, tastes, strict=True):
-        mine = [1 + choose(t.topic_keep, t.topic_other) for _ in range(several)]
+        mine = [choose(len(t.at) - 2) for _ in range(several)]
         found = set()
         for _ in range(count):
             table = 0
@@ -140,8 +141,7 @@ def naive_draws(seed: int, counts: Any, tastes: Any, share: float, t: Any) -> li
                 drawn = bits()
                 if drawn % 2**32 > int(share * (2**32 - 1)):
                     table = mine[(drawn >> 32) * len(mine) >> 32]
-            low, high = t.at[table], t.at[table + 1]
-            found.add(int(t.members[low + choose(t.keep[low:high], t.other[low:high])]))
+            found.add(choose(table))
         out.append(sorted(found))
     return out
 
@@ -162,10 +162,7 @@ def test_drawing_is_as_plain_loops_do_it(
     t = tables
     counts = np.array([count for count, _ in many], dtype=np.int64)
     tastes = np.array([several for _, several in many], dtype=np.int64)
-    starts, items = draw_sets(
-        seed, counts, tastes, 0.4, t.at, t.members, t.keep, t.other, t.topic_keep,
-        t.topic_other, 100,
-    )  # fmt: skip
+    starts, items = draw_sets(seed, counts, tastes, 0.4, *t, 100)
     rows = [items[a:b].tolist() for a, b in pairwise(starts.tolist())]
     assert rows == naive_draws(seed, counts.tolist(), tastes.tolist(), 0.4, t)
 

@@ -7,12 +7,12 @@ the same records however many there are, whatever the number of threads.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -63,10 +63,17 @@ def frequencies(d: int, mean: float) -> np.ndarray:
             f"{most:.1f} on average, not {mean}",
             remedy="another mean, or another d",
         )
-    for _ in range(200):
-        bend = (low + high) / 2
-        low, high = (bend, high) if curve(bend).sum() < mean else (low, bend)
-    return curve(bend)
+    return curve(sum(_bisected(lambda bend: bool(curve(bend).sum() < mean), low, high, 200)) / 2)
+
+
+def _bisected(
+    below: Callable[[float], bool], low: float, high: float, rounds: int
+) -> tuple[float, float]:
+    """The ends between which `below` turns from true to false."""
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
 
 
 def synthetic_sets(
@@ -129,28 +136,26 @@ def write_targeting(
     return _interested(d, mean, seed).write(path, n, replace=replace)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tables:
-    """The tables that items are drawn from; the first is everybody's."""
+class _Tables(NamedTuple):
+    """The tables that items are drawn from, end to end; the first is everybody's, and the last
+    says which of the others a person draws from."""
 
     at: np.ndarray
     members: np.ndarray
     keep: np.ndarray
     other: np.ndarray
-    topic_keep: np.ndarray
-    topic_other: np.ndarray
 
     @classmethod
     def of(
         cls, members: list[np.ndarray], weights: list[np.ndarray], topics: np.ndarray
     ) -> _Tables:
-        found = [alias_table(one) for one in weights]
+        members = [*members, 1 + np.arange(topics.size)]
+        keep, other = zip(*map(alias_table, [*weights, topics]), strict=True)
         return cls(
             np.concatenate(([0], np.cumsum([one.size for one in members]))).astype(np.int64),
             np.concatenate(members).astype(np.uint16),
-            np.concatenate([keep for keep, _ in found]),
-            np.concatenate([other for _, other in found]),
-            *alias_table(topics),
+            np.concatenate(keep),
+            np.concatenate(other),
         )
 
 
@@ -189,11 +194,7 @@ class _Source:
         if self.more_tastes >= 0:
             tastes += 1 + rng.poisson(self.more_tastes, BLOCK)
         start = int(rng.integers(1 << 62))
-        t = self.tables
-        return draw_sets(
-            start, counts[:size], tastes[:size], self.share, t.at, t.members, t.keep, t.other,
-            t.topic_keep, t.topic_other, self.d,
-        )  # fmt: skip
+        return draw_sets(start, counts[:size], tastes[:size], self.share, *self.tables, self.d)
 
     def groups(self, n: int) -> Iterator[SetTable]:
         """The records in groups of a million; the next is drawn while one is used."""
@@ -291,10 +292,8 @@ def _shape(wanted: np.ndarray, sd: float) -> float:
             f"{most:.1f} here, not {sd}",
             remedy="another sd",
         )
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _spread(wanted, float(np.exp(middle))) > sd else (low, middle)
-    return float(np.exp(low))
+    found = _bisected(lambda log: _spread(wanted, float(np.exp(log))) > sd, low, high, 100)
+    return float(np.exp(found[0]))
 
 
 def _interested(d: int, mean: float, seed: int) -> _Source:
@@ -332,7 +331,4 @@ def _calibrated(source: _Source, mean: float) -> _Source:
         low, high = high, 2 * high
         if high > 1e4 * mean:
             raise ParameterError(f"sets of {mean} items are too large", remedy="a larger d")
-    for _ in range(14):
-        middle = (low + high) / 2
-        low, high = (middle, high) if size(middle) < mean else (low, middle)
-    return replace(source, rate=(low + high) / 2)
+    return replace(source, rate=sum(_bisected(lambda rate: size(rate) < mean, low, high, 14)) / 2)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import Complaint, SchemaError
-from ...kernels.sets.packing import ascending, marked, put_codes, put_values, tidied, used_codes
+from ...kernels.sets.packing import ascending, marked, put_values, tidied
 
 MOST_ITEMS = np.iinfo(np.int32).max
 FEW_ITEMS = 1 << 16
@@ -144,10 +144,8 @@ class Packing:
         codes = _in_memory(values.indices)
         if values.null_count:
             codes = np.where(_is_null(values.indices), codes.dtype.type(0), codes)
-        seen = np.zeros(len(values.dictionary) + 1, dtype=np.bool_)
-        used_codes(offsets, block.missing, codes, seen)
-        where = np.flatnonzero(seen)
-        number = np.zeros(seen.size, dtype=np.int64)
+        where = np.flatnonzero(np.bincount(codes[np.repeat(~block.missing, np.diff(offsets))]))
+        number = np.zeros(len(values.dictionary) + 1, dtype=np.int64)
         known = self._known
         here = pl.Series(values.dictionary).gather(where).to_list()
         for code, value in zip(where.tolist(), here, strict=True):
@@ -156,8 +154,9 @@ class Packing:
             raise SchemaError("the table", [Complaint(self.name, "has too many different items")])
         if self._items.dtype != item_type(len(known)):
             self._items = self._items.astype(item_type(len(known)))
-        put_codes(
-            offsets, block.missing, codes, number, self._starts, self.count, self._items
+        put_values(
+            offsets, block.missing, number[codes], 0, len(known), self._starts, self.count,
+            self._items,
         )  # fmt: skip
 
     def rows(self) -> Rows:

@@ -17,8 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats, Ints
-from ..sets.compared import in_parts
-from ..sets.rows import Items
+from ..sets.rows import Items, even_cuts, in_parts
 from ..threads import cores
 from .blocks import Published, Queries, Records, Tables, distance_to
 from .linkage import Found
@@ -129,5 +128,5 @@ def nearest_sets(
             if own[q] >= 0:
                 found.own[q] = total[own[q]]
 
-    in_parts(run, n, np.linspace(0, n, 8 * cores() + 1))
+    in_parts(run, even_cuts(n, 8 * cores()))
     return found

@@ -6,16 +6,14 @@ which of the original's items each is, -1 for none, in ascending order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
 from ..threads import cores
-from .rows import Items
+from .rows import Items, even_cuts, fair_cuts, grouped, in_parts
 
 
 class Rows(NamedTuple):
@@ -89,7 +87,7 @@ def kept(before: Rows, after: Rows, place: Ints, rows: Ints, matched: Ints, wort
             low, high, count, total,
         )  # fmt: skip
 
-    parts = in_parts(run, rows.size, np.linspace(0, rows.size, 8 * cores() + 1))
+    parts = in_parts(run, even_cuts(rows.size, 8 * cores()))
     by_item: Ints = np.sum(parts, axis=0) if parts else np.zeros(worth.size, dtype=np.int64)
     return Kept(count, total, by_item)
 
@@ -136,9 +134,7 @@ def opened(
     there is none.
     """
     groups = int(labels.max(initial=-1)) + 1
-    order = np.argsort(labels, kind="stable")
-    bounds = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(labels, minlength=groups), out=bounds[1:])
+    order, bounds = grouped(labels, groups)
     found = Open(
         np.zeros(groups, dtype=np.int64), np.zeros(groups), np.zeros(groups), np.zeros(labels.size)
     )
@@ -150,15 +146,5 @@ def opened(
             found.items, found.absent, found.either, found.own,
         )  # fmt: skip
 
-    # Parts with about as many records each: groups differ in size.
-    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 4 * cores() + 1))
-    ends[0], ends[-1] = 0, groups
-    in_parts(run, groups, ends)
+    in_parts(run, fair_cuts(bounds, 4 * cores()))
     return found
-
-
-def in_parts(run: Callable[[int, int], Any], size: int, cuts: np.ndarray) -> list[Any]:
-    """What `run` finds from each cut to the next, several at a time."""
-    ends = np.unique(np.clip(cuts.astype(np.int64), 0, size)).tolist()
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(run, ends[:-1], ends[1:]))

@@ -19,8 +19,7 @@ from ..arrays import Floats, Ints
 from ..joins.diameter import Flags, _apart
 from ..joins.lub import INTERVAL, TREE, Joins, States
 from ..threads import cores
-from .compared import in_parts
-from .rows import Items
+from .rows import Items, fair_cuts, grouped, in_parts
 
 SMALL = 256
 """Records of a group that is searched pair by pair."""
@@ -132,9 +131,7 @@ def set_diameters(
     """
     groups = int(labels.max(initial=-1)) + 1
     least, most = np.zeros(groups), np.zeros(groups)
-    order = np.argsort(labels, kind="stable")
-    bounds = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(labels, minlength=groups), out=bounds[1:])
+    order, bounds = grouped(labels, groups)
     metric = True
     if others is None:
         others = _nothing(sets.starts.shape[1] - 1)
@@ -147,10 +144,7 @@ def set_diameters(
             sets, others, columns, rows, order, bounds, small, metric, low, high, least, most
         )
 
-    # Parts that hold about as many records each: groups differ in size.
-    ends = np.searchsorted(bounds, np.linspace(0, labels.size, 8 * cores() + 1))
-    ends[0], ends[-1] = 0, groups
-    in_parts(run, groups, ends)
+    in_parts(run, fair_cuts(bounds, 8 * cores()))
     return least, most
 
 

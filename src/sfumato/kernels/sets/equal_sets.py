@@ -7,74 +7,28 @@ first of its hash.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import Any
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ..arrays import Ints
+from ..arrays import Bools, Ints
 from ..threads import cores
-
-Items = NDArray[Any]
-Hashes = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
+from .packing import ascending, tidied
+from .rows import Items, Words, even_cuts, frozen, in_parts
 
 _PART = 14
 """About 2 ** 14 records go to a part."""
 
 
-@njit(cache=True, nogil=True)
-def _ascending(starts: Ints, items: Items, low: int, high: int) -> bool:
-    for i in range(low, high):
-        for e in range(starts[i] + 1, starts[i + 1]):
-            if items[e] <= items[e - 1]:
-                return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _sorted(starts: Ints, items: Items, low: int, high: int, out: Items, sizes: Ints) -> None:
-    """Sort each of the sets low..high into `out`, each item once."""
-    for i in range(low, high):
-        begin, end = starts[i], starts[i + 1]
-        row = np.sort(items[begin:end])
-        kept = 0
-        for e in range(row.size):
-            if e == 0 or row[e] != row[e - 1]:
-                out[begin + kept] = row[e]
-                kept += 1
-        sizes[i] = kept
-
-
-@njit(cache=True, nogil=True)
-def _closed_up(starts: Ints, items: Items, ends: Ints) -> None:
-    """Move the sets to the places that `ends` gives them, from the first on."""
-    for i in range(starts.size - 1):
-        size = ends[i + 1] - ends[i]
-        for e in range(size):
-            items[ends[i] + e] = items[starts[i] + e]
-
-
 def as_sets(starts: Ints, items: Items) -> tuple[Ints, Items]:
     """The same sets sorted, each item once; what is so already is given back as it is."""
-    n = starts.size - 1
-    spans = _spans(n)
-    with ThreadPoolExecutor(cores()) as pool:
-        if all(pool.map(lambda s: _ascending(starts, items, s[0], s[1]), spans)):
-            return starts, items
-        out, sizes = np.empty_like(items), np.zeros(n, dtype=np.int64)
-        list(pool.map(lambda s: _sorted(starts, items, s[0], s[1], out, sizes), spans))
-    ends = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(sizes, out=ends[1:])
-    _closed_up(starts, out, ends)
-    return ends, out[: ends[-1]]
+    if ascending(starts, items):
+        return starts, items
+    number = np.arange(int(items.max()) + 1)
+    return tidied(starts, items, number, np.empty_like(items))[:2]
 
 
 @njit(cache=True, nogil=True)
-def _hashed(starts: Ints, items: Items, missing: Flags, low: int, high: int, out: Hashes) -> None:
+def _hashed(starts: Ints, items: Items, missing: Bools, low: int, high: int, out: Words) -> None:
     for i in range(low, high):
         key = np.uint64(0x243F6A8885A308D3) if missing[i] else np.uint64(1469598103934665603)
         for e in range(starts[i], starts[i + 1]):
@@ -85,7 +39,7 @@ def _hashed(starts: Ints, items: Items, missing: Flags, low: int, high: int, out
 
 
 @njit(cache=True, nogil=True)
-def _dealt(hashes: Hashes, shift: int, parts: int) -> tuple[Ints, Ints]:
+def _dealt(hashes: Words, shift: int, parts: int) -> tuple[Ints, Ints]:
     """The records by the part that their hash belongs to, in order, and where each part begins."""
     begin = np.zeros(parts + 1, dtype=np.int64)
     for i in range(hashes.size):
@@ -102,7 +56,7 @@ def _dealt(hashes: Hashes, shift: int, parts: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def _joined(hashes: Hashes, order: Ints, begin: Ints, low: int, high: int, first: Ints) -> None:
+def _joined(hashes: Words, order: Ints, begin: Ints, low: int, high: int, first: Ints) -> None:
     """For the records of some parts, the first one with the same hash."""
     most = 0
     for p in range(low, high):
@@ -126,34 +80,22 @@ def _joined(hashes: Hashes, order: Ints, begin: Ints, low: int, high: int, first
 
 
 @njit(cache=True, nogil=True)
-def _same(starts: Ints, items: Items, missing: Flags, i: int, r: int) -> bool:
-    length = starts[i + 1] - starts[i]
-    if missing[r] != missing[i] or starts[r + 1] - starts[r] != length:
-        return False
-    e = 0
-    while e < length and items[starts[i] + e] == items[starts[r] + e]:
-        e += 1
-    return bool(e == length)
-
-
-@njit(cache=True, nogil=True)
-def _unlike(starts: Ints, items: Items, missing: Flags, low: int, high: int, first: Ints) -> Ints:
-    """The records of a span whose first one is not the same set, for all its hash."""
-    many = 0
-    apart = np.zeros(high - low, dtype=np.bool_)
+def _unlike(
+    starts: Ints, items: Items, missing: Bools, low: int, high: int, first: Ints, apart: Bools
+) -> None:
+    """Mark the records of a span whose first one is not the same set, for all its hash."""
     for i in range(low, high):
-        apart[i - low] = first[i] != i and not _same(starts, items, missing, i, first[i])
-        many += apart[i - low]
-    found, used = np.empty(many, dtype=np.int64), 0
-    for i in range(low, high):
-        if apart[i - low]:
-            found[used] = i
-            used += 1
-    return found
+        r, e, length = first[i], 0, starts[i + 1] - starts[i]
+        apart[i] = missing[r] != missing[i] or starts[r + 1] - starts[r] != length
+        if r == i or apart[i]:
+            continue
+        while e < length and items[starts[i] + e] == items[starts[r] + e]:
+            e += 1
+        apart[i] = e < length
 
 
 def first_equal_sets(
-    starts: Ints, items: Items, missing: Flags, *, hashes: Hashes | None = None
+    starts: Ints, items: Items, missing: Bools, *, hashes: Words | None = None
 ) -> Ints:
     """For each record the first one with the same set; a missing set is the same as another one.
 
@@ -163,31 +105,20 @@ def first_equal_sets(
     array([0, 1, 0])
     """
     n = starts.size - 1
-    starts, items = as_sets(starts, items)
-    spans = _spans(n)
-    first = np.empty(n, dtype=np.int64)
+    starts, items = map(frozen, as_sets(starts, items))
+    missing = frozen(missing)
+    first, apart = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
     keys = np.empty(n, dtype=np.uint64) if hashes is None else hashes
-    bits = max(1, (n >> _PART).bit_length())
-    with ThreadPoolExecutor(cores()) as pool:
-        if hashes is None:
-            list(pool.map(lambda s: _hashed(starts, items, missing, s[0], s[1], keys), spans))
-        order, begin = _dealt(keys, 64 - bits, 1 << bits)
-        cuts = _spans(1 << bits)
-        list(pool.map(lambda s: _joined(keys, order, begin, s[0], s[1], first), cuts))
-        unlike = list(pool.map(lambda s: _unlike(starts, items, missing, s[0], s[1], first), spans))
-    _told_apart(starts, items, missing, np.concatenate([*unlike, order[:0]]), first)
-    return first
-
-
-def _told_apart(starts: Ints, items: Items, missing: Flags, unlike: Ints, first: Ints) -> None:
-    """Find their own first one for records that share no more than a hash with another set."""
+    bits, spans = max(1, (n >> _PART).bit_length()), even_cuts(n, 8 * cores())
+    if hashes is None:
+        in_parts(lambda low, high: _hashed(starts, items, missing, low, high, keys), spans)
+    order, begin = _dealt(keys, 64 - bits, 1 << bits)
+    cuts = even_cuts(1 << bits, 8 * cores())
+    in_parts(lambda low, high: _joined(keys, order, begin, low, high, first), cuts)
+    in_parts(lambda low, high: _unlike(starts, items, missing, low, high, first, apart), spans)
+    # Records that share no more than a hash with another set find their own first one.
     seen: dict[tuple[int, int, bytes], int] = {}
-    for i in unlike.tolist():
+    for i in np.flatnonzero(apart).tolist():
         row = items[starts[i] : starts[i + 1]].tobytes()
         first[i] = seen.setdefault((int(first[i]), int(missing[i]), row), i)
-
-
-def _spans(n: int) -> list[tuple[int, int]]:
-    """0..n in several pieces for each core."""
-    cuts = np.linspace(0, n, 8 * cores() + 1).astype(np.int64).tolist()
-    return [(a, b) for a, b in pairwise(cuts) if b > a]
+    return first

@@ -3,8 +3,10 @@ once. What all searches for sets need of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -16,18 +18,48 @@ from ..threads import cores
 Items = NDArray[Any]
 """uint16, or int32 where there are more than 65,536 different items."""
 Words = NDArray[np.uint64]
+Found = TypeVar("Found")
+Progress = Callable[[int, int], None]
 
 
-@njit(cache=True, nogil=True)
-def pack(starts: Ints, items: Items, d: int) -> Words:
-    """uint64[n, words]: each record's items as bits; for tables that fit in memory that way."""
-    n = starts.size - 1
-    words = np.zeros((n, max((d + 63) // 64, 1)), dtype=np.uint64)
-    for i in range(n):
-        for e in range(starts[i], starts[i + 1]):
-            item = np.int64(items[e])
-            words[i, item >> 6] |= np.uint64(1) << np.uint64(item & 63)
-    return words
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: arrays may be either, and each kind would be compiled by itself."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def in_parts(
+    run: Callable[[int, int], Found], cuts: NDArray[Any], threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Found]:  # fmt: skip
+    """What `run` finds from each cut to the next, several at a time, in order."""
+    ends, found = np.unique(cuts).tolist(), []
+    with ThreadPoolExecutor(cores(threads)) as pool:
+        for one in pool.map(run, ends[:-1], ends[1:]):
+            found.append(one)
+            if progress is not None:
+                progress(len(found), len(ends) - 1)
+    return found
+
+
+def even_cuts(n: int, parts: int) -> Ints:
+    """Cuts of 0..n into parts of the same size."""
+    return np.linspace(0, n, parts + 1).astype(np.int64)
+
+
+def fair_cuts(bounds: Ints, parts: int) -> Ints:
+    """Cuts of groups that end where the next begins into parts with about as many members each."""
+    cuts = np.searchsorted(bounds, np.linspace(bounds[0], bounds[-1], parts + 1))
+    cuts[0], cuts[-1] = 0, bounds.size - 1
+    return cuts
+
+
+def grouped(labels: NDArray[Any], groups: int) -> tuple[Ints, Ints]:
+    """Records group by group, and where each of the groups 0..groups - 1 begins."""
+    bounds = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(labels, minlength=groups), out=bounds[1:])
+    return np.argsort(labels, kind="stable"), bounds
 
 
 @njit(cache=True, nogil=True)
@@ -36,34 +68,34 @@ def _occurrences(items: Items, low: int, high: int, counts: Ints) -> None:
         counts[items[e]] += 1
 
 
-def occurrences(items: Items, d: int) -> Ints:
+def occurrences(items: Items, d: int, threads: int | None = None) -> Ints:
     """How often each item occurs. (np.bincount would first make eight bytes of each two.)"""
-    parts = cores()
-    counts = np.zeros((parts, d), dtype=np.int64)
-    cuts = np.linspace(0, items.size, parts + 1).astype(np.int64)
-    with ThreadPoolExecutor(parts) as pool:
-        list(
-            pool.map(
-                lambda part: _occurrences(
-                    items, int(cuts[part]), int(cuts[part + 1]), counts[part]
-                ),
-                range(parts),
-            )
-        )
-    total: Ints = counts.sum(axis=0)
-    return total
+    items = frozen(items)
+
+    def run(low: int, high: int) -> Ints:
+        counts = np.zeros(d, dtype=np.int64)
+        _occurrences(items, low, high, counts)
+        return counts
+
+    found = in_parts(run, even_cuts(items.size, cores(threads)), threads)
+    return np.sum([np.zeros(d, dtype=np.int64), *found], axis=0)
 
 
 @njit(cache=True, nogil=True)
-def weights_of(starts: Ints, items: Items, utilities: Floats) -> Floats:
-    """Each record's utility: the sum of those of its items."""
+def _weights_of(starts: Ints, items: Items, utilities: Floats) -> Floats:
     n = starts.size - 1
-    found = np.zeros(n)
+    found = np.empty(n)
     for i in range(n):
         total = 0.0
         for e in range(starts[i], starts[i + 1]):
             total += utilities[items[e]]
         found[i] = total
+    return found
+
+
+def weights_of(starts: Ints, items: Items, utilities: Floats) -> Floats:
+    """Each record's utility: the sum of those of its items."""
+    found: Floats = _weights_of(frozen(starts), frozen(items), frozen(utilities))
     return found
 
 
@@ -80,17 +112,16 @@ def _shared(
     found = np.empty(room, dtype=items.dtype)
     used = 0
     for g in range(low, high):
-        if bounds[g] == bounds[g + 1]:
-            sizes[g] = 0
-            continue
-        first = order[bounds[g]]
-        size = starts[first + 1] - starts[first]
-        found[used : used + size] = items[starts[first] : starts[first + 1]]
-        for m in range(bounds[g] + 1, bounds[g + 1]):
+        size = 0
+        for m in range(bounds[g], bounds[g + 1]):
+            e, stop, kept = starts[order[m]], starts[order[m] + 1], 0
+            if m == bounds[g]:
+                for f in range(e, stop):
+                    found[used + f - e] = items[f]
+                size = stop - e
+                continue
             if size == 0:
                 break
-            record = order[m]
-            e, stop, kept = starts[record], starts[record + 1], 0
             for a in range(size):
                 item = found[used + a]
                 while e < stop and items[e] < item:
@@ -101,7 +132,7 @@ def _shared(
             size = kept
         sizes[g] = size
         used += size
-    return found[:used].copy()
+    return found[:used]
 
 
 def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple[Ints, Items]:
@@ -111,19 +142,25 @@ def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple
     """
     groups = bounds.size - 1
     sizes = np.zeros(groups, dtype=np.int64)
-    parts = min(max(1, groups // 1024), 4 * cores())
-    # Parts with about as many records each: groups differ in size.
-    cuts = np.searchsorted(bounds, np.linspace(bounds[0], bounds[-1], parts + 1))
-    cuts[0], cuts[-1] = 0, groups
+    given = frozen(starts), frozen(items), frozen(order), frozen(bounds)
 
-    def run(part: int) -> Items:
-        return _shared(starts, items, order, bounds, int(cuts[part]), int(cuts[part + 1]), sizes)
+    def run(low: int, high: int) -> Items:
+        # Without the room that was not needed.
+        part: Items = _shared(*given, low, high, sizes).copy()
+        return part
 
-    with ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(run, range(parts)))
+    found = in_parts(run, fair_cuts(bounds, min(max(1, groups // 1024), 4 * cores())))
     ends = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
-    return ends, np.concatenate(found)
+    return ends, np.concatenate([items[:0], *found])
+
+
+def shared_utility(
+    starts: Ints, items: Items, utilities: Floats, order: Ints, bounds: Ints
+) -> float:
+    """The utility that groups publish: what each has in common, as often as it has records."""
+    shared = common_items(starts, items, order, bounds)
+    return float(weights_of(*shared, utilities) @ np.diff(bounds))
 
 
 @njit(cache=True, nogil=True)
@@ -131,9 +168,9 @@ def _copied(
     starts: Ints, items: Items, rows: Ints, ends: Ints, low: int, high: int, out: Items
 ) -> None:
     for i in range(low, high):
-        row = rows[i]
-        if row >= 0:
-            out[ends[i] : ends[i + 1]] = items[starts[row] : starts[row + 1]]
+        shift = starts[rows[i]] - ends[i]
+        for e in range(ends[i], ends[i + 1]):
+            out[e] = items[e + shift]
 
 
 def take_rows(starts: Ints, items: Items, rows: Ints) -> tuple[Ints, Items]:
@@ -142,14 +179,20 @@ def take_rows(starts: Ints, items: Items, rows: Ints) -> tuple[Ints, Items]:
     ends = np.zeros(rows.size + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
     out = np.empty(int(ends[-1]), dtype=items.dtype)
-    cuts = np.linspace(0, rows.size, cores() + 1).astype(np.int64)
-    with ThreadPoolExecutor(cores()) as pool:
-        list(
-            pool.map(
-                lambda part: _copied(
-                    starts, items, rows, ends, int(cuts[part]), int(cuts[part + 1]), out
-                ),
-                range(cores()),
-            )
-        )
+    given = frozen(starts), frozen(items), frozen(rows), ends
+
+    def run(low: int, high: int) -> None:
+        _copied(*given, low, high, out)
+
+    in_parts(run, even_cuts(rows.size, cores()))
     return ends, out
+
+
+def distinct_sets(starts: Ints, items: Items) -> tuple[Ints, Ints]:
+    """First record of each distinct set, and for every record the number of its set."""
+    ends, bytes_of = (starts * items.itemsize).tolist(), items.tobytes()
+    seen: dict[bytes, int] = {}
+    member = np.array(
+        [seen.setdefault(bytes_of[a:b], len(seen)) for a, b in pairwise(ends)], dtype=np.int64
+    )
+    return np.unique(member, return_index=True)[1], member

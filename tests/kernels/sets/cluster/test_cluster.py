@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.kernels.sets.cluster import _cluster as set_cluster
 from sfumato.kernels.sets.cluster._cluster import Neighbours, Seeds, cluster_sets
-from sfumato.kernels.sets.cluster._rows import buckets_of, distinct_sets, enter, enter_all, leave
+from sfumato.kernels.sets.cluster._rows import buckets_of, enter, enter_all, leave
 from sfumato.kernels.sets.lsh import lsh_tables
 from tests.oracle import set_clusters as oracle
 from tests.oracle.itemsets import rows

@@ -4,40 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
-from ...neighbours.blocks import distinct_rows
-from ...threads import cores
 from ..lsh import LshTables
-from ..rows import Items, pack
+from ..rare_itemsets import inverted
+from ..rows import Items, Progress, distinct_sets, even_cuts, grouped, in_parts, take_rows
 from ._grow import grow
-
-Progress = Callable[[int, int], None]
-
-
-@njit(cache=True, nogil=True)
-def by_item(starts: Ints, items: Items, rows: Ints, d: int) -> tuple[Ints, Ints]:
-    """For each item, the positions in `rows` of the records that hold it, end to end."""
-    ends = np.zeros(d + 1, dtype=np.int64)
-    for i in range(rows.size):
-        for e in range(starts[rows[i]], starts[rows[i] + 1]):
-            ends[np.int64(items[e]) + 1] += 1
-    for a in range(d):
-        ends[a + 1] += ends[a]
-    place = ends[:-1].copy()
-    holders = np.empty(ends[d], dtype=np.int64)
-    for i in range(rows.size):
-        for e in range(starts[rows[i]], starts[rows[i] + 1]):
-            item = np.int64(items[e])
-            holders[place[item]] = i
-            place[item] += 1
-    return ends, holders
 
 
 @njit(cache=True, nogil=True)
@@ -182,22 +156,6 @@ def _near(
         _place(members, i, chosen, found, k)
 
 
-def _in_parts(task: Callable[[int, int], None], count: int, parts: int, threads: int | None,
-              progress: Progress | None) -> None:  # fmt: skip
-    """Run `task(low, high)` over 0..count on all cores."""
-    cuts = np.linspace(0, count, max(1, min(count, parts)) + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(cores(threads)) as pool:
-        tasks = [pool.submit(task, low, high) for low, high in pairwise(cuts)]
-        try:
-            for done, running in enumerate(tasks):
-                running.result()
-                if progress is not None:
-                    progress(done + 1, len(tasks))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
 def k1_all(
     starts: Ints, items: Items, utilities: Floats, k: int, *, threads: int | None = None,
     progress: Progress | None = None,
@@ -210,19 +168,15 @@ def k1_all(
     [[0, 2], [1, 0], [2, 0]]
     """
     n = starts.size - 1
-    first, member = distinct_rows(
-        pack(starts, items, utilities.size).view(np.int64), np.empty((n, 0), dtype=np.int32)
-    )
-    ends = np.zeros(first.size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(member, minlength=first.size), out=ends[1:])
-    rows = np.argsort(member, kind="stable")
-    held, holders = by_item(starts, items, first, utilities.size)
+    first, member = distinct_sets(starts, items)
+    rows, ends = grouped(member, first.size)
+    held, holders, _ = inverted(*take_rows(starts, items, first), utilities.size)
     members = np.empty((n, k), dtype=np.int64)
 
     def task(low: int, high: int) -> None:
         _all(starts, items, utilities, k, first, ends, rows, held, holders, low, high, members)
 
-    _in_parts(task, first.size, 64, threads, progress)
+    in_parts(task, even_cuts(first.size, 64), threads, progress)
     return members
 
 
@@ -245,5 +199,5 @@ def k1_near(
             high, members,
         )  # fmt: skip
 
-    _in_parts(task, n, max(64, n // 20_000), threads, progress)
+    in_parts(task, even_cuts(n, max(64, n // 20_000)), threads, progress)
     return members

@@ -172,7 +172,7 @@ def implied_gains(
         for i in range(n):
             stop = e + lens[i]
             for f in range(e, stop):
-                b = int(items[f])
+                b = np.int64(items[f])
                 if b < low or b >= high or size[b - low] == 0:
                     continue
                 size[b - low] = _narrowed(

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Bools, Floats, Ints
+from ...neighbours.blocks import select
 from ..rows import Items
 from ._choice import (
     ENTROPY,
@@ -32,10 +33,11 @@ from ._choice import (
 Lengths = NDArray[Any]
 """int32, or int64 beyond two thousand million records: lengths, and numbers of records."""
 Buffer = tuple[Items, Lengths, Lengths]
-"""Items end to end, each record's length, and its number."""
+"""Items end to end, each record's length, and its number; two rows each."""
 PLAIN = 256  # records: a class up to this size never keeps what is no longer live
-Classes = tuple[Ints, Ints, Ints]
-"""int64[classes, 5] of (first, end, place of the items, buffer, live items), names, counts."""
+Classes = tuple[Ints, Ints]
+"""(first, end, place of the items, row of the buffer, live items); names and counts of the live
+items in two rows. Several classes lie end to end."""
 
 
 # Slices, and places that cannot be negative, make these loops several times faster.
@@ -66,23 +68,7 @@ def translate(record: Items, new: NDArray[np.int32], to: Items) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _item_of(
-    items: Items, lens: Lengths, at: int, names: Ints, counts: Ints, k: int,
-    choice: int, lookahead: bool, utilities: Floats, table: Floats,
-) -> int:  # fmt: skip
-    n = lens.size
-    if choice == EVEN:
-        return by_count(counts, n, k)
-    if choice == ENTROPY:
-        return by_entropy(items, lens, at, counts, n, k, table)
-    implied = np.empty(0)
-    if lookahead and n <= HORIZON * k:
-        implied = implied_gains(items, lens, at, counts, k, names, utilities)
-    return by_utility(counts, n, k, names, utilities, implied, table)
-
-
-@njit(cache=True, nogil=True)
-def _flag(items: Items, lens: Lengths, at: int, item: int, with_item: NDArray[np.bool_]) -> None:
+def _flag(items: Items, lens: Lengths, at: int, item: int, with_item: Bools) -> None:
     e = at
     for i in range(lens.size):
         stop = e + lens[i]
@@ -96,14 +82,14 @@ def _flag(items: Items, lens: Lengths, at: int, item: int, with_item: NDArray[np
 @njit(cache=True, nogil=True)
 def _stay(
     items: Items, lens: Lengths, at: int, names: Ints, counts: Ints, k: int, utilities: Floats,
-    stay: int, with_item: NDArray[np.bool_],
+    stay: int, with_item: Bools,
 ) -> None:  # fmt: skip
     """Take the flag off `stay` of the flagged: those with least to lose, the first of equals."""
     n = lens.size
-    weights = np.full(n, np.inf)
+    weights = np.empty(n)
     e = at
     for i in range(n):
-        stop = e + lens[i]
+        stop, weights[i] = e + lens[i], np.inf
         if with_item[i]:
             total = 0.0
             for f in range(e, stop):
@@ -111,8 +97,9 @@ def _stay(
                     total += utilities[names[items[f]]]
             weights[i] = total
         e = stop
-    bound = np.sort(weights)[stay - 1]
-    equals = stay
+    sorted_enough = weights.copy()
+    select(sorted_enough, np.empty(n, dtype=np.int64), 0, n, stay - 1)
+    bound, equals = sorted_enough[stay - 1], stay
     for i in range(n):
         equals -= weights[i] < bound
     for i in range(n):
@@ -125,7 +112,7 @@ def _stay(
 
 @njit(cache=True, nogil=True)
 def _count(
-    items: Items, lens: Lengths, at: int, flags: NDArray[np.bool_], side: bool, counts: Ints
+    items: Items, lens: Lengths, at: int, flags: Bools, side: bool, counts: Ints
 ) -> None:
     counts[:] = 0
     e = at
@@ -168,11 +155,11 @@ def _plain(counts: Ints, new: NDArray[np.int32], n: int, k: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _take(
-    items: Items, lens: Lengths, ids: Lengths, at: int, flags: NDArray[np.bool_], side: bool,
-    new: NDArray[np.int32], plain: bool, to_items: Items, to_lens: Lengths, to_ids: Lengths,
-    put: int,
+    items: Items, lens: Lengths, ids: Lengths, at: int, flags: Bools, side: bool,
+    new: NDArray[np.int32], plain: bool, live: int, to_items: Items, to_lens: Lengths,
+    to_ids: Lengths, put: int,
 ) -> int:  # fmt: skip
-    """Move the records of one side; returns the end of their items.
+    """Move the records of one side, without items if none is live; returns where their items end.
 
     If not `plain`, an item left behind is written to the next place all the same, and then
     overwritten; so one place behind the last may be written to.
@@ -185,30 +172,20 @@ def _take(
             continue
         begun = e
         while i < lens.size and flags[i] == side:
+            stop = e + lens[i]
             to_ids[to] = ids[i]
             if plain:
                 to_lens[to] = lens[i]
-                e += lens[i]
-            else:
-                stop = e + lens[i]
+            elif live > 0:
                 to_lens[to] = translate(items[e:stop], new, to_items[put : put + stop - e])
                 put += to_lens[to]
-                e = stop
+            e = stop
             to += 1
             i += 1
         if plain:
             _copy(items[begun:e], to_items[put : put + e - begun])
             put += e - begun
     return put
-
-
-@njit(cache=True, nogil=True)
-def _take_ids(ids: Lengths, flags: NDArray[np.bool_], side: bool, to_ids: Lengths) -> None:
-    to = 0
-    for i in range(ids.size):
-        if flags[i] == side:
-            to_ids[to] = ids[i]
-            to += 1
 
 
 @njit(cache=True, nogil=True)
@@ -219,103 +196,97 @@ def _label(ids: Lengths, first: int, end: int, labels: Ints) -> None:
 
 @njit(cache=True, nogil=True)
 def grow(
-    one: Buffer, other: Buffer, labels: Ints, root: Classes, k: int, choice: int, lookahead: bool,
-    relaxed: bool, utilities: Floats, table: Floats, once: bool,
-) -> Classes:  # fmt: skip
+    all_items: Items, all_lens: Lengths, all_ids: Lengths, labels: Ints, root: Ints,
+    root_items: Ints, k: int, choice: int, certain: Floats | None, lookahead: bool, relaxed: bool,
+    utilities: Floats, table: Floats, once: bool,
+) -> tuple[Ints, Ints]:  # fmt: skip
     """Split a class until nothing is left to split, or `once`; returns what remains to be split.
 
-    A record's label is the place of the first record of its class.
+    A record's label is the place of the first record of its class. `certain` is the table where
+    items are chosen by entropy.
     """
-    most = root[1].size
-    records = root[0][0, 1] - root[0][0, 0]
-    depth = 3
+    most, records, depth = root[4], root[1] - root[0], 3
     while (1 << depth) < records:
         depth += 1
     # The larger side waits while the smaller is split: so few classes ever wait.
     stack = np.empty((depth + 3, 5), dtype=np.int64)
-    kept_names = np.empty((depth + 3) * most, dtype=np.int64)
-    kept_counts = np.empty((depth + 3) * most, dtype=np.int64)
-    stack[0], top, used = root[0][0], 1, most
-    kept_names[:most], kept_counts[:most] = root[1], root[2]
+    kept = np.empty((2, (depth + 3) * most), dtype=np.int64)
+    for field in range(5):
+        stack[0, field] = root[field]
+    for a in range(most):
+        kept[0, a], kept[1, a] = root_items[0, a], root_items[1, a]
+    top, used = 1, most
     flags = np.empty(records, dtype=np.bool_)
-    all_names, all_counts = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    few, many = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    new_with, new_without = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    own, parts = np.empty((2, most), dtype=np.int64), np.empty((2, most), dtype=np.int64)
+    all_new, sides = np.empty((2, most), dtype=np.int32), np.empty((2, 5), dtype=np.int64)
     while top > 0:
         top -= 1
         first, end, at, side, m = stack[top]
         n = end - first
         used -= m
-        names, counts = all_names[:m], all_counts[:m]
-        names[:], counts[:] = kept_names[used : used + m], kept_counts[used : used + m]
-        items, all_lens, ids = one if side == 0 else other
-        to_items, to_lens, to_ids = other if side == 0 else one
-        lens = all_lens[first:end]
+        names, counts = own[0, :m], own[1, :m]
+        for a in range(m):
+            names[a], counts[a] = kept[0, used + a], kept[1, used + a]
+        items, lens, ids = all_items[side], all_lens[side, first:end], all_ids[side, first:end]
+        to_items, to_lens, to_ids = all_items[1 - side], all_lens[1 - side], all_ids[1 - side]
         item, stay = -1, 0
         if n >= 2 * k and m > 0:
-            item = _item_of(items, lens, at, names, counts, k, choice, lookahead, utilities, table)
+            if certain is not None:
+                item = by_entropy(items, lens, at, counts, n, k, certain)
+            elif choice == EVEN:
+                item = by_count(counts, n, k)
+            else:
+                implied = np.empty(0)
+                if lookahead and n <= HORIZON * k:
+                    implied = implied_gains(items, lens, at, counts, k, names, utilities)
+                item = by_utility(counts, n, k, names, utilities, implied, table)
             if item < 0 and relaxed:
                 item = relaxed_item(counts, n, k, names, utilities, choice)
                 if item >= 0:
                     stay = k - (n - counts[item])
         if item < 0:
-            _label(ids, first, end, labels)
+            _label(all_ids[side], first, end, labels)
             continue
         with_item = flags[:n]
         _flag(items, lens, at, item, with_item)
         if stay > 0:
             _stay(items, lens, at, names, counts, k, utilities, stay, with_item)
         having = counts[item] - stay
-        lacking = n - having
-        fewer_with = having <= lacking
-        if max(having, lacking) >= 2 * k:
-            _count(items, lens, at, with_item, fewer_with, few[:m])
+        fewer = 0 if 2 * having <= n else 1  # side 0 has the item, side 1 lacks it
+        if max(having, n - having) >= 2 * k:
+            few = parts[fewer, :m]
+            _count(items, lens, at, with_item, fewer == 0, few)
             for a in range(m):
-                many[a] = counts[a] - few[a]
-        with_counts, without_counts = (few[:m], many[:m]) if fewer_with else (many[:m], few[:m])
-        live_with = renumber(with_counts, having, k, relaxed, new_with[:m])
-        live_without = renumber(without_counts, lacking, k, relaxed, new_without[:m])
-        # A large side that loses little keeps its numbers, and is moved in long runs.
-        plain_with = choice != ENTROPY and _plain(with_counts, new_with, having, k)
-        plain_without = choice != ENTROPY and _plain(without_counts, new_without, lacking, k)
-        begin_without = at
-        if live_with > 0:
-            live_with = m if plain_with else live_with
-            size = _take(
-                items, lens, ids[first:end], at, with_item, True, new_with[:m], plain_with,
-                to_items, to_lens[first:], to_ids[first:], at,
-            )  # fmt: skip
-            begin_without = size if plain_with else size + 1
-        else:
-            _take_ids(ids[first:end], with_item, True, to_ids[first:])
-        middle = first + having
-        if live_without > 0:
-            live_without = m if plain_without else live_without
-            _take(
-                items, lens, ids[first:end], at, with_item, False, new_without[:m], plain_without,
-                to_items, to_lens[middle:], to_ids[middle:], begin_without,
-            )  # fmt: skip
-        else:
-            _take_ids(ids[first:end], with_item, False, to_ids[middle:])
+                parts[1 - fewer, a] = counts[a] - few[a]
+        put = at
         for turn in range(2):
-            smaller = turn == 1
-            if smaller == fewer_with:
-                low, high, begin, live = first, middle, at, live_with
-                new, part, plain = new_with, with_counts, plain_with
-            else:
-                low, high, begin, live = middle, end, begin_without, live_without
-                new, part, plain = new_without, without_counts, plain_without
+            low, high = (first, first + having) if turn == 0 else (first + having, end)
+            part, new = parts[turn, :m], all_new[turn, :m]
+            live = renumber(part, high - low, k, relaxed, new)
+            # A large side that loses little keeps its numbers, and is moved in long runs.
+            plain = live > 0 and choice != ENTROPY and _plain(part, new, high - low, k)
+            sides[turn, 0], sides[turn, 1], sides[turn, 2] = low, high, put
+            sides[turn, 3], sides[turn, 4] = 1 - side, m if plain else live
+            put = _take(
+                items, lens, ids, at, with_item, turn == 0, new, plain, live, to_items,
+                to_lens[low:], to_ids[low:], put,
+            )  # fmt: skip
             if live == 0:
                 _label(to_ids, low, high, labels)
-                continue
-            stack[top, 0], stack[top, 1], stack[top, 2] = low, high, begin
-            stack[top, 3], stack[top, 4] = 1 - side, live
-            top += 1
-            for a in range(m):
-                if plain or new[a] >= 0:
-                    kept_names[used] = names[a]
-                    kept_counts[used] = part[a]
-                    used += 1
+            elif plain:
+                for a in range(m):
+                    new[a] = a
+            else:
+                put += 1
+        for turn in (1 - fewer, fewer):
+            if sides[turn, 4] > 0:
+                for field in range(5):
+                    stack[top, field] = sides[turn, field]
+                top += 1
+                for a in range(m):
+                    if all_new[turn, a] >= 0:
+                        kept[0, used], kept[1, used] = names[a], parts[turn, a]
+                        used += 1
         if once:
             break
-    return stack[:top].copy(), kept_names[:used].copy(), kept_counts[:used].copy()
+    return stack[:top].copy(), kept[:, :used].copy()

@@ -104,19 +104,19 @@ def set_mondrian(
     labels = np.empty(n, dtype=np.int64)
     progress = _Progress(n, k)
     with ThreadPoolExecutor(workers) as pool:
-        one, classes, finished = first_classes(
+        buffer, classes, finished = first_classes(
             starts, items, utilities, table, k, choice, relaxed,
             LEVELS if choice != ENTROPY else 0, least, pool, 4 * workers,
             lambda sizes: progress.tell(sum(map(progress.room, sizes))),
         )  # fmt: skip
-        other = (np.empty_like(one[0]), np.empty_like(one[1]), np.empty_like(one[2]))
         for first, end in finished.tolist():
-            labels[one[2][first:end]] = first
+            labels[buffer[2][0, first:end]] = first
+        certain = table if choice == ENTROPY else None
 
-        def run(place: Ints, names: Ints, counts: Ints) -> Classes:
+        def run(place: Ints, live: Ints) -> Classes:
             found: Classes = grow(
-                one, other, labels, (place, names, counts), k, choice, lookahead, relaxed,
-                utilities, table, bool(place[0, 1] - place[0, 0] >= least),
+                *buffer, labels, place, live, k, choice, certain, lookahead, relaxed, utilities,
+                table, bool(place[1] - place[0] >= least),
             )  # fmt: skip
             return found
 
@@ -127,7 +127,7 @@ def set_mondrian(
 
         def add(given: Classes) -> None:
             nonlocal left
-            low, high = given[0][0, :2].tolist()
+            low, high = given[0][:2].tolist()
             left += progress.room(high - low)
             heapq.heappush(queue, (low - high, low, given))
 
@@ -139,13 +139,11 @@ def set_mondrian(
                 running[pool.submit(run, *given)] = -size
             for task in wait(running, return_when=FIRST_COMPLETED).done:
                 left -= progress.room(running.pop(task))
-                at = 0
-                places, names, counts = task.result()
-                for place in places:
-                    live = int(place[4])
-                    add((place[None, :], names[at : at + live], counts[at : at + live]))
-                    at += live
+                places, live = task.result()
+                ends = np.cumsum(places[:, 4])
+                for place, end in zip(places, ends.tolist(), strict=True):
+                    add((place, live[:, end - int(place[4]) : end].copy()))
             progress.tell(left)
         progress.tell(0.0)
-    _numbered(labels, one[1])
+    _numbered(labels, buffer[1][0])
     return labels

@@ -77,7 +77,7 @@ def _load(
     starts: Ints, items: Items, node: NodeOf, new: NDArray[np.int32], buffer: Buffer, place: Ints,
     low: int, high: int,
 ) -> None:  # fmt: skip
-    to_items, to_lens, to_ids = buffer
+    to_items, to_lens, to_ids = buffer[0][0], buffer[1][0], buffer[2][0]
     for i in range(low, high):
         v = node[i]
         row = new[v]
@@ -192,9 +192,9 @@ def _moved(
     first[order] = np.cumsum(total[order], axis=0) - total[order]
     number = np.int32 if n < 2**31 else np.int64
     buffer = (
-        np.empty(int(total[:, 1].sum()), dtype=items.dtype),
-        np.empty(n, dtype=number),
-        np.empty(n, dtype=number),
+        np.empty((2, int(total[:, 1].sum())), dtype=items.dtype),
+        np.empty((2, n), dtype=number),
+        np.empty((2, n), dtype=number),
     )
     places = first + np.cumsum(sizes, axis=0) - sizes
     parts.each(_load, starts, items, node_of, new, buffer, own=places)
@@ -204,8 +204,8 @@ def _moved(
         names = np.flatnonzero(new[v] >= 0)
         low, at = first[v].tolist()
         if names.size:
-            place = np.array([[low, low + nodes[v].n, at, 0, names.size]])
-            classes.append((place, names, nodes[v].counts[names]))
+            place = np.array([low, low + nodes[v].n, at, 0, names.size])
+            classes.append((place, np.array([names, nodes[v].counts[names]])))
         else:
             finished.append((low, low + nodes[v].n))
     return buffer, classes, np.array(finished, dtype=np.int64).reshape(-1, 2)
