@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from sfumato.kernels.sets.cluster import _cluster as set_cluster
 from sfumato.kernels.sets.cluster._cluster import Neighbours, Seeds, cluster_sets
-from sfumato.kernels.sets.cluster._rows import buckets_of, enter, enter_all, leave
+from sfumato.kernels.sets.cluster._rows import buckets_of, enter_all, move
 from sfumato.kernels.sets.lsh import lsh_tables
+from sfumato.kernels.sets.rows import distinct_sets
 from tests.oracle import set_clusters as oracle
 from tests.oracle.itemsets import rows
 
@@ -184,9 +185,9 @@ def test_records_leave_and_enter_their_buckets(
                 found = buckets.order[begin : begin + buckets.filled[b]]
                 assert set(found.tolist()) == {j for j in inside if where[t, j] == where[t, i]}
 
-    for move in moves:
-        record = move % len(sets)
-        (leave if record in inside else enter)(buckets, record)
+    for chosen in moves:
+        record = chosen % len(sets)
+        move(buckets, record, record not in inside)
         inside ^= {record}
         check()
     enter_all(buckets, np.arange(0, len(sets), 2))

@@ -18,7 +18,7 @@ from ....progress import report
 from ...arrays import Floats, Ints
 from ...threads import cores
 from ..lsh import lsh_bits, lsh_tables
-from ..rows import Items, take_rows, weights_of
+from ..rows import Items, distinct_sets, take_rows, weights_of
 from ._assign import assign, classes_of
 from ._grow import (
     CLASSES,
@@ -36,7 +36,7 @@ from ._grow import (
     next_in_line,
     open_closure,
 )
-from ._rows import buckets_of, distinct_sets
+from ._rows import buckets_of
 
 Neighbours = Literal["lsh", "random", "all"]
 Seeds = Literal["dear", "random", "far"]
@@ -102,10 +102,11 @@ def cluster_sets(
             np.empty(room, dtype=np.int64),
             np.zeros(1, dtype=np.int64),
         )
-        step = max(1, n // k // 100)
+        step, far = max(1, n // k // 100), True if seeds == "far" else None
         while g.now[RECORDS] >= k:
             report("clustering", int(n - g.now[RECORDS]), n)
-            grow_from_sample(g, near, buckets, k, most, state, int(g.now[CLASSES]) + step)
+            stop = int(g.now[CLASSES]) + step
+            grow_from_sample(g, near, buckets, k, most, state, stop, far)
     leftovers = np.random.default_rng(rest).permutation(np.flatnonzero(g.labels < 0))
     if leftovers.size:
         none = np.empty(0, dtype=np.int64)

@@ -15,7 +15,7 @@ from numba import njit
 from ...arrays import Floats, Ints
 from ...neighbours.blocks import select
 from ..rows import Items, Words
-from ._rows import Buckets, draw, leave
+from ._rows import Buckets, draw, move
 
 
 class Growth(NamedTuple):
@@ -69,10 +69,11 @@ def common(starts: Ints, items: Items, inside: Floats, s: int) -> float:
 @njit(cache=True, nogil=True)
 def open_closure(g: Growth, s: int) -> float:
     """The closure becomes the set s; its utility."""
-    size = g.starts[s + 1] - g.starts[s]
-    g.closure[:size] = g.items[g.starts[s] : g.starts[s + 1]]
+    begin, size = g.starts[s], g.starts[s + 1] - g.starts[s]
     for a in range(size):
-        g.inside[g.closure[a]] = g.utilities[g.closure[a]]
+        item = g.items[begin + a]
+        g.closure[a] = item
+        g.inside[item] = g.utilities[item]
     g.now[ITEMS] = size
     g.now[VERSION] += 1
     return g.weights[s]
@@ -178,15 +179,12 @@ def grow_from_all(g: Growth, seed: int, weight: float, k: int) -> None:
     g.now[SEED] = seed
 
 
-@njit(cache=True, nogil=True)
 def drop_used(g: Growth) -> None:
     """`free` keeps the sets with free records, in order."""
-    kept = 0
-    for a in range(g.now[FREE]):
-        if g.left[g.free[a]] > 0:
-            g.free[kept] = g.free[a]
-            kept += 1
-    g.now[FREE] = kept
+    free = g.free[: g.now[FREE]]
+    kept = free[g.left[free] > 0]
+    g.free[: kept.size] = kept
+    g.now[FREE] = kept.size
 
 
 class Candidates(NamedTuple):
@@ -202,41 +200,44 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _add(g: Growth, near: Candidates, s: int) -> None:
+    """The set s becomes a candidate."""
+    count = near.number[0]
+    near.found[count], near.version[count] = s, g.now[VERSION]
+    near.bound[count] = common(g.starts, g.items, g.inside, s)
+    near.number[0] += 1
+    g.met[s] = g.now[CLASSES]
+
+
+@njit(cache=True, nogil=True)
 def _in_buckets(
     g: Growth, near: Candidates, buckets: Buckets, s: int, share: int, state: Words
 ) -> None:
     """Candidates from the buckets of the set s, up to `share` of each."""
-    met, found, count, label = g.met, near.found, near.number[0], g.now[CLASSES]
+    met, order, label = g.met, buckets.order, g.now[CLASSES]
     for t in range(buckets.bucket.shape[0]):
         b = buckets.bucket[t, s]
-        filled, order = buckets.filled[b], buckets.order
-        low = buckets.begin[b]
+        filled, low = buckets.filled[b], buckets.begin[b]
         take = min(filled, share)
         at = low if take == filled else low + draw(state, filled)
         for _ in range(take):
             if met[order[at]] != label:
-                found[count] = order[at]
-                met[order[at]] = label
-                count += 1
+                _add(g, near, order[at])
             at += 1
             if at == low + filled:
                 at = low
-    near.number[0] = count
 
 
 @njit(cache=True, nogil=True)
 def _at_random(g: Growth, near: Candidates, sample: int, state: Words, anew: bool) -> None:
     """Candidates from all free sets: `sample` draws, or all where there are no more than that.
     Those that were candidates before only if `anew`."""
-    met, found, count, label = g.met, near.found, near.number[0], g.now[CLASSES]
+    met, label = g.met, g.now[CLASSES]
     free, number = g.free, g.now[FREE]
     for a in range(min(sample, number)):
         s = free[a] if number <= sample else free[draw(state, number)]
         if anew or met[s] != label:
-            found[count] = s
-            met[s] = label
-            count += 1
-    near.number[0] = count
+            _add(g, near, s)
 
 
 @njit(cache=True, nogil=True)
@@ -261,26 +262,21 @@ def _best(g: Growth, near: Candidates, low: int, best: float, chosen: int) -> tu
 
 
 @njit(cache=True, nogil=True)
-def _value(g: Growth, near: Candidates, low: int) -> None:
-    """Bounds of the candidates from place `low` on."""
-    starts, items, inside = g.starts, g.items, g.inside
-    for a in range(low, near.number[0]):
-        near.bound[a] = common(starts, items, inside, near.found[a])
-        near.version[a] = g.now[VERSION]
-
-
-@njit(cache=True, nogil=True)
 def _shorten(near: Candidates, most: int) -> None:
     """Keep the `most` candidates that looked best: a class of many would meet ever more."""
     count = near.number[0]
     keys, order = -near.bound[:count], np.arange(count)
     select(keys, order, 0, count, most)
-    order = np.sort(order[:most])
+    stays = np.zeros(count, dtype=np.bool_)
     for a in range(most):
-        near.found[a] = near.found[order[a]]
-        near.bound[a] = near.bound[order[a]]
-        near.version[a] = near.version[order[a]]
-    near.number[0] = most
+        stays[order[a]] = True
+    near.number[0] = 0
+    for a in range(count):
+        if stays[a]:
+            to = near.number[0]
+            near.found[to], near.version[to] = near.found[a], near.version[a]
+            near.bound[to] = near.bound[a]
+            near.number[0] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -303,48 +299,48 @@ def _seed(g: Growth, sample: int, state: Words) -> int:
 
 @njit(cache=True, nogil=True)
 def _next(
-    g: Growth,
-    near: Candidates,
-    buckets: Buckets,
-    last: int,
-    weight: float,
-    sample: int,
+    g: Growth, near: Candidates, buckets: Buckets, last: int, weight: float, sample: int,
     state: Words,
-) -> tuple[float, int]:
+) -> tuple[float, int]:  # fmt: skip
     """The set that joins after `last`, and its value."""
-    best, s = _best(g, near, 0, -0.5, -1)
-    if best >= weight:
-        return best, s  # none has more than the whole closure
-    if near.number[0] > LONG * sample:
-        _shorten(near, sample)
-    low = near.number[0]
-    if buckets.bucket.shape[0] > 0:
-        _in_buckets(g, near, buckets, last, max(1, sample // buckets.bucket.shape[0]), state)
-    else:
-        _at_random(g, near, sample, state, False)
-    _value(g, near, low)
-    best, s = _best(g, near, low, best, s)
-    if s < 0:
-        # Nobody is left in the buckets, or only sets that were given up: draw anew.
-        near.number[0] = 0
-        _at_random(g, near, sample, state, True)
-        _value(g, near, 0)
-        best, s = _best(g, near, 0, -0.5, -1)
+    best, s, low, tables = -0.5, np.int64(-1), np.int64(0), buckets.bucket.shape[0]
+    for turn in range(3):
+        if turn == 1:
+            if near.number[0] > LONG * sample:
+                _shorten(near, sample)
+            low = near.number[0]
+        elif turn == 2:
+            # Nobody is left in the buckets, or only sets that were given up: draw anew.
+            near.number[0] = 0
+            low = near.number[0]
+        if turn == 1 and tables > 0:
+            _in_buckets(g, near, buckets, last, max(1, sample // tables), state)
+        elif turn > 0:
+            _at_random(g, near, sample, state, turn == 2)
+        best, s = _best(g, near, low, best, s)
+        # None has more than the whole closure.
+        if best >= weight or (turn > 0 and s >= 0):
+            break
     return best, s
 
 
 @njit(cache=True, nogil=True)
 def grow_from_sample(
-    g: Growth, near: Candidates, buckets: Buckets, k: int, sample: int, state: Words, stop: int
-) -> None:
+    g: Growth, near: Candidates, buckets: Buckets, k: int, sample: int, state: Words, stop: int,
+    far: bool | None,
+) -> None:  # fmt: skip
     """Classes up to number `stop`, each from a seed and, one by one, the best of the candidates.
 
     Those are sets that share a bucket with one of the class, or `sample` random ones for each that
     joins where there are no buckets. No more are looked for while a candidate has all that the
-    class has in common. There is room for every set and `sample` more candidates.
+    class has in common. There is room for every set and `sample` more candidates. Seeds come from
+    the queue, or are far from the last one unless `far` is None: only what is used is compiled.
     """
     while g.now[RECORDS] >= k and g.now[CLASSES] < stop:
-        seed = next_in_line(g) if g.queue.size > 0 else _seed(g, sample, state)
+        if far is None:
+            seed = next_in_line(g)
+        else:
+            seed = _seed(g, sample, state)
         weight = open_closure(g, seed)
         s, size = seed, 0
         near.number[0] = 0
@@ -355,7 +351,7 @@ def grow_from_sample(
                 other = g.free[g.now[FREE]]
                 g.free[g.place[s]] = other
                 g.place[other] = g.place[s]
-                leave(buckets, s)
+                move(buckets, s, False)
             if size == k:
                 break
             best, s = _next(g, near, buckets, s, weight, sample, state)

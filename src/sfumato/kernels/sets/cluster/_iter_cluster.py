@@ -13,7 +13,7 @@ from ..lsh import LshTables, lsh_bits, lsh_tables
 from ..rows import Items, weights_of
 from ._assign import Classes, assign, classes_of
 from ._cluster import sample_size
-from ._rows import Buckets, buckets_of, enter_all
+from ._rows import buckets_of, enter_all
 
 _SLICES = 20
 
@@ -54,7 +54,7 @@ class _Search:
         classes = self.classes(seeds)
         self.labels[seeds] = self.groups + np.arange(seeds.size)
         self.groups += seeds.size
-        fill: Buckets = enter_all(self.buckets, np.flatnonzero(self.labels >= 0))
+        enter_all(self.buckets, np.flatnonzero(self.labels >= 0))
         records = self.rng.permutation(np.flatnonzero(self.labels < 0))
         mark = np.full(max(self.utilities.size, 1), -1, dtype=np.int64)
         seen = np.full(self.groups, -1, dtype=np.int64)
@@ -62,7 +62,7 @@ class _Search:
         for number, part in enumerate(parts):
             report(what, number, len(parts))
             assign(
-                self.starts, self.items, self.utilities, part, self.labels, classes, fill,
+                self.starts, self.items, self.utilities, part, self.labels, classes, self.buckets,
                 self.sample, self.state, mark, seen,
             )  # fmt: skip
         return classes

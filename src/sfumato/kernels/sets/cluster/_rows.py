@@ -1,5 +1,4 @@
-"""What clusterings of sets share: equal sets counted once, and hash buckets that records leave and
-enter at once."""
+"""Hash buckets that records leave and enter at once."""
 
 from __future__ import annotations
 
@@ -10,47 +9,7 @@ from numba import njit
 
 from ...arrays import Ints
 from ..lsh import LshTables
-from ..rows import Items, Words
-
-
-@njit(cache=True, nogil=True)
-def distinct_sets(starts: Ints, items: Items) -> tuple[Ints, Ints]:
-    """First record of each distinct set, and for every record the number of its set."""
-    n = starts.size - 1
-    size = 1
-    while size < 2 * n:
-        size *= 2
-    mask = size - 1
-    table = np.full(size, -1, np.int64)
-    first = np.empty(n, np.int64)
-    member = np.empty(n, np.int64)
-    found = 0
-    for i in range(n):
-        key = np.uint64(1469598103934665603)
-        for e in range(starts[i], starts[i + 1]):
-            key = (key ^ np.uint64(items[e])) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-        slot = np.int64(key & np.uint64(mask))
-        length = starts[i + 1] - starts[i]
-        while True:
-            g = table[slot]
-            if g < 0:
-                table[slot] = found
-                first[found] = i
-                member[i] = found
-                found += 1
-                break
-            at = starts[first[g]]
-            same = starts[first[g] + 1] - at == length
-            e = 0
-            while same and e < length:
-                same = items[starts[i] + e] == items[at + e]
-                e += 1
-            if same:
-                member[i] = g
-                break
-            slot = (slot + 1) & mask
-    return first[:found].copy(), member
+from ..rows import Words
 
 
 @njit(cache=True, nogil=True)
@@ -98,37 +57,23 @@ def buckets_of(hashed: LshTables | None, *, full: bool) -> Buckets:
 
 
 @njit(cache=True, nogil=True)
-def _exchange(buckets: Buckets, t: int, record: int, to: int) -> None:
-    at, other = buckets.place[t, record], buckets.order[to]
-    buckets.order[at] = other
-    buckets.place[t, other] = at
-    buckets.order[to] = record
-    buckets.place[t, record] = to
-
-
-@njit(cache=True, nogil=True)
-def leave(buckets: Buckets, record: int) -> None:
-    """Take a record that is in out of its buckets."""
+def move(buckets: Buckets, record: int, inside: bool) -> None:
+    """Put a record that is out into its buckets, or take one that is in out of them."""
     for t in range(buckets.bucket.shape[0]):
         b = buckets.bucket[t, record]
-        buckets.filled[b] -= 1
-        _exchange(buckets, t, record, buckets.begin[b] + buckets.filled[b])
+        if not inside:
+            buckets.filled[b] -= 1
+        to, at = buckets.begin[b] + buckets.filled[b], buckets.place[t, record]
+        other = buckets.order[to]
+        buckets.order[at], buckets.order[to] = other, record
+        buckets.place[t, other], buckets.place[t, record] = at, to
+        if inside:
+            buckets.filled[b] += 1
 
 
 @njit(cache=True, nogil=True)
-def enter(buckets: Buckets, record: int) -> None:
-    """Put a record that is out into its buckets."""
-    for t in range(buckets.bucket.shape[0]):
-        b = buckets.bucket[t, record]
-        _exchange(buckets, t, record, buckets.begin[b] + buckets.filled[b])
-        buckets.filled[b] += 1
-
-
-@njit(cache=True, nogil=True)
-def enter_all(buckets: Buckets, records: Ints) -> Buckets:
+def enter_all(buckets: Buckets, records: Ints) -> None:
     """Only these records are in."""
     buckets.filled[:] = 0
-    if buckets.bucket.shape[0] > 0:
-        for m in range(records.size):
-            enter(buckets, records[m])
-    return buckets
+    for m in range(records.size):
+        move(buckets, records[m], True)
