@@ -13,6 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.kernels.sets.refine._pool import (
+    GROUP,
+    RECORD,
+    SLOT,
+    TIMES,
     fill,
     grow,
     make_pool,
@@ -65,24 +69,25 @@ def test_gains_are_those_counted_from_the_labels(given_: tuple[int, int, int, in
     sets, u = _table(seed, n, d)
     random = np.array([seed], np.uint64)
     pool = make_pool(n, n // k + 1, d // 64 + 1, d)
-    pool.record[:] = np.arange(n)
+    pool.sets[RECORD] = np.arange(n)
+    group = pool.sets[GROUP]
     starts, items = _packed(sets, d)
     words = fill(pool, starts, items, u, n, k)
-    assert not pool.times.any()
-    assert (pool.slot == -1).all()
+    assert not pool.seen[TIMES].any()
+    assert (pool.seen[SLOT] == -1).all()
     groups = grow(pool, n, words, k, random)
-    assert np.bincount(pool.group).min() >= k
-    for g in range(groups):
-        tally(pool, n, words, g)
-    before = kept(sets, u.tolist(), pool.group.tolist())
+    assert np.bincount(group).min() >= k
+    pool.size[:groups] = -1
+    tally(pool, n, words, groups)
+    before = kept(sets, u.tolist(), group.tolist())
     assert np.dot(pool.size[:groups], pool.value[:groups]) == before
     rng = np.random.default_rng(seed)
     for _ in range(20):
         p, q = (int(i) for i in rng.integers(n, size=2))
-        g, h = int(pool.group[p]), int(pool.group[q])
+        g, h = int(group[p]), int(group[q])
         if g == h:
             continue
-        moved = pool.group.copy()
+        moved = group.copy()
         moved[p] = h
         if pool.size[g] > k:
             assert move_gain(pool, words, p, h) == kept(sets, u.tolist(), moved.tolist()) - before
@@ -90,7 +95,7 @@ def test_gains_are_those_counted_from_the_labels(given_: tuple[int, int, int, in
         assert swap_gain(pool, words, p, q) == kept(sets, u.tolist(), moved.tolist()) - before
     if pool.size.max() < 2 * k:
         polished = polish(pool, n, words, groups, k, 0.0)
-        assert polished == kept(sets, u.tolist(), pool.group.tolist())
+        assert polished == kept(sets, u.tolist(), group.tolist())
         assert polished >= before
         assert k <= pool.size[:groups].min()
         assert pool.size.max() < 2 * k

@@ -35,6 +35,8 @@ def in_parts(
 ) -> list[Found]:  # fmt: skip
     """What `run` finds from each cut to the next, several at a time, in order."""
     ends, found = np.unique(cuts).tolist(), []
+    if len(ends) == 2 and progress is None:
+        return [run(*ends)]
     with ThreadPoolExecutor(cores(threads)) as pool:
         for one in pool.map(run, ends[:-1], ends[1:]):
             found.append(one)
@@ -135,7 +137,9 @@ def _shared(
     return found[:used]
 
 
-def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple[Ints, Items]:
+def common_items(
+    starts: Ints, items: Items, order: Ints, bounds: Ints, *, threads: int | None = None
+) -> tuple[Ints, Items]:
     """The intersection of each group's sets, as compressed rows of the groups.
 
     Group g holds the records `order[bounds[g]:bounds[g + 1]]`. Groups may overlap.
@@ -149,7 +153,8 @@ def common_items(starts: Ints, items: Items, order: Ints, bounds: Ints) -> tuple
         part: Items = _shared(*given, low, high, sizes).copy()
         return part
 
-    found = in_parts(run, fair_cuts(bounds, min(max(1, groups // 1024), 4 * cores())))
+    parts = min(max(1, groups // 1024), 4 * cores(threads))
+    found = in_parts(run, fair_cuts(bounds, parts), threads)
     ends = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
     return ends, np.concatenate([items[:0], *found])

@@ -31,17 +31,9 @@ HORIZON = 16  # times k: classes up to this size look ahead
 ROOM = 1 << 21  # numbers that a lookahead or the pairs of items take at a time
 
 
-@njit(cache=True, nogil=True)
-def _logarithms(most: int) -> Floats:
-    found = np.zeros(most + 1)
-    for size in range(1, most + 1):
-        found[size] = size * math.log(size)
-    return found
-
-
 def logarithms(n: int) -> Floats:
     """m ln(m) for m = 0, 1, ..., as far as a table is worth it."""
-    return _logarithms(min(n, TABLE))
+    return np.array([m * math.log(max(m, 1)) for m in range(min(n, TABLE) + 1)])
 
 
 @njit(cache=True, nogil=True)

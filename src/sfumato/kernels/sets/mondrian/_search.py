@@ -21,14 +21,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
 from ....progress import report
 from ...arrays import Floats, Ints
 from ...threads import cores
 from ..rows import Items
 from ._choice import ENTROPY, EVEN, HORIZON, UTILITY, logarithms
-from ._grow import Classes, Lengths, grow
+from ._grow import Classes, grow
 from ._top import first_classes
 
 __all__ = ["Choice", "set_mondrian"]
@@ -38,21 +37,6 @@ CHOICES = {"even": EVEN, "entropy": ENTROPY, "utility": UTILITY}
 TASK = 1 << 17  # records: a class below this size one thread splits to the end
 LEVELS = 8  # of splits that all threads make together
 SHARE = 64  # so does it one below this part of the table
-
-
-@njit(cache=True, nogil=True)
-def _numbered(labels: Ints, number: Lengths) -> None:
-    """Labels 0, 1, ... in place of the first places of classes, in the same order."""
-    number[:] = 0
-    for i in range(labels.size):
-        number[labels[i]] = 1
-    found = 0
-    for place in range(labels.size):
-        if number[place] == 1:
-            number[place] = found
-            found += 1
-    for i in range(labels.size):
-        labels[i] = number[labels[i]]
 
 
 class _Progress:
@@ -145,5 +129,11 @@ def set_mondrian(
                     add((place, live[:, end - int(place[4]) : end].copy()))
             progress.tell(left)
         progress.tell(0.0)
-    _numbered(labels, buffer[1][0])
+    # Labels 0, 1, ... in place of the first places of classes, in the same order.
+    number = buffer[1][0]
+    number[:] = 0
+    number[labels] = 1
+    np.cumsum(number, out=number)
+    labels[:] = number[labels]
+    labels -= 1
     return labels

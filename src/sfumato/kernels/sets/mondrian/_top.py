@@ -17,19 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ..rows import Items
+from ..rows import Items, occurrences
 from ._choice import EVEN, by_count, by_utility
 from ._grow import Buffer, Classes, renumber, tally
 
 NodeOf = NDArray[np.uint8]
 NODES = 255
-
-
-@njit(cache=True, nogil=True)
-def _counts(starts: Ints, items: Items, d: int, low: int, high: int) -> Ints:
-    found = np.zeros(d, dtype=np.int64)
-    tally(items[starts[low] : starts[high]], found)
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +135,7 @@ def first_classes(
     n, d = starts.size - 1, utilities.size
     parts = _Slices(starts, slices, pool)
     node_of = np.zeros(n, dtype=np.uint8)
-    nodes = [_Node(n, np.sum(parts.each(_counts, starts, items, d), axis=0))]
+    nodes = [_Node(n, occurrences(items, d))]
     order, names = [0], np.arange(d)
     for _ in range(levels):
         split, child = np.full(NODES + 1, -1), np.zeros(NODES + 1, dtype=np.int64)

@@ -17,9 +17,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Codes, Floats, Ints
 from ...recoding import draw, pick
 from ..rows import Items, Words
 
@@ -30,47 +29,39 @@ LEAST = 1e-9
 PASSES = 8
 """Times that the sets of a pool are gone through at most; two or three are usual."""
 
-Random = NDArray[np.uint64]
-Counts = NDArray[np.int32]
+
+
+RECORD, GROUP, ORDER = range(3)
+BITS, COMMON, SPARE = range(3)
+TIMES, SLOT = range(2)
 
 
 class Pool(NamedTuple):
     """Scratch for up to m sets, q groups and some words of items. Sets are known by place."""
 
-    record: Ints  # (m,)
-    bits: Words  # (m, words)
-    weight: Floats  # (64 * words,) of the pool's items
-    item: Counts  # (64 * words,) what they are
-    group: Ints  # (m,) -1 while it is open
-    score: Floats  # (m,) utility that it would leave in the group that grows
-    order: Ints  # (m,) the open ones come first
+    sets: Ints  # (3, m) record; group; all in an order in which the open ones come first
+    score: Floats  # (m,) utility that a set would leave in the group that grows
+    rows: Words  # (3, m, words) of sets; of groups what all have; what at most one lacks
     size: Ints  # (q,)
     value: Floats  # (q,) utility of what the group publishes of one set
-    common: Words  # (q, words) items that all have
-    spare: Words  # (q, words) items that at most one lacks
-    row: Words  # (words,) what the group that grows has in common
-    times: Counts  # (d,) sets that have the item; 0 between steps
-    slot: Counts  # (d,) place of the item among the pool's; -1 between steps
+    weight: Floats  # (64 * words,) of the pool's items
+    item: Ints  # (64 * words,) what they are
+    seen: Codes  # (2, d) sets that have an item, 0 between steps; its place here, -1 between steps
 
 
-@njit(cache=True, nogil=True)
 def make_pool(records: int, groups: int, words: int, d: int) -> Pool:
     """Empty scratch."""
+    seen = np.zeros((2, d), np.int32)
+    seen[SLOT] = -1
     return Pool(
-        record=np.zeros(records, np.int64),
-        bits=np.zeros((records, words), np.uint64),
-        weight=np.zeros(64 * words, np.float64),
-        item=np.zeros(64 * words, np.int32),
-        group=np.zeros(records, np.int64),
-        score=np.zeros(records, np.float64),
-        order=np.zeros(records, np.int64),
+        sets=np.zeros((3, records), np.int64),
+        score=np.zeros(records),
+        rows=np.zeros((3, max(records, groups), words), np.uint64),
         size=np.zeros(groups, np.int64),
-        value=np.zeros(groups, np.float64),
-        common=np.zeros((groups, words), np.uint64),
-        spare=np.zeros((groups, words), np.uint64),
-        row=np.zeros(words, np.uint64),
-        times=np.zeros(d, np.int32),
-        slot=np.full(d, -1, np.int32),
+        value=np.zeros(groups),
+        weight=np.zeros(64 * words),
+        item=np.zeros(64 * words, np.int64),
+        seen=seen,
     )
 
 
@@ -85,7 +76,7 @@ _lowest: Any = intrinsic(_trailing_zeros)
 """The place of the lowest bit of a word that is not 0."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _worth(word: Any, at: int, weight: Floats) -> float:
     """The utility of a word's items; the word is number `at / 64` of its row."""
     total = 0.0
@@ -98,14 +89,14 @@ def _worth(word: Any, at: int, weight: Floats) -> float:
 @njit(cache=True, nogil=True)
 def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: int) -> int:
     """Pack the items of the pool's m sets that k of them have; how many words these take."""
-    times, slot, bits = pool.times, pool.slot, pool.bits
+    times, slot, bits, record = pool.seen[TIMES], pool.seen[SLOT], pool.rows[BITS], pool.sets[RECORD]
     for p in range(m):
-        i = pool.record[p]
+        i = record[p]
         for e in range(starts[i], starts[i + 1]):
             times[items[e]] += 1
     used = 0
     for p in range(m):
-        i = pool.record[p]
+        i = record[p]
         for e in range(starts[i], starts[i + 1]):
             item = items[e]
             if times[item] >= k and slot[item] < 0 and utilities[item] > 0.0:
@@ -117,7 +108,7 @@ def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: i
     for x in range(used, 64 * words):
         pool.weight[x] = 0.0
     for p in range(m):
-        i = pool.record[p]
+        i = record[p]
         for w in range(words):
             bits[p, w] = 0
         for e in range(starts[i], starts[i + 1]):
@@ -125,7 +116,7 @@ def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: i
             if at >= 0:
                 bits[p, at >> 6] |= np.uint64(1) << np.uint64(at & 63)
     for p in range(m):
-        i = pool.record[p]
+        i = record[p]
         for e in range(starts[i], starts[i + 1]):
             times[items[e]] = 0
             slot[items[e]] = -1
@@ -133,17 +124,18 @@ def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: i
 
 
 @njit(cache=True, nogil=True)
-def grow(pool: Pool, m: int, words: int, k: int, random: Random) -> int:
+def grow(pool: Pool, m: int, words: int, k: int, random: Words) -> int:
     """Form groups of k, or a few more, around random sets; the last one takes what is left.
 
     How many there are.
     """
-    bits, weight, group, score, order = pool.bits, pool.weight, pool.group, pool.score, pool.order
-    row = pool.row
+    weight, group, score, order = pool.weight, pool.sets[GROUP], pool.score, pool.sets[ORDER]
+    bits = pool.rows[BITS]
     for p in range(m):
         order[p] = p
     left, g = m, 0
     while left >= 2 * k:
+        row = pool.rows[COMMON, g]
         at = pick(random, left)
         p = order[at]
         left -= 1
@@ -193,34 +185,34 @@ def grow(pool: Pool, m: int, words: int, k: int, random: Random) -> int:
 
 
 @njit(cache=True, nogil=True)
-def tally(pool: Pool, m: int, words: int, g: int) -> None:
-    """Count afresh what a group's sets have in common."""
-    common, spare, bits = pool.common, pool.spare, pool.bits
-    size = 0
-    for w in range(words):
-        common[g, w] = ~np.uint64(0)
-        spare[g, w] = ~np.uint64(0)
-    for p in range(m):
-        if pool.group[p] == g:
-            size += 1
-            for w in range(words):
-                spare[g, w] = common[g, w] | (spare[g, w] & bits[p, w])
-                common[g, w] &= bits[p, w]
-    total = 0.0
-    for w in range(words):
-        total += _worth(common[g, w], 64 * w, pool.weight)
-    pool.size[g] = size
-    pool.value[g] = total
+def tally(pool: Pool, m: int, words: int, groups: int) -> None:
+    """Count afresh what the sets of groups have in common whose size is not known."""
+    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
+    for g in range(groups):
+        if pool.size[g] >= 0:
+            continue
+        size, total = 0, 0.0
+        for w in range(words):
+            common[g, w] = spare[g, w] = ~np.uint64(0)
+        for p in range(m):
+            if pool.sets[GROUP, p] == g:
+                size += 1
+                for w in range(words):
+                    spare[g, w] = common[g, w] | (spare[g, w] & bits[p, w])
+                    common[g, w] &= bits[p, w]
+        for w in range(words):
+            total += _worth(common[g, w], 64 * w, pool.weight)
+        pool.size[g], pool.value[g] = size, total
 
 
 @njit(cache=True, nogil=True)
 def move_gain(pool: Pool, words: int, p: int, h: int) -> float:
     """The utility that is won if set p moves to group h."""
-    common, spare, weight = pool.common, pool.spare, pool.weight
-    g = pool.group[p]
+    common, spare, weight = pool.rows[COMMON], pool.rows[SPARE], pool.weight
+    g = pool.sets[GROUP, p]
     without, along = 0.0, 0.0
     for w in range(words):
-        row = pool.bits[p, w]
+        row = pool.rows[BITS, p, w]
         without += _worth(common[g, w] | (spare[g, w] & ~row), 64 * w, weight)
         along += _worth(common[h, w] & row, 64 * w, weight)
     size, other = pool.size[g], pool.size[h]
@@ -231,8 +223,8 @@ def move_gain(pool: Pool, words: int, p: int, h: int) -> float:
 @njit(cache=True, nogil=True)
 def swap_gain(pool: Pool, words: int, p: int, q: int) -> float:
     """The utility that is won if sets p and q of two groups change places."""
-    common, spare, weight, bits = pool.common, pool.spare, pool.weight, pool.bits
-    g, h = pool.group[p], pool.group[q]
+    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
+    weight, g, h = pool.weight, pool.sets[GROUP, p], pool.sets[GROUP, q]
     one, other = 0.0, 0.0
     for w in range(words):
         a, b = bits[p, w], bits[q, w]
@@ -242,57 +234,61 @@ def swap_gain(pool: Pool, words: int, p: int, q: int) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _place_for(pool: Pool, m: int, words: int, groups: int, k: int, least: float, p: int) -> int:
+    """Where set p wins most, more than `least`: m + the group that it moves to, or the set that it
+    changes places with; -1 if nowhere."""
+    group, size, value, weight = pool.sets[GROUP], pool.size, pool.value, pool.weight
+    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
+    g, best, to = group[p], least, -1
+    if size[g] > k:
+        for h in range(groups):
+            if h != g and size[h] < 2 * k - 1:
+                gain = move_gain(pool, words, p, h)
+                if gain > best:
+                    best, to = gain, m + h
+        if to >= 0:
+            return to
+    for h in range(groups):
+        if h == g:
+            continue
+        # What p would leave in h, were every set of h the one that goes.
+        most, without = 0.0, 0.0
+        for w in range(words):
+            most += _worth(spare[h, w] & bits[p, w], 64 * w, weight)
+        other = size[h] * (most - value[h])
+        for w in range(words):
+            without += _worth(common[g, w] | (spare[g, w] & ~bits[p, w]), 64 * w, weight)
+        if other + size[g] * (without - value[g]) <= best:
+            continue
+        for q in range(m):
+            if group[q] == h:
+                gain = swap_gain(pool, words, p, q)
+                if gain > best:
+                    best, to = gain, q
+    return to
+
+
+@njit(cache=True, nogil=True)
 def polish(pool: Pool, m: int, words: int, groups: int, k: int, least: float) -> float:
     """Move sets and swap pairs while more than `least` is won; the utility of all groups then."""
-    group, size, value = pool.group, pool.size, pool.value
-    common, spare, bits, weight = pool.common, pool.spare, pool.bits, pool.weight
+    group, size = pool.sets[GROUP], pool.size
     for g in range(groups):
-        tally(pool, m, words, g)
+        size[g] = -1
+    tally(pool, m, words, groups)
     for _ in range(PASSES if groups > 1 else 0):
         changed = False
         for p in range(m):
-            g = group[p]
-            if size[g] > k:
-                best, to = least, -1
-                for h in range(groups):
-                    if h != g and size[h] < 2 * k - 1:
-                        gain = move_gain(pool, words, p, h)
-                        if gain > best:
-                            best, to = gain, h
-                if to >= 0:
-                    group[p] = to
-                    tally(pool, m, words, g)
-                    tally(pool, m, words, to)
-                    changed = True
-                    continue
-            best, to = least, -1
-            for h in range(groups):
-                if h == g:
-                    continue
-                # What p would leave in h, were every set of h the one that goes.
-                most = 0.0
-                for w in range(words):
-                    most += _worth(spare[h, w] & bits[p, w], 64 * w, weight)
-                other = size[h] * (most - value[h])
-                without = 0.0
-                for w in range(words):
-                    without += _worth(common[g, w] | (spare[g, w] & ~bits[p, w]), 64 * w, weight)
-                if other + size[g] * (without - value[g]) <= best:
-                    continue
-                for q in range(m):
-                    if group[q] == h:
-                        gain = swap_gain(pool, words, p, q)
-                        if gain > best:
-                            best, to = gain, q
-            if to >= 0:
-                h = group[to]
-                group[p], group[to] = h, g
-                tally(pool, m, words, g)
-                tally(pool, m, words, h)
-                changed = True
+            to = _place_for(pool, m, words, groups, k, least, p)
+            if to < 0:
+                continue
+            g, h = group[p], to - m if to >= m else group[to]
+            group[p], size[g], size[h], changed = h, -1, -1, True
+            if to < m:
+                group[to] = g
+            tally(pool, m, words, groups)
         if not changed:
             break
     total = 0.0
     for g in range(groups):
-        total += size[g] * value[g]
+        total += size[g] * pool.value[g]
     return total

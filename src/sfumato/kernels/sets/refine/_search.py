@@ -20,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ...arrays import Floats, Ints
+from ...arrays import Codes, Floats, Ints
 from ...threads import cores
-from ..rows import Items, common_items, weights_of
-from ._pool import Counts
+from ..rows import Items, common_items, frozen, shared_utility
 from ._steps import MOST, improve
 
 STEPS, FEWEST = 3, 256
@@ -62,13 +61,14 @@ class Search:
 
     def utility(self) -> float:
         """Utility of the groups as they are, counted afresh."""
-        return utility_of(self.starts, self.items, self.utilities, self.rows, self.sizes)
+        return shared_utility(self.starts, self.items, self.utilities, self.rows, self.bounds)
 
     def labels(self) -> Ints:
         """The group of each record, numbered by first appearance; -1 where it has none."""
         found = np.full(self.starts.size - 1, -1, dtype=np.int64)
-        found[self.rows] = np.repeat(np.arange(self.sizes.size), self.sizes)
-        _renumber(found, np.full(self.sizes.size, -1, dtype=np.int64))
+        # How the groups were arranged last is nobody's business.
+        number = np.argsort(np.argsort(np.minimum.reduceat(self.rows, self.bounds[:-1])))
+        found[self.rows] = np.repeat(number, self.sizes)
         return found
 
 
@@ -80,113 +80,67 @@ def begin(
     counts[0] = 0
     if (counts[counts > 0] < k).any():
         raise ValueError(f"a group has fewer than k = {k} records")
-    rows = _by_label(labels, counts)
+    rows = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     sizes = counts[counts > 0]
-    before = utility_of(starts, items, utilities, rows, sizes)
     frequency = np.bincount(items, minlength=utilities.size)
     rank = np.empty(utilities.size, dtype=np.int64)
     rank[np.argsort(-frequency * utilities, kind="stable")] = np.arange(rank.size)
-    _sort_large(starts, items, rank, rows, sizes, 2 * k, np.zeros(rank.size, np.int32))
+    before = Search(starts, items, utilities, k, rng, rows, sizes, 0.0).utility()
+    _sort_large(starts, items, rank, rows, sizes, 2 * k)
     parts = sizes // k
     cut = np.full(int(parts.sum()), k, dtype=np.int64)
     cut[np.cumsum(parts) - 1] += sizes - parts * k
     # Compiled here, where it is needed, so that no clock runs meanwhile.
-    improve(starts, items, utilities, rows[:0], cut[:0], k, 0, np.zeros(1, np.uint64))
+    some = rows[: int(cut[:2].sum())].copy()
+    improve(starts, items, utilities, some, cut[:2], k, 0, np.zeros(1, np.uint64))
     return Search(starts, items, utilities, k, rng, rows, cut, before)
 
 
-def utility_of(starts: Ints, items: Items, utilities: Floats, rows: Ints, sizes: Ints) -> float:
-    """The utility that groups publish: what each has in common, as often as it has records."""
-    bounds = np.concatenate(([0], np.cumsum(sizes)))
-    shared = common_items(starts, items, rows, bounds)
-    return float(np.dot(weights_of(*shared, utilities), sizes))
-
-
 @njit(cache=True, nogil=True)
-def _renumber(labels: Ints, number: Ints) -> None:
-    """Number groups by first appearance: how they were arranged last is nobody's business."""
-    groups = 0
-    for i in range(labels.size):
-        g = labels[i]
-        if g >= 0:
-            if number[g] < 0:
-                number[g] = groups
-                groups += 1
-            labels[i] = number[g]
+def _keys(
+    starts: Ints, items: Items, rank: Ints, rows: Ints, bounds: Ints, large: int, count: Codes
+) -> Ints:
+    """The first four items of each row by rank, as one number; in large groups without the items
+    that all of the group have, and 0 in others. If `large` is 0, of all that each row has.
 
-
-@njit(cache=True, nogil=True)
-def _by_label(labels: Ints, counts: Ints) -> Ints:
-    """The records that have a label, label by label; `counts[0]` is for those without."""
-    at = np.zeros(counts.size, np.int64)
-    for g in range(1, counts.size):
-        at[g] = at[g - 1] + counts[g - 1]
-    rows = np.empty(counts.sum(), np.int64)
-    for i in range(labels.size):
-        if labels[i] >= 0:
-            rows[at[labels[i] + 1]] = i
-            at[labels[i] + 1] += 1
-    return rows
-
-
-@njit(cache=True, nogil=True)
-def _key(starts: Ints, items: Items, rank: Ints, row: int, count: Counts, common: int) -> int:
-    """A row's four first items by rank, as one number; those that `count` says all have are out."""
-    a = b = c = d = LAST
-    for e in range(starts[row], starts[row + 1]):
-        x = min(rank[items[e]], LAST)
-        if x >= d or (common > 0 and count[items[e]] == common):
+    `count`, of each item, comes and goes as zeros.
+    """
+    found = np.zeros(rows.size, np.int64)
+    for g in range(bounds.size - 1):
+        low, high = bounds[g], bounds[g + 1]
+        if high - low < large:
             continue
-        d = x
-        if d < c:
-            c, d = d, c
-        if c < b:
-            b, c = c, b
-        if b < a:
-            a, b = b, a
-    return (a << 45) | (b << 30) | (c << 15) | d
+        for more in range(1, -2, -1):  # count; make the keys; take back
+            for i in range(low, high):
+                a = b = c = d = LAST
+                for e in range(starts[rows[i]], starts[rows[i] + 1]):
+                    if large > 0:
+                        count[items[e]] += more
+                    x = min(rank[items[e]], LAST)
+                    if more != 0 or x >= d or (large > 0 and count[items[e]] == high - low):
+                        continue
+                    d = x
+                    if d < c:
+                        c, d = d, c
+                    if c < b:
+                        b, c = c, b
+                    if b < a:
+                        a, b = b, a
+                if more == 0:
+                    found[i] = (a << 45) | (b << 30) | (c << 15) | d
+    return found
 
 
-@njit(cache=True, nogil=True)
 def _sort_large(
-    starts: Ints, items: Items, rank: Ints, rows: Ints, sizes: Ints, large: int, count: Counts
+    starts: Ints, items: Items, rank: Ints, rows: Ints, sizes: Ints, large: int
 ) -> None:
     """Sort the records of large groups by what they have beyond what all of the group have."""
-    low = 0
-    for g in range(sizes.size):
-        high = low + sizes[g]
-        if sizes[g] >= large:
-            for i in range(low, high):
-                for e in range(starts[rows[i]], starts[rows[i] + 1]):
-                    count[items[e]] += 1
-            keys = np.empty(sizes[g], np.int64)
-            for i in range(low, high):
-                keys[i - low] = _key(starts, items, rank, rows[i], count, sizes[g])
-            for i in range(low, high):
-                for e in range(starts[rows[i]], starts[rows[i] + 1]):
-                    count[items[e]] = 0
-            rows[low:high] = rows[low:high][np.argsort(keys, kind="mergesort")]
-        low = high
-
-
-@njit(cache=True, nogil=True)
-def _keys(starts: Ints, items: Items, rank: Ints, count: Counts) -> Ints:
-    found = np.empty(starts.size - 1, np.int64)
-    for i in range(found.size):
-        found[i] = _key(starts, items, rank, i, count, 0)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _moved(rows: Ints, bounds: Ints, order: Ints) -> Ints:
-    """The rows with their groups in this order."""
-    found = np.empty(rows.size, np.int64)
-    to = 0
-    for g in order:
-        for i in range(bounds[g], bounds[g + 1]):
-            found[to] = rows[i]
-            to += 1
-    return found
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    at = np.flatnonzero(np.repeat(sizes >= large, sizes))
+    count = np.zeros(rank.size, np.int32)
+    keys = _keys(frozen(starts), frozen(items), rank, rows, bounds, large, count)
+    group = np.repeat(np.arange(sizes.size), sizes)
+    rows[at] = rows[at[np.lexsort((keys[at], group[at]))]]
 
 
 def _arrange(search: Search) -> None:
@@ -194,10 +148,12 @@ def _arrange(search: Search) -> None:
     rank = search.rng.permutation(search.utilities.size)
     bounds = search.bounds
     shared = common_items(search.starts, search.items, search.rows, bounds)
-    keys = _keys(*shared, rank, np.zeros(0, np.int32))
+    each = np.arange(bounds.size)
+    keys = _keys(*map(frozen, shared), rank, each[:-1], each, 0, np.zeros(0, np.int32))
     order = np.roll(np.argsort(keys, kind="stable"), search.rng.integers(keys.size))
-    search.rows = _moved(search.rows, bounds, order)
-    search.sizes = search.sizes[order]
+    first, search.sizes = bounds[order], search.sizes[order]
+    moved = np.repeat(first - search.bounds[:-1], search.sizes)
+    search.rows = search.rows[moved + np.arange(moved.size)]
 
 
 def block_size(k: int) -> int:

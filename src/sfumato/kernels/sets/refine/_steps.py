@@ -13,96 +13,62 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ...arrays import Floats, Ints
+from ...arrays import Codes, Floats, Ints
 from ...recoding import draw, pick
-from ..rows import Items
-from ._pool import LEAST, Counts, Pool, Random, fill, grow, make_pool, polish
+from ..rows import Items, Words, common_items, frozen, weights_of
+from ._pool import COMMON, GROUP, LEAST, RECORD, Pool, fill, grow, make_pool, polish
 
 FEWEST, MOST = 2, 4
 """Groups of a pool, where there are as many."""
 PASSED_OVER = 0.05
 """Chance that a group is not looked at: not all steps should agree."""
+ROW, LABEL = range(2)
+SIZE, MANY, FREE = range(3)
 
 
 class Block(NamedTuple):
     """Some records and their groups; both are known by their place here."""
 
-    rows: Ints  # (n,) numbers of the records
+    sets: Ints  # (2, n) numbers of the records; their groups
     member: Ints  # (g, 2k - 1)
-    label: Ints  # (n,)
-    size: Ints  # (g,)
+    groups: Ints  # (3, g) size; how many items a group publishes; names of no group
     value: Floats  # (g,) utility of what a group publishes of one set
-    shared: Counts  # (g, most) the items that it publishes
-    many: Ints  # (g,) how many they are
-    free: Ints  # (g,) names of no group
-    frees: Ints  # (1,) how many there are
+    shared: Codes  # (g, most) the items that it publishes
 
 
-@njit(cache=True, nogil=True)
 def _block(
-    starts: Ints,
-    items: Items,
-    utilities: Floats,
-    rows: Ints,
-    sizes: Ints,
-    k: int,
-    longest: int,
-    count: Counts,
+    starts: Ints, items: Items, utilities: Floats, rows: Ints, sizes: Ints, k: int, longest: int
 ) -> Block:
-    """The groups of `rows`; at most `longest` items are in k sets, and `count` is 0."""
-    names = rows.size // k
+    """The groups of `rows`; at most `longest` items are in k sets."""
+    names, many = rows.size // k, sizes.size
+    label = np.repeat(np.arange(many), sizes)
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    bounds, common = common_items(starts, items, rows, ends, threads=1)
+    of_item = np.repeat(np.arange(many), np.diff(bounds))[utilities[common] > 0.0]
+    counts = np.bincount(of_item, minlength=many)
     block = Block(
-        rows=rows.copy(),
+        sets=np.array([rows, label]),
         member=np.empty((names, 2 * k - 1), np.int64),
-        label=np.empty(rows.size, np.int64),
-        size=np.zeros(names, np.int64),
+        groups=np.zeros((3, names), np.int64),
         value=np.zeros(names),
         shared=np.empty((names, longest), np.int32),
-        many=np.zeros(names, np.int64),
-        free=np.empty(names, np.int64),
-        frees=np.zeros(1, np.int64),
     )
-    i = 0
-    for g in range(sizes.size):
-        block.size[g] = sizes[g]
-        for a in range(sizes[g]):
-            block.label[i + a] = g
-            block.member[g, a] = i + a
-            row = rows[i + a]
-            for e in range(starts[row], starts[row + 1]):
-                count[items[e]] += 1
-        first = rows[i]
-        for e in range(starts[first], starts[first + 1]):
-            item = items[e]
-            if count[item] == sizes[g] and utilities[item] > 0.0:
-                block.shared[g, block.many[g]] = item
-                block.many[g] += 1
-                block.value[g] += utilities[item]
-        for a in range(sizes[g]):
-            row = rows[i + a]
-            for e in range(starts[row], starts[row + 1]):
-                count[items[e]] = 0
-        i += sizes[g]
-    for g in range(names - 1, sizes.size - 1, -1):
-        block.free[block.frees[0]] = g
-        block.frees[0] += 1
+    block.member[label, np.arange(rows.size) - ends[label]] = np.arange(rows.size)
+    place = np.arange(of_item.size) - (np.cumsum(counts) - counts)[of_item]
+    block.shared[of_item, place] = common[utilities[common] > 0.0]
+    block.groups[SIZE, :many], block.groups[MANY, :many] = sizes, counts
+    block.groups[FREE, : names - many] = np.arange(names - 1, many - 1, -1)
+    block.value[:many] = weights_of(bounds, common, utilities)
     return block
 
 
 @njit(cache=True, nogil=True)
 def _taker(
-    block: Block,
-    starts: Ints,
-    items: Items,
-    utilities: Floats,
-    row: int,
-    name: Ints,
-    found: int,
-    mark: Floats,
-    random: Random,
-) -> int:
+    block: Block, starts: Ints, items: Items, utilities: Floats, row: int, name: Ints, found: int,
+    mark: Floats, random: Words,
+) -> int:  # fmt: skip
     """The group that would win most by the set `row`, other than those named; -1 if none is."""
-    size, value, shared, many = block.size, block.value, block.shared, block.many
+    size, many, value, shared = block.groups[SIZE], block.groups[MANY], block.value, block.shared
     for e in range(starts[row], starts[row + 1]):
         mark[items[e]] = utilities[items[e]]
     best, taker = -np.inf, -1
@@ -128,73 +94,52 @@ def _taker(
 @njit(cache=True, nogil=True)
 def _write(block: Block, pool: Pool, at: Ints, m: int, words: int, name: Ints, formed: int) -> None:
     """The pool's new groups take the names of the old ones."""
+    size, many = block.groups[SIZE], block.groups[MANY]
     for f in range(formed):
         g = name[f]
-        block.size[g] = 0
-        block.value[g] = pool.value[f]
-        block.many[g] = 0
+        size[g], many[g], block.value[g] = 0, 0, pool.value[f]
         for x in range(64 * words):
-            if (pool.common[f, x >> 6] >> np.uint64(x & 63)) & np.uint64(1):
-                block.shared[g, block.many[g]] = pool.item[x]
-                block.many[g] += 1
+            if (pool.rows[COMMON, f, x >> 6] >> np.uint64(x & 63)) & np.uint64(1):
+                block.shared[g, many[g]] = pool.item[x]
+                many[g] += 1
     for p in range(m):
-        g = name[pool.group[p]]
-        block.label[at[p]] = g
-        block.member[g, block.size[g]] = at[p]
-        block.size[g] += 1
+        g = name[pool.sets[GROUP, p]]
+        block.sets[LABEL, at[p]] = g
+        block.member[g, size[g]] = at[p]
+        size[g] += 1
 
 
 @njit(cache=True, nogil=True)
-def improve(
-    starts: Ints,
-    items: Items,
-    utilities: Floats,
-    rows: Ints,
-    sizes: Ints,
-    k: int,
-    steps: int,
-    random: Random,
-) -> tuple[Ints, float, int]:
-    """Take steps among the records `rows`, which lie group by group; groups have k to 2k - 1.
-
-    `rows` is rewritten likewise. The new sizes, the utility won, and how many steps were kept.
-    """
-    n, d = rows.size, utilities.size
+def _steps(
+    starts: Ints, items: Items, utilities: Floats, block: Block, pool: Pool, frees: int, k: int,
+    steps: int, random: Words,
+) -> tuple[float, int]:  # fmt: skip
+    """Take steps; the utility won, and how many were kept. `frees` names are of no group."""
     won, kept = 0.0, 0
-    if n < 2 * k:
-        return sizes.copy(), won, kept
-    lengths = np.empty(n, np.int64)
-    for i in range(n):
-        lengths[i] = starts[rows[i] + 1] - starts[rows[i]]
-    lengths.sort()
-    room = MOST * (2 * k - 1)
-    groups = room // k + 1
-    words = min(lengths[n - min(n, room) :].sum() // k, d) // 64 + 1
-    pool = make_pool(room, groups, words, d)
-    # The k-th longest set bounds what a group can have in common.
-    block = _block(starts, items, utilities, rows, sizes, k, lengths[n - k], pool.times)
-    at = np.empty(room, np.int64)  # the pool's sets within the block
-    mark = np.zeros(d)
-    name = np.empty(groups, np.int64)
+    size, free = block.groups[SIZE], block.groups[FREE]
+    at = np.empty(pool.score.size, np.int64)  # the pool's sets within the block
+    name = np.empty(pool.size.size, np.int64)
+    mark = np.zeros(utilities.size)
     for _ in range(steps):
-        r = pick(random, n)
-        name[0], found = block.label[r], 1
+        r = pick(random, block.sets.shape[1])
+        name[0], found = block.sets[LABEL, r], np.int64(1)
         want = FEWEST + pick(random, MOST - FEWEST + 1)
         while found < want:
-            g = _taker(block, starts, items, utilities, block.rows[r], name, found, mark, random)
+            row = block.sets[ROW, r]
+            g = _taker(block, starts, items, utilities, row, name, found, mark, random)
             if g < 0:
                 break
             name[found] = g
             found += 1
             h = name[pick(random, found)]
-            r = block.member[h, pick(random, block.size[h])]
-        m, old = 0, 0.0
+            r = block.member[h, pick(random, size[h])]
+        m, old = np.int64(0), 0.0
         for f in range(found):
             g = name[f]
-            old += block.size[g] * block.value[g]
-            for a in range(block.size[g]):
+            old += size[g] * block.value[g]
+            for a in range(size[g]):
                 at[m] = block.member[g, a]
-                pool.record[m] = block.rows[at[m]]
+                pool.sets[RECORD, m] = block.sets[ROW, at[m]]
                 m += 1
         if m < 2 * k:
             continue
@@ -206,16 +151,35 @@ def improve(
         won += now - old
         kept += 1
         for f in range(found, formed):
-            block.frees[0] -= 1
-            name[f] = block.free[block.frees[0]]
+            frees -= 1
+            name[f] = free[frees]
         for f in range(formed, found):
-            block.free[block.frees[0]] = name[f]
-            block.frees[0] += 1
-            block.size[name[f]] = 0
+            free[frees] = name[f]
+            frees += 1
+            size[name[f]] = 0
         _write(block, pool, at, m, wide, name, formed)
-    i = 0
-    for g in range(block.size.size):
-        for a in range(block.size[g]):
-            rows[i] = block.rows[block.member[g, a]]
-            i += 1
-    return block.size[block.size > 0], won, kept
+    return won, kept
+
+
+def improve(
+    starts: Ints, items: Items, utilities: Floats, rows: Ints, sizes: Ints, k: int, steps: int,
+    random: Words,
+) -> tuple[Ints, float, int]:  # fmt: skip
+    """Take steps among the records `rows`, which lie group by group; groups have k to 2k - 1.
+
+    `rows` is rewritten likewise. The new sizes, the utility won, and how many steps were kept.
+    """
+    n, d = rows.size, utilities.size
+    if n < 2 * k:
+        return sizes.copy(), 0.0, 0
+    lengths = np.sort(starts[rows + 1] - starts[rows])
+    room = MOST * (2 * k - 1)
+    words = int(min(lengths[n - min(n, room) :].sum() // k, d)) // 64 + 1
+    pool = make_pool(room, room // k + 1, words, d)
+    # The k-th longest set bounds what a group can have in common.
+    block = _block(starts, items, utilities, rows, sizes, k, int(lengths[n - k]))
+    given = frozen(starts), frozen(items), frozen(utilities)
+    won, kept = _steps(*given, block, pool, n // k - sizes.size, k, steps, random)
+    size = block.groups[SIZE]
+    rows[:] = block.sets[ROW, block.member[np.arange(2 * k - 1) < size[:, None]]]
+    return size[size > 0], float(won), int(kept)
