@@ -38,7 +38,9 @@ def classes_of(
 
 
 @njit(cache=True, nogil=True)
-def _gain(classes: Classes, c: int, mark: Ints, record: int, utilities: Floats, best: float) -> float:
+def _gain(
+    classes: Classes, c: int, mark: Ints, record: int, utilities: Floats, best: float
+) -> float:
     """What all records together gain if one more joins a class; -inf if less than `best`.
 
     The record brings the utility of the closure, and every record of the class, this one too, loses

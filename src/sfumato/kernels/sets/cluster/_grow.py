@@ -337,7 +337,7 @@ def grow_from_sample(
     the queue, or are far from the last one unless `far` is None: only what is used is compiled.
     """
     while g.now[RECORDS] >= k and g.now[CLASSES] < stop:
-        if far is None:
+        if far is None:  # noqa: SIM108 - a branch that can be left out
             seed = next_in_line(g)
         else:
             seed = _seed(g, sample, state)

@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Bools, Codes, Floats, Ints
 from ..rows import Items, Words
 from ._grow import ones
-
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int32]
 
 SMALL = 256
 """Below so many records the search for an owner may turn back."""
@@ -59,7 +55,8 @@ def best_subset(
                 ratio, at = found, x
         if left[level] == 0 and value[level] > best:
             best = value[level]
-            chosen[:] = support[level, :words]
+            for w in range(words):
+                chosen[w] = support[level, w]
         # The first descent is finished whatever it takes.
         if left[level] == 0 or hope <= best or (ended and taken >= steps):
             ended = True
@@ -90,7 +87,7 @@ def best_subset(
 
 @njit(cache=True, nogil=True)
 def finish(
-    starts: Ints, items: Items, rows: Rows, at: Rows, owner: Flags, base: float, worth: Floats,
+    starts: Ints, items: Items, rows: Codes, at: Codes, owner: Bools, base: float, worth: Floats,
     k: int, steps: int, logs: Floats, values: Floats, members: Ints,
 ) -> None:  # fmt: skip
     """Find the best subset of each owner in the pool `at`, and note it where it is better.
@@ -173,7 +170,7 @@ def finish(
                     still += 1
             left = still
         # Who still contains the set so far; any k of them where nothing can be added.
-        found = 0
+        found = np.int64(0)
         for w in range(words):
             word = support[w]
             while word != 0 and found < kept.size:
@@ -208,7 +205,7 @@ def finish(
 
 
 @njit(cache=True, nogil=True)
-def _note(rows: Rows, o: int, kept: Rows, k: int, members: Ints) -> None:
+def _note(rows: Codes, o: int, kept: Codes, k: int, members: Ints) -> None:
     """The owner and the first others of those that contain its subset."""
     row = rows[o]
     members[row, 0], used = row, 1

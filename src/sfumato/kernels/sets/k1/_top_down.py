@@ -10,22 +10,21 @@ else go on with a part of the support. Below `pool` records each owner is finish
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Bools, Codes, Floats, Ints
 from ...threads import cores
-from ..rows import Items
+from ..rows import Items, Progress, frozen
 from ._pool import finish
 
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int32]
-Progress = Callable[[int, int], None]
+Node = tuple[Ints, Items, Codes, Codes, Bools, float]
+"""Compressed rows and the numbers of their records (none where they are the same); which of them
+are the support, and which of these are owners; the worth of what all hold that was left out."""
 
 ROUNDS = 4
 """How often owners may choose again."""
@@ -34,8 +33,11 @@ COMPACT = 1 << 18
 
 
 @njit(cache=True, nogil=True)
-def _count(starts: Ints, items: Items, at: Rows, owner: Flags, counts: Ints) -> None:
-    """How many of the records `at` hold each item; none where no owner does."""
+def _count(
+    starts: Ints, items: Items, at: Codes, owner: Bools, worth: Floats, counts: Ints
+) -> float:
+    """How many of the records `at` hold each item; none where no owner does. The worth of what all
+    of them hold."""
     counts[:] = 0
     owned = np.zeros(counts.size, dtype=np.bool_)
     for r in range(at.size):
@@ -43,15 +45,19 @@ def _count(starts: Ints, items: Items, at: Rows, owner: Flags, counts: Ints) -> 
             counts[items[e]] += 1
             if owner[r]:
                 owned[items[e]] = True
+    total = 0.0
     for a in range(counts.size):
         if not owned[a]:
             counts[a] = 0
+        elif counts[a] == at.size:
+            total += worth[a]
+    return total
 
 
 @njit(cache=True, nogil=True)
 def _compact(
-    starts: Ints, items: Items, at: Rows, rows: Rows, counts: Ints, k: int
-) -> tuple[Ints, Items, Rows]:
+    starts: Ints, items: Items, at: Codes, rows: Codes, counts: Ints, k: int
+) -> tuple[Ints, Items, Codes]:
     """The records `at` alone, with the items that k of them hold but not all."""
     size = at.size
     kept, used = np.zeros(size + 1, dtype=np.int64), 0
@@ -72,7 +78,7 @@ def _compact(
 
 @njit(cache=True, nogil=True)
 def _choose(
-    starts: Ints, items: Items, at: Rows, owner: Flags, counts: Ints, worth: Floats, k: int,
+    starts: Ints, items: Items, at: Codes, owner: Bools, counts: Ints, worth: Floats, k: int,
     breadth: int, pool: int, chosen: Ints, owners: Ints,
 ) -> None:  # fmt: skip
     """`chosen[r]`: the item with which owner r goes on, -1 if it can go no further; `owners[a]`:
@@ -142,13 +148,13 @@ def _lead(
 
 @njit(cache=True, nogil=True)
 def _children(
-    starts: Ints, items: Items, at: Rows, owner: Flags, counts: Ints, chosen: Ints, owners: Ints,
+    starts: Ints, items: Items, at: Codes, owner: Bools, counts: Ints, chosen: Ints, owners: Ints,
     breadth: int, pool: int,
-) -> tuple[Ints, Rows, Flags]:  # fmt: skip
+) -> tuple[Ints, Codes, Bools]:  # fmt: skip
     """The support and owners of each child, end to end, and where each begins."""
     d = counts.size
-    place, begin = np.full(d, -1, dtype=np.int64), [0]
-    used = 0
+    place, begin = np.empty(d, dtype=np.int64), np.zeros(d + 1, dtype=np.int64)
+    used, children = 0, 0
     # Of a support that is too large, the owners and evenly spaced others.
     spare, seen = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
     for a in range(d):
@@ -157,7 +163,8 @@ def _children(
             size = min(counts[a], max(breadth * owners[a], pool))
             spare[a] = size - owners[a]
             used += size
-            begin.append(used)
+            children += 1
+            begin[children] = used
     child, flags = np.empty(used, dtype=np.int32), np.zeros(used, dtype=np.bool_)
     for r in range(at.size):
         for e in range(starts[at[r]], starts[at[r] + 1]):
@@ -172,54 +179,12 @@ def _children(
                     continue
             child[place[a]], flags[place[a]] = at[r], own
             place[a] += 1
-    return np.array(begin), child, flags
-
-
-@njit(cache=True, nogil=True)
-def _free(counts: Ints, size: int, worth: Floats) -> float:
-    total = 0.0
-    for a in range(counts.size):
-        if counts[a] == size:
-            total += worth[a]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _descend(
-    starts: Ints, items: Items, rows: Rows, at: Rows, owner: Flags, base: float, worth: Floats,
-    k: int, breadth: int, pool: int, steps: int, logs: Floats, values: Floats,
-    members: Ints,
-) -> None:  # fmt: skip
-    """Everything below one node."""
-    counts = np.empty(worth.size, dtype=np.int64)
-    owners = np.empty(worth.size, dtype=np.int64)
-    stack = [(starts, items, rows, at, owner, base)]
-    while len(stack) > 0:
-        above, above_items, above_rows, at, owner, base = stack.pop()
-        if at.size <= pool:
-            finish(
-                above, above_items, above_rows, at, owner, base, worth, k, steps, logs, values,
-                members,
-            )  # fmt: skip
-            continue
-        _count(above, above_items, at, owner, counts)
-        base += _free(counts, at.size, worth)
-        own, left, of = _compact(above, above_items, at, above_rows, counts, k)
-        here = np.arange(at.size).astype(np.int32)
-        chosen = np.empty(at.size, dtype=np.int64)
-        _choose(own, left, here, owner, counts, worth, k, breadth, pool, chosen, owners)
-        _stay(of, owner, chosen, base, k, values, members)
-        begin, child, flags = _children(
-            own, left, here, owner, counts, chosen, owners, breadth, pool
-        )
-        for c in range(begin.size - 1):
-            low, high = begin[c], begin[c + 1]
-            stack.append((own, left, of, child[low:high], flags[low:high], base))
+    return begin[: children + 1], child, flags
 
 
 @njit(cache=True, nogil=True)
 def _stay(
-    rows: Rows, owner: Flags, chosen: Ints, base: float, k: int, values: Floats, members: Ints
+    rows: Codes, owner: Bools, chosen: Ints, base: float, k: int, values: Floats, members: Ints
 ) -> None:
     """Owners that can go no further share this node's set with any k of its support."""
     for o in range(rows.size):
@@ -229,24 +194,6 @@ def _stay(
             for step in range(1, k):
                 members[rows[o], used] = rows[(o + step) % rows.size]
                 used += 1
-
-
-@njit(cache=True, nogil=True)
-def _split(
-    starts: Ints, items: Items, at: Rows, owner: Flags, rank: int, worth: Floats, k: int,
-    breadth: int, pool: int, values: Floats, members: Ints,
-) -> tuple[Ints, Rows, Flags]:  # fmt: skip
-    """One large node, without copying it; with a rank, the root of another descent."""
-    counts = np.empty(worth.size, dtype=np.int64)
-    owners = np.empty(worth.size, dtype=np.int64)
-    _count(starts, items, at, owner, counts)
-    chosen = np.empty(at.size, dtype=np.int64)
-    if rank > 0:
-        _lead(starts, items, counts, worth, k, rank, chosen, owners)
-    else:
-        _choose(starts, items, at, owner, counts, worth, k, breadth, pool, chosen, owners)
-    _stay(at, owner, chosen, _free(counts, at.size, worth), k, values, members)
-    return _children(starts, items, at, owner, counts, chosen, owners, breadth, pool)
 
 
 def k1_top_down(
@@ -264,39 +211,69 @@ def k1_top_down(
            [1, 0],
            [2, 0]])
     """
-    n = starts.size - 1
+    n, d = starts.size - 1, utilities.size
     members, values = np.empty((n, k), dtype=np.int64), np.full(n, -1.0)
     room = max(pool, k)
     logs = np.log(np.maximum(np.arange(room + 1), 1))
-    none = np.empty(0, dtype=np.int32)
     workers = cores(threads)
     whole = max(room, min(COMPACT, n // 16))
-    shared = (utilities, k, breadth, room)
+    starts, items, utilities = frozen(starts), frozen(items), frozen(utilities)
 
-    def split(at: Rows, owner: Flags, rank: int) -> list[tuple[Rows, Flags]]:
-        begin, child, flags = _split(starts, items, at, owner, rank, *shared, values, members)
+    def children(node: Node, rank: int, *, compact: bool) -> list[Node]:
+        """Where the owners of a node go on; with a rank, from the root of another descent."""
+        above, held, rows, at, owner, base = node
+        counts, owners = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+        base += _count(above, held, at, owner, utilities, counts)
+        if compact:
+            above, held, rows = _compact(above, held, at, rows, counts, k)
+            above, held = frozen(above), frozen(held)
+            at = np.arange(at.size, dtype=np.int32)
+        chosen = np.empty(at.size, dtype=np.int64)
+        if rank > 0:
+            _lead(above, held, counts, utilities, k, rank, chosen, owners)
+        else:
+            _choose(
+                above, held, at, owner, counts, utilities, k, breadth, room, chosen, owners
+            )  # fmt: skip
+        _stay(rows if compact else at, owner, chosen, base, k, values, members)
+        begin, child, flags = _children(
+            above, held, at, owner, counts, chosen, owners, breadth, room
+        )
+        base = base if compact else 0.0  # of a node that was not copied all is counted again
+        cuts = [slice(low, high) for low, high in pairwise(begin.tolist())]
+        return [(above, held, rows, child[cut], flags[cut], base) for cut in cuts]
+
+    def split(node: Node, rank: int) -> list[Node]:
         # The largest last, where they are taken from: so that no core is left with one at the end.
-        order = np.argsort(np.diff(begin), kind="stable")
-        cuts = [slice(int(begin[c]), int(begin[c + 1])) for c in order]
-        return [(child[cut], flags[cut]) for cut in cuts]
+        return sorted(children(node, rank, compact=False), key=lambda child: child[3].size)
 
-    def descend(at: Rows, owner: Flags) -> int:
-        _descend(starts, items, none, at, owner, 0.0, *shared, steps, logs, values, members)
-        return int(owner.sum())
+    def descend(node: Node) -> int:
+        """Everything below one node; how many owners it has."""
+        waiting = [node]
+        while waiting:
+            below = waiting.pop()
+            if below[3].size > room:
+                waiting.extend(children(below, 0, compact=True))
+            else:
+                finish(*below, utilities, k, steps, logs, values, members)
+        return int(node[4].sum())
 
     with ThreadPoolExecutor(workers) as threads_of:
         for turn in range(tries):
-            everybody = (np.arange(n, dtype=np.int32), np.ones(n, dtype=bool))
-            waiting = [everybody] if turn == 0 else split(*everybody, turn)
+            at, none = np.arange(n, dtype=np.int32), np.empty(0, dtype=np.int32)
+            everybody: Node = (starts, items, none, at, np.ones(n, dtype=bool), 0.0)
+            waiting = [everybody] if turn == 0 else split(everybody, turn)
             running: set[Future[Any]] = set()
             done = 0
             while waiting or running:
                 while waiting and len(running) < 2 * workers:
                     node = waiting.pop()
-                    if node[0].size > whole:
-                        running.add(threads_of.submit(split, node[0], node[1], 0))
-                    else:
-                        running.add(threads_of.submit(descend, *node))
+                    large = node[3].size > whole
+                    running.add(
+                        threads_of.submit(split, node, 0)
+                        if large
+                        else threads_of.submit(descend, node)
+                    )
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
                 for task in ended:
                     found = task.result()

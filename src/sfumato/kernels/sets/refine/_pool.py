@@ -89,7 +89,8 @@ def _worth(word: Any, at: int, weight: Floats) -> float:
 @njit(cache=True, nogil=True)
 def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: int) -> int:
     """Pack the items of the pool's m sets that k of them have; how many words these take."""
-    times, slot, bits, record = pool.seen[TIMES], pool.seen[SLOT], pool.rows[BITS], pool.sets[RECORD]
+    times, slot = pool.seen[TIMES], pool.seen[SLOT]
+    bits, record = pool.rows[BITS], pool.sets[RECORD]
     for p in range(m):
         i = record[p]
         for e in range(starts[i], starts[i + 1]):

@@ -8,20 +8,18 @@ subtraction.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from ...arrays import Ints
-from ..rows import Items, Words
-from ._rows import Rows, Short
+from ...arrays import Codes, Ints
+from ..rows import Items, Words, even_cuts, in_parts
+from ._rows import Rows
 
 _MOST_WORKERS = 8
-_ID = np.uint64(0xFFFFFFFF)
-_MARK = np.uint64(0xFFFFFFFF00000000)
+ID = np.uint64(0xFFFFFFFF)
+MARK = np.uint64(0xFFFFFFFF00000000)
 
 
 def item_words(d: int) -> Words:
@@ -40,65 +38,41 @@ def put(table: Words, mask: Any, word: Any, number: int) -> None:
     slot = np.int64(word & mask)
     while table[slot] != 0:
         slot = (slot + 1) & np.int64(mask)
-    table[slot] = (word & _MARK) | np.uint64(number + 1)
-
-
-@njit(cache=True, nogil=True)
-def _longest(shared: Short, c: int) -> int:
-    """Items at its beginning that a distinct row shares with any other."""
-    return max(shared[c], shared[c + 1])
-
-
-@njit(cache=True, nogil=True)
-def _nodes(starts: Ints, head: Ints, shared: Short) -> int:
-    """The beginnings that two rows share, and the first that only one has."""
-    count = 0
-    for c in range(head.size - 1):
-        size = starts[head[c] + 1] - starts[head[c]]
-        count += max(min(size, _longest(shared, c) + 1) - shared[c], 0)
-    return count
+    table[slot] = (word & MARK) | np.uint64(number + 1)
 
 
 @njit(cache=True, nogil=True)
 def _enter_nodes(
-    starts: Ints, ranks: Items, head: Ints, shared: Short, words: Words, table: Words
-) -> None:
+    starts: Ints, ranks: Items, head: Ints, shared: Codes, longest: Codes, words: Words,
+    table: Words,
+) -> None:  # fmt: skip
     mask, rows = np.uint64(table.size - 1), head.size - 1
     for c in range(rows):
         at = starts[head[c]]
-        deepest = min(starts[head[c] + 1] - at, _longest(shared, c) + 1)
+        deepest = min(starts[head[c] + 1] - at, longest[c] + 1)
         word = np.uint64(0)
         for s in range(deepest):
             word += words[ranks[at + s]]
             if s >= shared[c]:  # those above are entered already
-                put(table, mask, word, c if s == _longest(shared, c) else rows)
+                put(table, mask, word, c if s == longest[c] else rows)
 
 
 @njit(cache=True, nogil=True)
 def _reach(
-    starts: Ints,
-    ranks: Items,
-    head: Ints,
-    shared: Short,
-    words: Words,
-    table: Words,
-    low: int,
-    high: int,
-    reach: Short,
-    met: Short,
-) -> None:
+    starts: Ints, ranks: Items, head: Ints, longest: Codes, words: Words, table: Words, room: int,
+    low: int, high: int, reach: Codes, met: Codes,
+) -> None:  # fmt: skip
     """`reach[c]`: the longest beginning of row c that lacks one item to begin another row, at
-    least; `met[q]`: the longest one of row q that another comes to."""
+    least; `met[q]`: the longest one of row q that another comes to. No row has more than `room`."""
     mask, wrap, rows = np.uint64(table.size - 1), np.int64(table.size - 1), head.size - 1
-    alive = np.empty(64, dtype=np.int64)
-    seen = np.empty(64, dtype=np.uint64)
+    alive = np.empty(room, dtype=np.int64)
+    seen = np.empty(room, dtype=np.uint64)
     for c in range(low, high):
         at = starts[head[c]]
         size = starts[head[c] + 1] - at
-        longest = _longest(shared, c)
-        best, count, word = min(size, longest + 1), 0, np.uint64(0)
+        best, count, word = min(size, longest[c] + 1), 0, np.uint64(0)
         for s in range(size):
-            if count == 0 and s > longest:
+            if count == 0 and s > longest[c]:
                 break
             # The beginning of s + 1 items; `alive` are those of which all others begin some row.
             word += words[ranks[at + s]]
@@ -113,8 +87,8 @@ def _reach(
                 slot, inner = np.int64(target & mask), False
                 # To the end of the run: marks may be equal by chance, and none may be missed.
                 while entry != 0:
-                    if (entry ^ target) & _MARK == 0:
-                        q = np.int64(entry & _ID) - 1
+                    if (entry ^ target) & MARK == 0:
+                        q = np.int64(entry & ID) - 1
                         if q == rows:
                             inner = True
                         else:
@@ -132,34 +106,29 @@ def _reach(
                     alive[kept] = alive[a]
                     kept += 1
             count = kept
-            if s <= longest:
-                if count == alive.size:
-                    alive = np.append(alive, alive)
-                    seen = np.append(seen, seen)
+            if s <= longest[c]:
                 alive[count] = s
                 count += 1
         reach[c] = best
 
 
-def reach_of(rows: Rows, words: Words, threads: int) -> Short:
+def reach_of(rows: Rows, words: Words, threads: int) -> Codes:
     """The longest beginning of each distinct row that another set can meet, at least."""
     starts, ranks, head, shared = rows.starts, rows.ranks, rows.head, rows.shared
-    distinct = head.size - 1
-    nodes = _nodes(starts, head, shared)
+    sizes = np.diff(starts)[head[:-1]]
+    # Items at its beginning that a distinct row shares with any other.
+    longest = np.maximum(shared[:-1], shared[1:])
+    # The beginnings that two rows share, and the first that only one has.
+    nodes = int(np.maximum(np.minimum(sizes, longest + 1) - shared[:-1], 0).sum())
     table = np.zeros(max(2, 1 << int(np.ceil(np.log2(1.4 * nodes + 2)))), dtype=np.uint64)
-    _enter_nodes(starts, ranks, head, shared, words, table)
-    reach = np.zeros(distinct, dtype=np.int32)
+    _enter_nodes(starts, ranks, head, shared, longest, words, table)
+    reach, room = np.zeros(sizes.size, dtype=np.int32), int(sizes.max(initial=0))
     workers = min(threads, _MOST_WORKERS)
-    met = np.zeros((workers, distinct), dtype=np.int32)
-    cuts = np.linspace(0, distinct, workers + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [
-            pool.submit(
-                _reach, starts, ranks, head, shared, words, table, low, high, reach, met[worker]
-            )
-            for worker, (low, high) in enumerate(pairwise(cuts))
-        ]:
-            done.result()
-    for one in met:
-        np.maximum(reach, one, out=reach)
-    return reach
+
+    def run(low: int, high: int) -> Codes:
+        met = np.zeros(sizes.size, dtype=np.int32)
+        _reach(starts, ranks, head, longest, words, table, room, low, high, reach, met)
+        return met
+
+    found = in_parts(run, even_cuts(sizes.size, workers), workers)
+    return np.maximum.reduce([reach, *found])

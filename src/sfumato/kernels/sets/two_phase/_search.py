@@ -22,7 +22,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...threads import cores
-from ..rows import Items, common_items, weights_of
+from ..rows import Items, grouped, shared_utility
 from ._merge import merge
 from ._rows import Rows, by_weight
 from ._split import split
@@ -36,10 +36,8 @@ _PREPARED = 0.08
 
 def kept(rows: Rows, label: Ints) -> float:
     """The utility that is left when each group of places publishes what its records share."""
-    order = np.argsort(label, kind="stable")
-    bounds = np.append(np.flatnonzero(np.diff(label[order], prepend=-1)), label.size)
-    ends, items = common_items(rows.starts, rows.ranks, order, bounds)
-    return float(weights_of(ends, items, rows.worth) @ np.diff(bounds))
+    order, bounds = grouped(label, int(label.max()) + 1)
+    return shared_utility(rows.starts, rows.ranks, rows.worth, order, bounds)
 
 
 def _from_merged(rows: Rows, k: int, least_loss: bool, threads: int, tell: Tell) -> Ints:

@@ -15,14 +15,20 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Bools, Codes, Floats, Ints
 from ..rows import Items, Words, common_items
-from ._reach import _MARK, item_words
+from ._reach import MARK, item_words
 from ._rows import Rows
 from ._split_state import (
+    BEGIN,
+    FIRST,
     NAMED,
+    QUEUE,
     QUEUED,
+    SIZE,
     WAITING,
+    WAITS,
+    WIDTH,
     Groups,
     append,
     dequeue,
@@ -42,22 +48,26 @@ _LISTED = 1 << 27
 take too much memory. It is soon smaller."""
 
 
+# Rows of `_Scratch.of`: records of the group that hold each item; the items that its records hold,
+# the first so many; where the list of each item begins.
+HELD, FOUND, LIST = range(3)
+# Rows of `_Scratch.flags`: items of its label; items that would lead to a group that is there.
+INSIDE, OPEN = range(2)
+
+
 class _Scratch(NamedTuple):
     """What one group needs while it is worked on; nothing of it outlives the group."""
 
-    held: Ints  # records of the group that hold each item
-    inside: NDArray[np.bool_]  # items of its label
-    open: NDArray[np.bool_]  # items that would lead to a group that is there
-    found: Ints  # the items that its records hold: the first so many
-    begin: Ints  # where the list of each item begins
+    of: Ints  # (3, items)
+    flags: Bools  # (2, items)
 
 
 @njit(cache=True, nogil=True)
 def _gather(groups: Groups, g: int, members: Ints) -> Ints:
-    size = groups.size[g]
+    size = groups.of[SIZE, g]
     if members.size < size:
         members = np.empty(2 * size, dtype=np.int64)
-    place = np.int64(groups.first[g])
+    place = groups.of[FIRST, g]
     for i in range(size):
         members[i] = place
         place = np.int64(groups.follows[place])
@@ -71,24 +81,24 @@ def _count(starts: Ints, ranks: Items, members: Ints, size: int, scratch: _Scrat
     for i in range(size):
         for e in range(starts[members[i]], starts[members[i] + 1]):
             a = ranks[e]
-            if scratch.held[a] == 0:
-                scratch.found[found] = a
+            if scratch.of[HELD, a] == 0:
+                scratch.of[FOUND, found] = a
                 found += 1
-            scratch.held[a] += 1
+            scratch.of[HELD, a] += 1
     return found
 
 
 @njit(cache=True, nogil=True)
 def _lists(
-    starts: Ints, ranks: Items, members: Ints, gone: NDArray[np.bool_], all_of: int, found: int,
-    scratch: _Scratch, lists: NDArray[np.int32],
-) -> NDArray[np.int32]:  # fmt: skip
+    starts: Ints, ranks: Items, members: Ints, gone: Bools, all_of: int, found: int,
+    scratch: _Scratch, lists: Codes,
+) -> Codes:  # fmt: skip
     """For each item the members that hold it, end to end; items of the label need none."""
     total = 0
     for f in range(found):
-        a = scratch.found[f]
-        scratch.begin[a] = total
-        total += 0 if scratch.inside[a] else scratch.held[a]
+        a = scratch.of[FOUND, f]
+        scratch.of[LIST, a] = total
+        total += 0 if scratch.flags[INSIDE, a] else scratch.of[HELD, a]
     if lists.size < total:
         lists = np.empty(total + total // 4, dtype=np.int32)
     for i in range(all_of):
@@ -96,12 +106,12 @@ def _lists(
             continue
         for e in range(starts[members[i]], starts[members[i] + 1]):
             a = ranks[e]
-            if not scratch.inside[a]:
-                lists[scratch.begin[a]] = i
-                scratch.begin[a] += 1
+            if not scratch.flags[INSIDE, a]:
+                lists[scratch.of[LIST, a]] = i
+                scratch.of[LIST, a] += 1
     for f in range(found):
-        a = scratch.found[f]
-        scratch.begin[a] -= 0 if scratch.inside[a] else scratch.held[a]
+        a = scratch.of[FOUND, f]
+        scratch.of[LIST, a] -= 0 if scratch.flags[INSIDE, a] else scratch.of[HELD, a]
     return lists
 
 
@@ -135,19 +145,19 @@ def _look_around(
     """Which items lead from the label to that of a group."""
     table, mask = groups.table, np.uint64(groups.table.size - 1)
     for f in range(found):  # all words first: they come from memory side by side
-        seen[f] = table[np.int64((groups.word[g] + words[scratch.found[f]]) & mask)]
+        seen[f] = table[np.int64((groups.word[g] + words[scratch.of[FOUND, f]]) & mask)]
     wrap = np.int64(mask)
     for f in range(found):
-        a, entry = scratch.found[f], seen[f]
-        scratch.open[a] = False
-        if entry == 0 or scratch.inside[a]:
+        a, entry = scratch.of[FOUND, f], seen[f]
+        scratch.flags[OPEN, a] = False
+        if entry == 0 or scratch.flags[INSIDE, a]:
             continue
         word = groups.word[g] + words[a]
         slot = np.int64(word & mask)
         while entry != 0:
-            if (entry ^ word) & _MARK == 0:
-                label = _with(labels, groups.begin[g], groups.width[g], a)
-                scratch.open[a] = find(groups, labels, word, label) >= 0
+            if (entry ^ word) & MARK == 0:
+                label = _with(labels, groups.of[BEGIN, g], groups.of[WIDTH, g], a)
+                scratch.flags[OPEN, a] = find(groups, labels, word, label) >= 0
                 break
             slot = (slot + 1) & wrap
             entry = table[slot]
@@ -155,18 +165,17 @@ def _look_around(
 
 @njit(cache=True, nogil=True)
 def _closed(
-    words: Words, size: int, found: int, scratch: _Scratch, like: Items
+    starts: Ints, ranks: Items, words: Words, place: int, size: int, held: Ints
 ) -> tuple[Any, Items]:
-    """What all members share, and its key."""
-    label = np.empty(found, dtype=like.dtype)
+    """What all members share, of which one is at `place`, and its key."""
+    label = np.empty(starts[place + 1] - starts[place], dtype=ranks.dtype)
     width, word = 0, np.uint64(0)
-    for f in range(found):
-        a = scratch.found[f]
-        if scratch.held[a] == size:
-            label[width] = a
-            word += words[a]
+    for e in range(starts[place], starts[place + 1]):
+        if held[ranks[e]] == size:
+            label[width] = ranks[e]
+            word += words[ranks[e]]
             width += 1
-    return word, np.sort(label[:width])
+    return word, label[:width]
 
 
 @njit(cache=True, nogil=True)
@@ -174,13 +183,13 @@ def _best(worth: Floats, k: int, size: int, found: int, scratch: _Scratch) -> tu
     """The item that brings most where it may be brought back, or -1; whether all share one more."""
     best, most, more = np.int64(-1), 0.0, False
     for f in range(found):
-        a = scratch.found[f]
-        count = scratch.held[a]
-        if scratch.inside[a] or count == 0:
+        a = scratch.of[FOUND, f]
+        count = scratch.of[HELD, a]
+        if scratch.flags[INSIDE, a] or count == 0:
             continue
         if count == size:
             more = True
-        if scratch.open[a] or (size >= 2 * k and count >= k):
+        if scratch.flags[OPEN, a] or (size >= 2 * k and count >= k):
             gain = worth[a] * min(count, size - k)
             if gain > most or (gain == most and best >= 0 and a < best):
                 best, most = a, gain
@@ -188,32 +197,17 @@ def _best(worth: Floats, k: int, size: int, found: int, scratch: _Scratch) -> tu
 
 
 @njit(cache=True, nogil=True)
-def _write_back(groups: Groups, g: int, members: Ints, gone: NDArray[np.bool_], count: int) -> None:
-    groups.size[g] = 0
-    for i in range(count):
-        if not gone[i]:
-            append(groups, g, members[i])
-
-
-@njit(cache=True, nogil=True)
 def _split(
-    starts: Ints,
-    ranks: Items,
-    worth: Floats,
-    words: Words,
-    k: int,
-    groups: Groups,
-    labels: Items,
-    scratch: _Scratch,
-    at_most: int,
-) -> Items:
+    starts: Ints, ranks: Items, worth: Floats, words: Words, k: int, groups: Groups, labels: Items,
+    scratch: _Scratch, at_most: int,
+) -> Items:  # fmt: skip
     """Work off the queue until it is empty or enough was counted; the labels, which may move."""
     members, lists = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     gone, seen = np.empty(0, dtype=np.bool_), np.empty(worth.size, dtype=np.uint64)
     made = 0
     while groups.counts[QUEUED] > 0 and made < _SLICE:
         g = dequeue(groups)
-        all_of, size = groups.size[g], groups.size[g]
+        all_of, size = groups.of[SIZE, g], groups.of[SIZE, g]
         made += 1
         if size <= k:
             continue
@@ -221,19 +215,22 @@ def _split(
         found = _count(starts, ranks, members, size, scratch)
         entries = 0
         for f in range(found):
-            entries += scratch.held[scratch.found[f]]
+            entries += scratch.of[HELD, scratch.of[FOUND, f]]
         made += entries
         if gone.size < size:
             gone = np.empty(members.size, dtype=np.bool_)
         gone[:size] = False
-        for t in range(groups.width[g]):
-            scratch.inside[labels[groups.begin[g] + t]] = True
+        for t in range(groups.of[WIDTH, g]):
+            scratch.flags[INSIDE, labels[groups.of[BEGIN, g] + t]] = True
         listed, more, looked, alive = False, True, False, True
         while True:
             best, more = _best(worth, k, size, found, scratch) if looked else (np.int64(-1), True)
             if more:
-                word, label = _closed(words, size, found, scratch, labels)
-                if label.size > groups.width[g]:
+                stays = 0
+                while gone[stays]:
+                    stays += 1
+                word, label = _closed(starts, ranks, words, members[stays], size, scratch.of[HELD])
+                if label.size > groups.of[WIDTH, g]:
                     leave(groups, g)
                     other = find(groups, labels, word, label)
                     if other >= 0:
@@ -246,7 +243,7 @@ def _split(
                         break
                     labels = relabel(groups, labels, g, word, label)
                     for t in range(label.size):
-                        scratch.inside[label[t]] = True
+                        scratch.flags[INSIDE, label[t]] = True
                 _look_around(groups, labels, words, g, found, scratch, seen)
                 looked = True
                 continue
@@ -256,15 +253,15 @@ def _split(
                 lists = _lists(starts, ranks, members, gone, all_of, found, scratch, lists)
                 listed = True
             word = groups.word[g] + words[best]
-            label = _with(labels, groups.begin[g], groups.width[g], best)
+            label = _with(labels, groups.of[BEGIN, g], groups.of[WIDTH, g], best)
             other = find(groups, labels, word, label)
             if other < 0:
                 other = new_group(groups)
                 labels = relabel(groups, labels, other, word, label)
-                scratch.open[best] = True
-            least, at = max(k, size - scratch.held[best]), 0
+                scratch.flags[OPEN, best] = True
+            least, at = max(k, size - scratch.of[HELD, best]), 0
             if listed:
-                at = scratch.begin[best]
+                at = scratch.of[LIST, best]
             while size > least:
                 which = np.int64(lists[at]) if listed else np.int64(at)
                 at += 1
@@ -275,16 +272,19 @@ def _split(
                 size -= 1
                 append(groups, other, place)
                 for e in range(starts[place], starts[place + 1]):
-                    scratch.held[ranks[e]] -= 1
+                    scratch.of[HELD, ranks[e]] -= 1
                 entries -= starts[place + 1] - starts[place]
             if listed:
-                scratch.begin[best] = at
+                scratch.of[LIST, best] = at
             enqueue(groups, other)
         if alive and size < all_of:
-            _write_back(groups, g, members, gone, all_of)
+            groups.of[SIZE, g] = 0
+            for i in range(all_of):
+                if not gone[i]:
+                    append(groups, g, members[i])
         for f in range(found):
-            a = scratch.found[f]
-            scratch.held[a], scratch.inside[a], scratch.open[a] = 0, False, False
+            a = scratch.of[FOUND, f]
+            scratch.of[HELD, a], scratch.flags[INSIDE, a], scratch.flags[OPEN, a] = 0, False, False
     return labels
 
 
@@ -308,11 +308,12 @@ def _found(
     return labels
 
 
-@njit(cache=True, nogil=True)
 def _enqueue_all(groups: Groups, k: int) -> None:
-    for g in range(groups.counts[NAMED]):
-        if groups.size[g] > k:
-            enqueue(groups, g)
+    many = np.flatnonzero(groups.of[SIZE, : groups.counts[NAMED]] > k)
+    groups.of[QUEUE, : many.size] = many
+    groups.of[WAITS, many] = 1
+    groups.counts[QUEUED] = many.size
+    groups.counts[WAITING] = groups.of[SIZE, many].sum()
 
 
 @njit(cache=True, nogil=True)
@@ -321,9 +322,9 @@ def _labels(groups: Groups, places: int) -> Ints:
     found = np.empty(places, dtype=np.int64)
     number = 0
     for g in range(groups.counts[NAMED]):
-        if groups.size[g] > 0:
-            place = np.int64(groups.first[g])
-            for _ in range(groups.size[g]):
+        if groups.of[SIZE, g] > 0:
+            place = groups.of[FIRST, g]
+            for _ in range(groups.of[SIZE, g]):
                 found[place] = number
                 place = np.int64(groups.follows[place])
             number += 1
@@ -351,13 +352,7 @@ def split(
     labels = np.empty(closed.size + closed.size // 2 + 16, dtype=closed.dtype)
     labels = _found(groups, labels, ends, closed, order, bounds, words)
     del ends, closed, order, bounds
-    scratch = _Scratch(
-        np.zeros(d, dtype=np.int64),
-        np.zeros(d, dtype=np.bool_),
-        np.zeros(d, dtype=np.bool_),
-        np.empty(d, dtype=np.int64),
-        np.empty(d, dtype=np.int64),
-    )
+    scratch = _Scratch(np.zeros((3, d), dtype=np.int64), np.zeros((2, d), dtype=np.bool_))
     _enqueue_all(groups, k)
     at_first, done = max(_left(groups, places, k), 1.0), 0.0
     # Large groups are divided fast: measured at twenty million records.

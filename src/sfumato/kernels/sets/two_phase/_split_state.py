@@ -10,51 +10,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ...arrays import Ints
+from ...arrays import Codes, Ints
 from ..rows import Items, Words
-from ._reach import _ID, _MARK
+from ._reach import ID, MARK, put
 
+# Rows of `Groups.of`: the first and the last place of each group, its records (0 where the name is
+# free), where its label begins and how many items it has, whether it is in the queue; the names
+# that are free; the queue.
+FIRST, LAST, SIZE, BEGIN, WIDTH, WAITS, FREE, QUEUE = range(8)
 # Entries of `Groups.counts`: groups named so far, free names, head and length of the queue, items
 # used in the array of labels, records in queued groups.
-NAMED, FREE, HEAD, QUEUED, USED, WAITING = range(6)
+NAMED, SPARE, HEAD, QUEUED, USED, WAITING = range(6)
 
 
 class Groups(NamedTuple):
     """The groups, in arrays that the compiled functions change in place."""
 
-    first: NDArray[np.int32]  # the first place of each group
-    last: NDArray[np.int32]
-    size: Ints  # records; 0 where the name is free
-    begin: Ints  # where the label of each begins
-    width: NDArray[np.int32]  # items in it
-    word: Words  # its key
-    follows: NDArray[np.int32]  # the place after each place in its group, or -1
+    of: Ints  # (8, groups)
+    word: Words  # the key of each label
+    follows: Codes  # the place after each place in its group, or -1
     table: Words  # a power of two of slots: groups by key
-    free: NDArray[np.int32]
-    queue: NDArray[np.int32]
-    queued: NDArray[np.bool_]
     counts: Ints
 
 
 def no_groups(places: int, most: int) -> Groups:
     """Room for `most` groups."""
-    slots = 2
-    while slots < 2 * most:
-        slots *= 2
     return Groups(
-        first=np.full(most, -1, dtype=np.int32),
-        last=np.full(most, -1, dtype=np.int32),
-        size=np.zeros(most, dtype=np.int64),
-        begin=np.zeros(most, dtype=np.int64),
-        width=np.zeros(most, dtype=np.int32),
+        of=np.zeros((8, most), dtype=np.int64),
         word=np.zeros(most, dtype=np.uint64),
         follows=np.full(places, -1, dtype=np.int32),
-        table=np.zeros(slots, dtype=np.uint64),
-        free=np.empty(most, dtype=np.int32),
-        queue=np.empty(most, dtype=np.int32),
-        queued=np.zeros(most, dtype=np.bool_),
+        table=np.zeros(max(2, 1 << (2 * most - 1).bit_length()), dtype=np.uint64),
         counts=np.zeros(6, dtype=np.int64),
     )
 
@@ -66,9 +52,9 @@ def find(groups: Groups, labels: Items, word: Any, label: Items) -> Any:
     slot = np.int64(word & np.uint64(wrap))
     while groups.table[slot] != 0:
         entry = groups.table[slot]
-        if (entry ^ word) & _MARK == 0:
-            g = np.int64(entry & _ID) - 1
-            same, at = groups.width[g] == label.size, groups.begin[g]
+        if (entry ^ word) & MARK == 0:
+            g = np.int64(entry & ID) - 1
+            same, at = groups.of[WIDTH, g] == label.size, groups.of[BEGIN, g]
             for t in range(label.size):
                 if not same:
                     break
@@ -80,28 +66,18 @@ def find(groups: Groups, labels: Items, word: Any, label: Items) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def enter(groups: Groups, g: int) -> None:
-    """Put a group where `find` looks for its key."""
-    wrap = np.int64(groups.table.size - 1)
-    slot = np.int64(groups.word[g] & np.uint64(wrap))
-    while groups.table[slot] != 0:
-        slot = (slot + 1) & wrap
-    groups.table[slot] = (groups.word[g] & _MARK) | np.uint64(g + 1)
-
-
-@njit(cache=True, nogil=True)
 def leave(groups: Groups, g: int) -> None:
     """Take a group out again; later ones of its run move up, so that no gap hides them."""
     table, wrap = groups.table, np.int64(groups.table.size - 1)
     slot = np.int64(groups.word[g] & np.uint64(wrap))
-    while np.int64(table[slot] & _ID) - 1 != g:
+    while np.int64(table[slot] & ID) - 1 != g:
         slot = (slot + 1) & wrap
     gap = slot
     while True:
         slot = (slot + 1) & wrap
         if table[slot] == 0:
             break
-        home = np.int64(groups.word[np.int64(table[slot] & _ID) - 1] & np.uint64(wrap))
+        home = np.int64(groups.word[np.int64(table[slot] & ID) - 1] & np.uint64(wrap))
         if (slot - home) & wrap >= (slot - gap) & wrap:
             table[gap] = table[slot]
             gap = slot
@@ -113,15 +89,16 @@ def _swept(groups: Groups, labels: Items, more: int) -> Items:
     """The labels of live groups without gaps, and room for more."""
     counts, live = groups.counts, 0
     for g in range(counts[NAMED]):
-        if groups.size[g] > 0:
-            live += groups.width[g]
+        if groups.of[SIZE, g] > 0:
+            live += groups.of[WIDTH, g]
     swept = np.empty(live + max(live // 2, more), dtype=labels.dtype)
     at = 0
     for g in range(counts[NAMED]):
-        if groups.size[g] > 0:
-            width = groups.width[g]
-            swept[at : at + width] = labels[groups.begin[g] : groups.begin[g] + width]
-            groups.begin[g] = at
+        if groups.of[SIZE, g] > 0:
+            width = groups.of[WIDTH, g]
+            for t in range(width):
+                swept[at + t] = labels[groups.of[BEGIN, g] + t]
+            groups.of[BEGIN, g] = at
             at += width
     counts[USED] = at
     return swept
@@ -132,12 +109,13 @@ def relabel(groups: Groups, labels: Items, g: int, word: Any, label: Items) -> I
     """Give a group that is not entered a label, and enter it."""
     counts = groups.counts
     if counts[USED] + label.size > labels.size:
-        groups.width[g] = 0
+        groups.of[WIDTH, g] = 0
         labels = _swept(groups, labels, label.size)
-    groups.begin[g], groups.width[g], groups.word[g] = counts[USED], label.size, word
-    labels[counts[USED] : counts[USED] + label.size] = label
+    groups.of[BEGIN, g], groups.of[WIDTH, g], groups.word[g] = counts[USED], label.size, word
+    for t in range(label.size):
+        labels[counts[USED] + t] = label[t]
     counts[USED] += label.size
-    enter(groups, g)
+    put(groups.table, np.uint64(groups.table.size - 1), word, g)
     return labels
 
 
@@ -145,9 +123,9 @@ def relabel(groups: Groups, labels: Items, g: int, word: Any, label: Items) -> I
 def new_group(groups: Groups) -> Any:
     """A name for an empty group."""
     counts = groups.counts
-    if counts[FREE] > 0:
-        counts[FREE] -= 1
-        return np.int64(groups.free[counts[FREE]])
+    if counts[SPARE] > 0:
+        counts[SPARE] -= 1
+        return groups.of[FREE, counts[SPARE]]
     counts[NAMED] += 1
     return counts[NAMED] - 1
 
@@ -155,44 +133,44 @@ def new_group(groups: Groups) -> Any:
 @njit(cache=True, nogil=True)
 def give_back(groups: Groups, g: int) -> None:
     """Free the name of a group that is neither entered nor queued."""
-    groups.size[g] = 0
-    groups.free[groups.counts[FREE]] = g
-    groups.counts[FREE] += 1
+    groups.of[SIZE, g] = 0
+    groups.of[FREE, groups.counts[SPARE]] = g
+    groups.counts[SPARE] += 1
 
 
 @njit(cache=True, nogil=True)
 def append(groups: Groups, g: int, place: int) -> None:
     """Put a record at the end of a group."""
-    if groups.size[g] == 0:
-        groups.first[g] = place
+    if groups.of[SIZE, g] == 0:
+        groups.of[FIRST, g] = place
     else:
-        groups.follows[groups.last[g]] = place
-    groups.last[g] = place
+        groups.follows[groups.of[LAST, g]] = place
+    groups.of[LAST, g] = place
     groups.follows[place] = -1
-    groups.size[g] += 1
-    if groups.queued[g]:
+    groups.of[SIZE, g] += 1
+    if groups.of[WAITS, g] > 0:
         groups.counts[WAITING] += 1
 
 
 @njit(cache=True, nogil=True)
 def enqueue(groups: Groups, g: int) -> None:
     """Let a group be looked at, after all that wait already."""
-    if groups.queued[g]:
+    if groups.of[WAITS, g] > 0:
         return
     counts = groups.counts
-    groups.queue[(counts[HEAD] + counts[QUEUED]) % groups.queue.size] = g
+    groups.of[QUEUE, (counts[HEAD] + counts[QUEUED]) % groups.word.size] = g
     counts[QUEUED] += 1
-    counts[WAITING] += groups.size[g]
-    groups.queued[g] = True
+    counts[WAITING] += groups.of[SIZE, g]
+    groups.of[WAITS, g] = 1
 
 
 @njit(cache=True, nogil=True)
 def dequeue(groups: Groups) -> Any:
     """The group that waits longest."""
     counts = groups.counts
-    g = np.int64(groups.queue[counts[HEAD]])
-    counts[HEAD] = (counts[HEAD] + 1) % groups.queue.size
+    g = groups.of[QUEUE, counts[HEAD]]
+    counts[HEAD] = (counts[HEAD] + 1) % groups.word.size
     counts[QUEUED] -= 1
-    counts[WAITING] -= groups.size[g]
-    groups.queued[g] = False
+    counts[WAITING] -= groups.of[SIZE, g]
+    groups.of[WAITS, g] = 0
     return g
