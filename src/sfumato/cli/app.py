@@ -12,24 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ..errors import SfumatoError
-from . import show
-from .base import (
-    At,
-    ColumnsPlan,
-    Input,
-    Json,
-    Masked,
-    Original,
-    Others,
-    Output,
-    Plugin,
-    ReplacePlan,
-    ReplaceRelease,
-    Seed,
-    app,
-    names,
-)
+from ..errors import OutputError, ParameterError, SfumatoError
+from . import base, show
+from .base import app
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -60,19 +45,16 @@ def init(
     ] = None,
     table: Annotated[str, typer.Option(help="Table of a database.")] = "",
     query: Annotated[str, typer.Option(help="Query of a database.")] = "",
-    replace: ReplacePlan = False,
-    json: Json = False,
+    replace: base.ReplacePlan = False,
+    json: base.Json = False,
 ) -> None:
     """Look at a file and draft a plan, each guess with its reason."""
-    from ..errors import OutputError
     from ..release.plan.draft import draft_plan
 
     options = {key: value for key, value in (("table", table), ("query", query)) if value}
     target = output or Path(_plan_name(file))
-    if target.exists() and not replace:
-        raise OutputError(f"{target} exists already", remedy="--replace, or --output OTHER.toml")
-    source = file if "://" in file else _relative(Path(file), target.parent)
-    text = draft_plan(file, path=source, **options)
+    base.refuse_existing(target, replace=replace, other="--output OTHER.toml")
+    text = draft_plan(file, path=base.source_of(file, target.parent), **options)
     show.write_plan(target, text)
     show.drafted(target, text, json=json)
 
@@ -82,20 +64,19 @@ def protect(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="Plan file (sfumato init drafts one).")
     ],
-    input: Input = "",
-    output: Output = "",
-    seed: Seed = None,
+    input: base.Input = "",
+    output: base.Output = "",
+    seed: base.Seed = None,
     given: Annotated[
         list[str] | None,
         typer.Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
-    at: At = "",
-    replace: ReplaceRelease = False,
-    plugin: Plugin = None,
-    json: Json = False,
+    at: base.At = "",
+    replace: base.ReplaceRelease = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
-    from ..errors import OutputError, ParameterError
     from ..release.plan.plan import Plan
     from ..release.publish import check_free
 
@@ -155,13 +136,13 @@ def _protect_records(
 
 @app.command()
 def assess(
-    original: Original,
-    masked: Masked,
-    plan: ColumnsPlan = None,
+    original: base.Original,
+    masked: base.Masked,
+    plan: base.ColumnsPlan = None,
     quasi: Annotated[
         str, typer.Option(help="Quasi-identifiers, separated by commas (all shared columns).")
     ] = "",
-    confidential: Annotated[str, typer.Option(help="Confidential columns.")] = "",
+    confidential: base.Confidential = "",
     align: Annotated[
         str,
         typer.Option(
@@ -173,9 +154,9 @@ def assess(
         str,
         typer.Option(help="Measures to take, separated by commas (the plan's, else the usual)."),
     ] = "",
-    reference: Others = "",
-    plugin: Plugin = None,
-    json: Json = False,
+    reference: base.Others = "",
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Measure risk and utility of a release made by any tool."""
     from ..release.api import assess as measure_all
@@ -186,9 +167,9 @@ def assess(
         masked,
         align=align,
         plan=plan,
-        quasi=names(quasi),
-        confidential=names(confidential),
-        measures=names(measures),
+        quasi=base.names(quasi),
+        confidential=base.names(confidential),
+        measures=base.names(measures),
         reference=reference or None,
     )
     show.assessed(evidence, json=json)
@@ -199,8 +180,8 @@ def methods(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="Only one kind: method, measure, criterion ...")
     ] = "",
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """List everything there is, by name."""
     show.load_plugins(plugin)
@@ -210,8 +191,8 @@ def methods(
 @app.command()
 def explain(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `sfumato methods`.")],
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Explain a method, measure, criterion or poset: parameters, domains, paper, example."""
     from .explain import explain as tell
@@ -228,7 +209,7 @@ def demo(
     records: Annotated[int, typer.Option(help="Patients in the register.", min=500)] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier demo.")] = False,
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Make a register of patients who do not exist, protect it several ways, and compare."""
     from .demo import run as run_demo
@@ -243,14 +224,6 @@ def _plan_name(source: str) -> str:
     for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".dat"):
         name = name.removesuffix(suffix)
     return f"{name or 'plan'}.toml"
-
-
-def _relative(file: Path, folder: Path) -> str:
-    """The data's path as the plan writes it: relative to the plan where that is shorter to read."""
-    import os
-
-    relative = os.path.relpath(str(file), str(folder or Path()))
-    return relative if not relative.startswith("..") else str(file.resolve())
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:

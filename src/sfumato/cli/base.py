@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ..errors import OutputError
+
+if TYPE_CHECKING:
+    from ..data.table import Table
 
 app = typer.Typer(
     name="sfumato",
@@ -45,6 +51,43 @@ Others = Annotated[
 At = Annotated[
     str, typer.Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")
 ]
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="Data file.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")]
+Confidential = Annotated[str, typer.Option(help="Confidential columns.")]
+Written = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file.")]
+ReplaceFigure = Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")]
+Draw = Annotated[int, typer.Option(help="Repeat a draw.", min=0)]
+
+
+def refuse_existing(path: Path | None, *, replace: bool, other: str = "another --output") -> None:
+    """Stop, before any work, where a file would be overwritten unasked."""
+    if path is not None and path.exists() and not replace:
+        raise OutputError(f"{path} exists already", remedy=f"--replace, or {other}")
+
+
+def require_folder(path: Path) -> None:
+    """Stop, before any work, where a file could not be written."""
+    if not path.parent.is_dir():
+        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+
+
+def read_by(plan: Path | None, file: str) -> Table:
+    """A data file, its columns as a plan says."""
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input
+
+    return read_input(Plan() if plan is None else Plan.read(plan), Path(), file)[0]
+
+
+def source_of(file: str, folder: Path) -> str:
+    """The data's path as a plan in the folder writes it: relative where that is shorter to read."""
+    if "://" in file:
+        return file
+    relative = os.path.relpath(file, str(folder))
+    return relative if not relative.startswith("..") else str(Path(file).resolve())
 
 
 def names(given: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from ..release.plan.step import Step, build
 from ..release.records.release import Release
 from ..release.records.run import protect, read_input
 from ..release.tables.run import run_table
-from .show import console, print_json, progress
+from .show import grid, print_json, progress
+from .tables import show_page
 
 _MARK = ".sfumato-demo"
 _MEASURES = (
@@ -104,12 +106,11 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
 
 def _table(folder: Path, seed: int) -> None:
     """The other half: a table of made-up businesses, protected and audited."""
-    from .tables import show_page
-
     source = folder / "businesses.csv"
     write(businesses(1500, seed), source)
-    said = f"\n4. {source}: turnover of businesses that do not exist, by size and region."
-    print(said, flush=True)
+    print(
+        f"\n4. {source}: turnover of businesses that do not exist, by size and region.", flush=True
+    )
     plan = Plan.parse(_TABLE)
     (folder / "table.toml").write_text(_TABLE.lstrip(), encoding="utf-8")
     with progress(quiet=False, name="table") as tell:
@@ -158,22 +159,13 @@ def plans(drafted: Plan) -> dict[str, Plan]:
 
 
 def _compare(results: dict[str, Release]) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("")
-    for name in ("register", *results):
-        grid.add_column(name, justify="right")
+    rows: list[Sequence[str]] = []
     for measure in _MEASURES:
         taken = {name: r.evidence.measurements.get(measure) for name, r in results.items()}
         before = next((m.baseline for m in taken.values() if m is not None), None)
         shown = measure in ("uniques", "prosecutor-risk") and before is not None
-        row = [f"{before:.4g}" if shown else ""]
-        row += ["-" if m is None else f"{round(m.value, 4):g}" for m in taken.values()]
-        grid.add_row(measure, *row)
-    promises = {
-        name: ", ".join(f.subject for f in r.evidence.findings) for name, r in results.items()
-    }
-    grid.add_row("promised and recounted", "", *promises.values())
-    console().print(grid)
+        figures = ("-" if m is None else f"{round(m.value, 4):g}" for m in taken.values())
+        rows.append((measure, f"{before:.4g}" if shown else "", *figures))
+    promises = (", ".join(f.subject for f in r.evidence.findings) for r in results.values())
+    rows.append(("promised and recounted", "", *promises))
+    grid(("", "register", *results), rows)

@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from . import show
-from .base import Input, Json, Masked, Original, Plugin, ReplacePlan, app, names
+from . import base, show
 
 
-@app.command()
+@base.app.command()
 def tune(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")],
+    plan: base.PlanFile,
     at_most: Annotated[
         float | None, typer.Option(help="The measure's limit, if the plan's [tune] has none.")
     ] = None,
@@ -29,26 +28,24 @@ def tune(
         str, typer.Option(help="What must keep the limit: worst (every draw) or mean.")
     ] = "",
     also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
-    input: Input = "",
+    input: base.Input = "",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the tuned plan here.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat a search.", min=0)] = None,
-    replace: ReplacePlan = False,
-    plugin: Plugin = None,
-    json: Json = False,
+    replace: base.ReplacePlan = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Raise a parameter (the group size) until a risk is low enough; writes no release."""
-    from ..errors import OutputError
     from ..explore.tune import tune as raise_parameter
     from ..release.plan.plan import Plan, lines_of
     from ..release.records.run import read_input
 
     show.load_plugins(plugin)
-    if output is not None and output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
-    if output is not None and not output.parent.is_dir():
-        raise OutputError(f"there is no folder {output.parent}", remedy="make it first")
+    base.refuse_existing(output, replace=replace)
+    if output is not None:
+        base.require_folder(output)
     chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)
@@ -63,19 +60,19 @@ def tune(
             stop=stop,
             draws=draws,
             judge_by=judge_by or None,
-            also=names(also) or (),
+            also=base.names(also) or (),
             seed=seed,
             progress=tell,
         )
     show.tuned(tuned, json=json)
     if not tuned.met and json:
         raise typer.Exit(2)  # the one document that was printed says so
-    text = tuned.plan.to_toml()
+    text = tuned.plan.to_toml()  # an error where no value kept the limit
     if output is not None:
         show.write_plan(output, text)
 
 
-@app.command(name="map")
+@base.app.command(name="map")
 def risk_utility(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="Plan file whose [map] names the methods.")
@@ -89,15 +86,14 @@ def risk_utility(
     draws: Annotated[
         int | None, typer.Option(help="Releases to average over, where methods are random.", min=1)
     ] = None,
-    input: Input = "",
+    input: base.Input = "",
     title: Annotated[str, typer.Option(help="Title of the figure.")] = "",
     seed: Annotated[int | None, typer.Option(help="Repeat a map.", min=0)] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")] = False,
-    plugin: Plugin = None,
-    json: Json = False,
+    replace: base.ReplaceFigure = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Compare many releases by what they lose and what they risk; writes no release."""
-    from ..errors import OutputError
     from ..explore.map_figure import check
     from ..explore.risk_utility import risk_utility_map
     from ..release.plan.plan import Plan, lines_of
@@ -106,8 +102,7 @@ def risk_utility(
     show.load_plugins(plugin)
     if output is not None:
         check(output)
-        if output.exists() and not replace:
-            raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    base.refuse_existing(output, replace=replace)
     chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)
@@ -125,10 +120,10 @@ def risk_utility(
     show.mapped(found, output, json=json)
 
 
-@app.command()
+@base.app.command()
 def attack(
-    original: Original,
-    masked: Masked,
+    original: base.Original,
+    masked: base.Masked,
     plan: Annotated[
         Path, typer.Option(help="Plan of the release: its roles, and the steps an intruder knows.")
     ],
@@ -136,25 +131,25 @@ def attack(
     attacks: Annotated[
         str, typer.Option(help="Attacks to try, separated by commas (all of them).")
     ] = "",
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """Try every attack that knows how the release was made; says what each gains."""
     from ..registry import entries
     from ..release.api import assess
 
     show.load_plugins(plugin)
-    chosen = names(attacks) or [entry.name for entry in entries("attack")]
+    chosen = base.names(attacks) or [entry.name for entry in entries("attack")]
     evidence = assess(original, masked, align=align, plan=plan, measures=chosen)
     show.attacked(evidence, json=json)
 
 
-@app.command()
+@base.app.command()
 def recover(
     release: Annotated[
         Path, typer.Argument(metavar="RELEASE", help="The public folder of a release.")
     ],
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Estimate the original's statistics from what is published, where the method allows."""
     from ..release.records.recover import recover as get_back
@@ -162,9 +157,9 @@ def recover(
     show.recovered(get_back(release), json=json)
 
 
-@app.command()
+@base.app.command()
 def query(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    file: base.File,
     question: Annotated[
         str,
         typer.Argument(
@@ -184,11 +179,11 @@ def query(
     public: Annotated[
         str, typer.Option(help="Columns that questions may name (all that are not protected).")
     ] = "",
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Answer a question by an interval that no number of other questions narrows (camouflage)."""
     from ..data.io import read
     from .questions import ask, limits
 
-    answer = ask(read(file), question, limits(protect), key, names(public) or None)
+    answer = ask(read(file), question, limits(protect), key, base.names(public) or None)
     show.answered(question, answer, json=json)

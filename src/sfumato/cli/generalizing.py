@@ -8,34 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import show
-from .base import ColumnsPlan, Json, app, names
+from ..errors import InputError, MethodError, OutputError, ParameterError
+from . import base, show
 
 if TYPE_CHECKING:
     from ..data.generalized.model_ready import ModelReady
     from ..data.table import Table
 
-Written = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file.")]
 Published = Annotated[str, typer.Argument(metavar="RELEASE", help="Folder or file of a release.")]
 
 
 def _free(path: Path, *, replace: bool) -> None:
-    from ..errors import OutputError
-
     if path.is_dir():
         raise OutputError(f"{path} is a folder", remedy="name a file as --output")
-    if path.exists() and not replace:
-        raise OutputError(f"{path} exists already", remedy="--replace, or another --output")
-    if not path.parent.is_dir():
-        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+    base.refuse_existing(path, replace=replace)
+    base.require_folder(path)
 
 
-@app.command()
+@base.app.command()
 def information(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    file: base.File,
     target: Annotated[str, typer.Option(help="The column that a model will predict.")] = "",
-    plan: ColumnsPlan = None,
+    plan: base.ColumnsPlan = None,
     columns: Annotated[
         str, typer.Option(help="Columns to judge, separated by commas (all others).")
     ] = "",
@@ -44,16 +38,18 @@ def information(
         int, typer.Option(help="Values that fewer records have are set aside.", min=1)
     ] = 6,
     threshold: Annotated[float, typer.Option(help="Ratio from which a column is kept.")] = 2.0,
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Tell which columns are worth keeping for a model, before anything is masked."""
     from ..explore.information import information_report
-    from ..release.plan.plan import Plan
-    from ..release.records.run import read_input
 
-    table, _ = read_input(Plan() if plan is None else Plan.read(plan), Path(), file)
     found = information_report(
-        table, target, columns=names(columns), repeats=repeats, rare=rare, threshold=threshold
+        base.read_by(plan, file),
+        target,
+        columns=base.names(columns),
+        repeats=repeats,
+        rare=rare,
+        threshold=threshold,
     )
     if json:
         show.print_json(found.to_dict())
@@ -61,16 +57,15 @@ def information(
         print(found.text())
 
 
-@app.command()
+@base.app.command()
 def hierarchy(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")],
+    plan: base.PlanFile,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="Column with a hierarchy.")],
-    output: Written,
-    replace: Replace = False,
+    output: base.Written,
+    replace: base.Replace = False,
 ) -> None:
     """Write a column's hierarchy as CSV: each value with its ancestors, as ARX reads it."""
     from ..data.codec import code
-    from ..errors import MethodError, OutputError
     from ..poset.export import poset_rows, write_poset
     from ..release.plan.plan import Plan
     from ..release.records.run import read_input
@@ -89,7 +84,7 @@ def hierarchy(
     print(f"{column} in {output}")
 
 
-@app.command(name="import-xml")
+@base.app.command(name="import-xml")
 def import_xml(
     hierarchy: Annotated[Path, typer.Argument(metavar="HIERARCHY.XML", help="The posets.")],
     columns: Annotated[Path, typer.Argument(metavar="COLUMNS.XML", help="The columns.")],
@@ -100,20 +95,19 @@ def import_xml(
     print(plan_columns(hierarchy, columns))
 
 
-@app.command()
+@base.app.command()
 def impute(
     release: Published,
-    output: Written,
+    output: base.Written,
     way: Annotated[str, typer.Option(help="draw, or mode (the most probable value).")] = "draw",
     copies: Annotated[int, typer.Option(help="Files to draw.", min=1)] = 1,
     columns: Annotated[str, typer.Option(help="Columns to fill (all).")] = "",
-    seed: Annotated[int, typer.Option(help="Repeat a draw.", min=0)] = 0,
-    replace: Replace = False,
+    seed: base.Draw = 0,
+    replace: base.Replace = False,
 ) -> None:
     """Fill suppressed and generalized cells from a Bayesian network learnt from the release."""
     from ..data.io import write
     from ..data.linkage.earlier import read_published
-    from ..errors import ParameterError
     from ..models.impute import impute as fill
 
     if way not in ("draw", "mode"):
@@ -129,7 +123,7 @@ def impute(
     for path in paths:
         _free(path, replace=replace)
     table = read_published(release)
-    found = fill(table, names(columns), way=way, m=copies, seed=seed)  # type: ignore[arg-type]
+    found = fill(table, base.names(columns), way=way, m=copies, seed=seed)  # type: ignore[arg-type]
     for path, made in zip(paths, found.tables, strict=True):
         write(made, path, replace=replace)
     if found.filled:
@@ -141,37 +135,33 @@ def impute(
     print(*(f"  {path}" for path in paths), sep="\n")
 
 
-@app.command()
+@base.app.command()
 def prepare(
     release: Published,
-    output: Written,
+    output: base.Written,
     original: Annotated[
         str, typer.Option(help="The original, to tell which values a column may hold.")
     ] = "",
-    plan: ColumnsPlan = None,
+    plan: base.ColumnsPlan = None,
     columns: Annotated[str, typer.Option(help="Columns to prepare (all with labels).")] = "",
     most: Annotated[
         float, typer.Option(help="Rows that one row may become, on average.", min=1)
     ] = 20.0,
-    replace: Replace = False,
+    replace: base.Replace = False,
 ) -> None:
     """Prepare a release for a model: ranges to midpoints, categories to weighted duplicates."""
     from ..data.generalized.model_ready import model_ready
     from ..data.io import write
     from ..data.linkage.earlier import read_published, read_release
-    from ..errors import InputError, MethodError, ParameterError
-    from ..release.plan.plan import Plan
-    from ..release.records.run import read_input
 
     _free(output, replace=replace)
     if plan is not None and not original:
         raise ParameterError("--plan tells of the original's columns", remedy="--original FILE")
-    before: Table | None
+    before: Table | None = None
     if original:
-        words = Plan() if plan is None else Plan.read(plan)
-        whole = read_input(words, Path(), original)[0]
-        shown, before = read_release(release, whole), whole
-        if not set(shown.names) & set(whole.names):
+        before = base.read_by(plan, original)
+        shown = read_release(release, before)
+        if not set(shown.names) & set(before.names):
             raise InputError(
                 f"{original} has no column of {release}", remedy="--original FILE it was made from"
             )
@@ -179,7 +169,7 @@ def prepare(
         shown = read_published(release)
         before = _shown_values(shown)
     try:
-        found = model_ready(shown, before, columns=names(columns), most=most)
+        found = model_ready(shown, before, columns=base.names(columns), most=most)
     except MethodError as error:
         if "original" not in error.remedy:
             raise
@@ -203,7 +193,6 @@ def _shown_values(shown: Table) -> Table | None:
 
     from ..data.schema import Kind, Schema
     from ..data.table import Table
-    from ..errors import MethodError
     from ..models.codebook import codebook
 
     series, columns = [], []
@@ -237,18 +226,17 @@ def _prepared(shown: Table, found: ModelReady) -> Sequence[str]:
     return listed
 
 
-@app.command()
+@base.app.command()
 def marginals(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV of column, value, share.")],
     rows: Annotated[int, typer.Argument(metavar="ROWS", help="Records to draw.", min=1)],
-    output: Written,
-    seed: Annotated[int, typer.Option(help="Repeat a draw.", min=0)] = 0,
-    replace: Replace = False,
+    output: base.Written,
+    seed: base.Draw = 0,
+    replace: base.Replace = False,
 ) -> None:
     """Draw synthetic rows from given marginals, every column on its own."""
     from ..data.io import write
     from ..data.marginals import from_marginals
-    from ..errors import InputError
     from ..rng import stream
 
     _free(output, replace=replace)

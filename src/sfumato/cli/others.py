@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from . import show
-from .base import ColumnsPlan, Json, Masked, Original, Others, app, names
+from ..errors import OutputError
+from . import base, show
 
 
-@app.command()
+@base.app.command()
 def split(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file.")],
+    file: base.File,
     participants: Annotated[
         Path, typer.Argument(metavar="PARTICIPANTS", help="File to write: records to release.")
     ],
@@ -29,13 +29,12 @@ def split(
     ] = "",
     seed: Annotated[int | None, typer.Option(help="Repeat a split.", min=0)] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files.")] = False,
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Hold out a sample of non-participants, by whom the risk of a release is judged."""
     from ..data.io import read
     from ..data.io.writing import write_both
     from ..data.splitting import reference_split
-    from ..errors import OutputError
     from ..rng import draw_seed
 
     places = {Path(path).resolve() for path in (file, participants, reference)}
@@ -43,7 +42,7 @@ def split(
         raise OutputError("two of the three files are the same", remedy="name three files")
     table = read(file, household=[together]) if together else read(file)
     drawn = draw_seed() if seed is None else seed
-    kept, out = reference_split(table, share, seed=drawn, strata=names(strata) or None)
+    kept, out = reference_split(table, share, seed=drawn, strata=base.names(strata) or None)
     write_both((kept, participants), (out, reference), replace=replace)
     if json:
         show.print_json({"participants": kept.height, "reference": out.height})
@@ -52,12 +51,12 @@ def split(
     print(f"{out.height:,} held out in {reference}: keep them as private as the original")
 
 
-@app.command()
+@base.app.command()
 def components(
-    original: Original,
-    masked: Masked,
-    plan: ColumnsPlan = None,
-    reference: Others = "",
+    original: base.Original,
+    masked: base.Masked,
+    plan: base.ColumnsPlan = None,
+    reference: base.Others = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Figure to write (.svg, .png, .pdf, .html)."),
@@ -66,16 +65,14 @@ def components(
     degree: Annotated[
         int, typer.Option(help="Degree of the polynomial kernel: interactions up to it.", min=1)
     ] = 4,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")] = False,
-    json: Json = False,
+    replace: base.ReplaceFigure = False,
+    json: base.Json = False,
 ) -> None:
     """Show what a release keeps of the original's nonlinear structure (kernel PCA); for owners."""
-    from ..errors import OutputError
     from ..explore.components import kernel_components
     from ..release.api import files_of
 
-    if output is not None and output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    base.refuse_existing(output, replace=replace)
     before, after, others = files_of(original, masked, plan=plan, reference=reference)
     found = kernel_components(before, after, reference=others, components=count, degree=degree)
     if output is not None:
@@ -83,7 +80,7 @@ def components(
     show.compared(found, output, json=json)
 
 
-@app.command()
+@base.app.command()
 def recount(
     release: Annotated[
         Path, typer.Argument(metavar="RELEASE", help="Folder or data file of a release.")
@@ -91,14 +88,14 @@ def recount(
     quasi: Annotated[
         str, typer.Option(help="Quasi-identifiers, separated by commas (as the evidence says).")
     ] = "",
-    confidential: Annotated[str, typer.Option(help="Confidential columns.")] = "",
+    confidential: base.Confidential = "",
     sql: Annotated[bool, typer.Option("--sql", help="Print the statements, to run them.")] = False,
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """Count k, l and t of a published file by plain SQL, trusting nothing else."""
     from ..release.sql_recount import sql_recount
 
-    found = sql_recount(release, names(quasi) or None, names(confidential) or None)
+    found = sql_recount(release, base.names(quasi) or None, base.names(confidential) or None)
     if json:
         show.print_json(found.to_dict())
         return

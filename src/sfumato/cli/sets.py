@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import show
-from .base import ColumnsPlan, Json, app
+from ..errors import OutputError, ParameterError, suggest
+from . import base, show
 
 _KINDS = ("targeting", "synthetic-sets", "hospital")
 
 
-@app.command()
+@base.app.command()
 def generate(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="targeting, synthetic-sets, or hospital.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    output: base.Written,
     records: Annotated[int, typer.Option("--records", "-n", help="Records.", min=1)] = 100_000,
     items: Annotated[int, typer.Option(help="Different items of the sets.", min=1)] = 1987,
     mean: Annotated[float, typer.Option(help="Items in a set, on average.", min=1.0)] = 40.0,
@@ -26,20 +25,18 @@ def generate(
         float, typer.Option(help="Standard deviation of that, for synthetic-sets (0.6 mean).")
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Another seed, other people.", min=0)] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file.")] = False,
+    replace: base.Replace = False,
 ) -> None:
     """Write data of people who do not exist: sets with utilities, or a register of patients."""
     from ..data import generators
     from ..data.io import write
-    from ..errors import OutputError, ParameterError, suggest
     from ..progress import listening
 
     if kind not in _KINDS:
         close = suggest(kind, _KINDS)
         remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(_KINDS)}"
         raise ParameterError(f"there is no generator {kind!r}", remedy=remedy)
-    if output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or another --output")
+    base.refuse_existing(output, replace=replace)
     if kind == "hospital":
         write(generators.hospital(records, seed), output, replace=replace)
         print(f"{records:,} hospital stays in {output}")
@@ -58,7 +55,7 @@ def generate(
     print(f"{records:,} sets in {output}, what their items are worth in {made}")
 
 
-@app.command(name="on-demand")
+@base.app.command(name="on-demand")
 def on_demand(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Data file with a column of sets.")],
     row: Annotated[int, typer.Argument(metavar="ROW", help="The record, from 1 on.", min=1)],
@@ -67,16 +64,13 @@ def on_demand(
     choice: Annotated[
         str, typer.Option(help="tree (nobody likelier than 1/k), or admissible (more items).")
     ] = "tree",
-    plan: ColumnsPlan = None,
-    json: Json = False,
+    plan: base.ColumnsPlan = None,
+    json: base.Json = False,
 ) -> None:
     """Tell items of one person, chosen anew at each call so that k people may be meant."""
     from ..anonymity.sets.on_demand import OnDemand
-    from ..errors import ParameterError
-    from ..release.plan.plan import Plan
-    from ..release.records.run import read_input
 
-    table, _ = read_input(Plan() if plan is None else Plan.read(plan), Path(), file)
+    table = base.read_by(plan, file)
     if row > table.height:
         raise ParameterError(
             f"there is no row {row:,}", remedy=f"rows are 1 to {table.height:,} in {file}"

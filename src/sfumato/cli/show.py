@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json as js
+import os
+import runpy
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Complaints, InputError, ReleaseRefused, SfumatoError
+from ..errors import Complaints, InputError, OutputError, ReleaseRefused, SfumatoError, UnknownName
+from ..registry import KINDS, entries
 
 if TYPE_CHECKING:
     from ..explore.components import Components
@@ -37,6 +40,32 @@ _KIND_TITLES = {
 def print_json(content: Any) -> None:
     """One JSON document on standard output."""
     print(js.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def grid(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: Sequence[int] = (0,),
+    boxed: bool = True,
+    no_wrap: bool = False,
+) -> None:
+    """A table on standard output; the columns that are not `left` stand to the right."""
+    from rich import box
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD if boxed else None, pad_edge=False)
+    for i, title in enumerate(head):
+        drawn.add_column(title, justify="left" if i in left else "right", no_wrap=no_wrap)
+    for row in rows:
+        drawn.add_row(*row)
+    console().print(drawn)
+
+
+def notes_aside(*notes: str) -> None:
+    """Notes, on standard error."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 def console(*, error: bool = False) -> Any:
@@ -81,8 +110,6 @@ def _stages(name: str) -> Callable[[str, int, int], None]:
 
 def load_plugins(files: list[Path] | None) -> None:
     """Run the user's own files, which register what they define."""
-    import runpy
-
     for file in files or []:
         if not file.is_file():
             raise InputError(f"there is no plugin file {file}")
@@ -98,10 +125,6 @@ def load_plugins(files: list[Path] | None) -> None:
 
 def write_plan(target: Path, text: str) -> None:
     """Write a draft, whole or not at all."""
-    import os
-
-    from ..errors import OutputError
-
     aside = target.with_name(f".{target.name}.part")
     try:
         aside.write_text(text, encoding="utf-8")
@@ -144,10 +167,7 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
             }
         )
         return
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-    for note in (*release.evidence.notes, *release.evidence.owner_notes):
-        print(f"note: {note}", file=sys.stderr)
+    notes_aside(*notes, *release.evidence.notes, *release.evidence.owner_notes)
     table = release.table
     print(f"released {table.height:,} records, {len(table.names)} columns")
     for finding in release.evidence.findings:
@@ -160,20 +180,8 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
 
 def figures(evidence: Evidence) -> None:
     """Every measure as a table."""
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title, justify in (
-        ("measure", "left"),
-        ("value", "right"),
-        ("baseline", "right"),
-        ("", "left"),
-    ):
-        grid.add_column(title, justify=justify)  # type: ignore[arg-type]
-    for name, summary, value, baseline in evidence.rows():
-        grid.add_row(name, value, baseline, summary)
-    console().print(grid)
+    rows = [(name, value, before, summary) for name, summary, value, before in evidence.rows()]
+    grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
     for name, reason in evidence.not_taken.items():
         print(f"  {name} does not apply: {reason}")
 
@@ -183,8 +191,7 @@ def assessed(evidence: Evidence, *, json: bool) -> None:
     if json:
         print_json(evidence.to_dict())
         return
-    for note in evidence.notes:
-        print(f"note: {note}", file=sys.stderr)
+    notes_aside(*evidence.notes)
     figures(evidence)
 
 
@@ -197,26 +204,17 @@ def tuned(found: Tuned, *, json: bool) -> None:
         keys = ("parameter", "value", "met", "measure", "at_most")
         print_json({**{key: getattr(found, key) for key in keys}, "trials": trials})
         return
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    titles = (found.parameter, found.measure, "from", "to", *found.trials[0].also)
-    for title in titles:
-        grid.add_column(title, justify="right")
+    rows = []
     for trial in found.trials:
         figures = (trial.mean, min(trial.measured), max(trial.measured), *trial.also.values())
-        grid.add_row(str(trial.value), *(f"{figure:.4g}" for figure in figures))
-    console().print(grid)
+        rows.append((str(trial.value), *(f"{figure:.4g}" for figure in figures)))
+    grid((found.parameter, found.measure, "from", "to", *found.trials[0].also), rows, left=())
     if found.met:
         print(f"{found.parameter} = {found.value}   keeps {found.measure} <= {found.at_most:g}")
 
 
 def listed(kind: str, *, json: bool) -> None:
     """Everything registered."""
-    from ..errors import UnknownName
-    from ..registry import KINDS, entries
-
     if kind and kind not in KINDS:
         raise UnknownName("kind", kind, KINDS)
     found = list(entries(kind or None))
@@ -227,7 +225,7 @@ def listed(kind: str, *, json: bool) -> None:
     for one in KINDS:
         chosen = [entry for entry in found if entry.kind == one]
         if chosen:
-            print(f"{_KIND_TITLES[one]}")
+            print(_KIND_TITLES[one])
             for entry in chosen:
                 alias = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
                 print(f"  {entry.name:<24} {entry.summary}{alias}")
@@ -283,22 +281,13 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     if json:
         print_json(evidence.to_dict())
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name, side in (
-        ("attack", "left"),
-        ("succeeds", "right"),
-        ("naive match", "right"),
-        ("chance", "right"),
-        ("non-participants", "right"),
-    ):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    rows = []
     for name, found in evidence.measurements.items():
         detail = found.detail
         shares = (found.value, detail.get("naive"), found.baseline, detail.get("control"))
-        table.add_row(name, *("" if v is None else f"{100 * float(v):.1f} %" for v in shares))
-    console().print(table)
+        rows.append((name, *("" if v is None else f"{100 * float(v):.1f} %" for v in shares)))
+    head = ("attack", "succeeds", "naive match", "chance", "non-participants")
+    grid(head, rows, boxed=False)
     for name, found in evidence.measurements.items():
         if "control_is" in found.detail:
             print(f"{name}: non-participants: {found.detail['control_is']}")
@@ -329,14 +318,11 @@ def compared(found: Components, output: Path | None, *, json: bool) -> None:
     if json:
         print_json(found.table.to_dicts())
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name in found.table.columns:
-        table.add_column(name.replace("_", " "), justify="right")
-    for row in found.table.iter_rows():
-        table.add_row(*(str(v) if isinstance(v, int) else f"{v:.3g}" for v in row))
-    console().print(table)
+    rows = [
+        [str(v) if isinstance(v, int) else f"{v:.3g}" for v in row]
+        for row in found.table.iter_rows()
+    ]
+    grid([name.replace("_", " ") for name in found.table.columns], rows, left=(), boxed=False)
     print("distance: Kolmogorov-Smirnov, 0 the same to 1 apart; p: that of a sub-sample")
     if output is not None:
         print(f"wrote {output}")

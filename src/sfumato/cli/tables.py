@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import show
-from .base import At, Input, Json, Output, Plugin, ReplacePlan, ReplaceRelease, Seed, app, names
+from ..errors import ParameterError
+from . import base, show
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -23,7 +23,7 @@ tables = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(tables)
+base.app.add_typer(tables)
 
 
 @tables.command()
@@ -36,18 +36,15 @@ def init(
     output: Annotated[Path, typer.Option("--output", "-o", help="Plan to write.")] = Path(
         "table.toml"
     ),
-    replace: ReplacePlan = False,
-    json: Json = False,
+    replace: base.ReplacePlan = False,
+    json: base.Json = False,
 ) -> None:
     """Draft the plan of a table: dimensions, usual rules, a method."""
-    from ..errors import OutputError
     from ..release.plan.table_draft import draft_table
-    from .app import _relative
 
-    if output.exists() and not replace:
-        raise OutputError(f"{output} exists already", remedy="--replace, or --output OTHER.toml")
-    source = file if "://" in file else _relative(Path(file), output.parent)
-    text = draft_table(file, names(dimensions), value, path=source)
+    base.refuse_existing(output, replace=replace, other="--output OTHER.toml")
+    source = base.source_of(file, output.parent)
+    text = draft_table(file, base.names(dimensions), value, path=source)
     show.write_plan(output, text)
     if json:
         show.print_json({"plan": str(output), "text": text})
@@ -59,13 +56,13 @@ def init(
 @tables.command()
 def protect(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file with a [table].")],
-    input: Input = "",
-    output: Output = "",
-    seed: Seed = None,
-    at: At = "",
-    replace: ReplaceRelease = False,
-    plugin: Plugin = None,
-    json: Json = False,
+    input: base.Input = "",
+    output: base.Output = "",
+    seed: base.Seed = None,
+    at: base.At = "",
+    replace: base.ReplaceRelease = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
 ) -> None:
     """The same as `sfumato protect PLAN`, which takes plans of tables too."""
     from .app import protect as protect_plan
@@ -126,7 +123,7 @@ def audit(
         bool,
         typer.Option("--absent-hidden", help="With a plan: cells without a row are hidden."),
     ] = False,
-    json: Json = False,
+    json: base.Json = False,
 ) -> None:
     """What an attacker can work out of a table, whoever protected it; refused if too much."""
     from ..release.tables.audit import audit_file
@@ -136,7 +133,7 @@ def audit(
             file,
             relations=relations,
             value=value,
-            dimensions=names(dimensions),
+            dimensions=base.names(dimensions),
             hierarchies=_pairs(",".join(hierarchy or ())),
             plan=plan,
             narrow=narrow / 100.0,
@@ -154,22 +151,19 @@ def audit(
 @tables.command(name="show")
 def show_table(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or its folder.")],
-    at: At = "",
+    at: base.At = "",
 ) -> None:
     """Print a page of a released table, suppressed cells marked."""
     from ..release.tables.audit import read_released
-
-    labels, told = read_released(Path(file))
     from ..release.tables.view import view
 
-    show_page(view(labels, told, at=_pairs(at)))
+    labels, texts = read_released(Path(file))
+    show_page(view(labels, texts, at=_pairs(at)))
 
 
 def _pairs(given: str) -> dict[str, str]:
-    from ..errors import ParameterError
-
     found = {}
-    for one in names(given):
+    for one in base.names(given):
         key, equals, value = one.partition("=")
         if not equals:
             raise ParameterError(f"{one!r} names no code", remedy="DIMENSION=CODE, by commas")
@@ -179,19 +173,10 @@ def _pairs(given: str) -> dict[str, str]:
 
 def show_page(page: View) -> None:
     """A page of a table, codes down and across."""
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column(page.row_name, no_wrap=True)
-    for title in page.columns:
-        grid.add_column(title, justify="right", no_wrap=True)
-    for head, line in zip(page.rows, page.texts, strict=True):
-        grid.add_row(head, *line)
-    others = ", ".join(f"{name} = {code}" for name, code in page.at.items())
-    if others:
-        print(others)
-    show.console().print(grid)
+    if page.at:
+        print(", ".join(f"{name} = {code}" for name, code in page.at.items()))
+    rows = [(head, *line) for head, line in zip(page.rows, page.texts, strict=True)]
+    show.grid((page.row_name, *page.columns), rows, no_wrap=True)
     if page.left_out or page.columns_left_out:
         print(f"{page.left_out:,} more rows, {page.columns_left_out:,} more columns")
 
@@ -203,8 +188,7 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
     if json:
         show.print_json({"release": str(target), "private": str(private), **release.evidence})
         return
-    for note in (*release.notes, *release.public_notes):
-        print(f"note: {note}", file=sys.stderr)
+    show.notes_aside(*release.notes, *release.public_notes)
     show_page(release.view(at, most_rows=40, most_columns=12))
     hidden, primary = release.outcome.hidden, release.problem.primary
     secondary = int((hidden & ~primary).sum())
@@ -216,14 +200,6 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
 
 
 def _audited(found: Any) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    rows = found.rows(most=40)
-    for title in rows[0]:
-        grid.add_column(title, justify="left" if title in ("cell", "verdict") else "right")
-    for row in rows[1:]:
-        grid.add_row(*row)
-    show.console().print(grid)
+    head, *rows = found.rows(most=40)
+    show.grid(head, rows, left=(0, 4))
     print(found.summary())

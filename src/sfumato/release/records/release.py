@@ -22,6 +22,7 @@ from ...rng import checked_seed
 from ..plan.step import build
 from ..publish import check_free, private_path, publish
 from ..recount import written_pairs
+from ..report.page import version
 from ..report.report import render
 from .evidence import Evidence, take_one
 from .given import joined_again
@@ -193,12 +194,12 @@ class Release:
 
     def _write_public(self, folder: Path) -> None:
         public = replace(self, evidence=self.evidence.public())
-        heads = {"sfumato": _version(), "suppressed": self.plan.output.suppressed}
+        heads = {"sfumato": version(), "suppressed": self.plan.output.suppressed}
         _write_json(folder / "evidence.json", {**heads, **public.evidence.to_dict()})
         _write_text(folder / "report.html", render(public, owner=False))
 
     def _write_private(self, folder: Path) -> None:
-        notes: dict[str, Any] = {"sfumato": _version(), "seed": self.private.seed}
+        notes: dict[str, Any] = {"sfumato": version(), "seed": self.private.seed}
         if self.pair.rows is not None:
             notes["people"] = identifying(self.pair.original)
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
@@ -253,15 +254,6 @@ class Release:
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_() + self.evidence._repr_html_()
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sfumato")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _write_text(path: Path, text: str) -> None:

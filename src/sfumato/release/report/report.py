@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import figures
-from . import sections as report_sections
+from . import figures, sections
 from .columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .correlations import correlations
-from .page import contents, page, section
+from .page import Page, version
 from .parts import Markup, clipped, count, join, listed, paragraphs, percent, table, tag
 from .risk import Sizes, risk_bins, riskiest, size_bins, sizes
 from .words import glossary, is_before, words
@@ -40,10 +39,11 @@ def render(release: Release, *, owner: bool) -> str:
     `owner=False` is the public face; `owner=True` adds what only the owner may see.
     """
     found = sizes(release)
-    published = gaps(release.pair.masked)
+    masked = release.pair.masked
+    published = gaps(masked)
     evidence = release.evidence
     parts = [
-        ("requirements", "What was required", report_sections.requirements(evidence)),
+        ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),
         (
@@ -52,57 +52,29 @@ def render(release: Release, *, owner: bool) -> str:
             _columns(release, published, owner),
         ),
         ("correlations", "Correlations", _correlations(release, owner)),
-        ("steps", "What each step did", report_sections.steps(evidence)),
+        ("steps", "What each step did", sections.steps(evidence)),
         (
             "columns",
             "Columns, missing and suppressed values",
-            report_sections.columns(release, published, owner=owner),
+            sections.columns(release, published, owner=owner),
         ),
-        ("measures", "All measures", report_sections.measures(evidence)),
-        ("notes", "Notes and warnings", report_sections.notes(evidence)),
+        ("measures", "All measures", sections.measures(evidence)),
+        ("notes", "Notes and warnings", sections.notes(evidence)),
+        ("cite", "How to cite", sections.citation(evidence, version())),
     ]
     if owner:
         parts.insert(
             3, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
-    parts.append(("cite", "How to cite", report_sections.citation(evidence, _version())))
-    body = join(section(key, title, content) for key, title, content in parts)
-    terms = glossary(f"{report_sections.verdict(release)}{body}")
-    listing = [*((key, title) for key, title, _ in parts), ("glossary", "Terms")]
-    content = tag(
-        "main",
-        _header(release, owner),
-        report_sections.verdict(release),
-        contents(listing),
-        body,
-        section(
-            "glossary", "Terms", tag("dl", *(join((tag("dt", t), tag("dd", m))) for t, m in terms))
-        ),
-    )
-    title = f"{count(release.pair.masked.height, 'record')} published: Sfumato report"
-    return page(title, content, owner=owner)
-
-
-def _header(release: Release, owner: bool) -> Markup:
-    banner = tag(
-        "p",
-        tag("strong", "Keep private."),
-        " This is the owner's report: it shows the original in full and names the records that "
-        "are easiest to find. It must not leave the private folder; the public report is the "
-        "one beside the data.",
-        class_="banner",
-        role="note",
-    )
-    schema = release.pair.masked.schema
-    about = f"{report_sections.records(release.evidence)} Columns published: {len(schema):,}."
-    face = "owner's report" if owner else "public report"
-    return tag(
-        "header",
-        tag("p", f"Sfumato · {face}", class_="brand"),
-        tag("h1", "Report of a release"),
-        tag("p", about.strip()),
-        banner if owner else "",
-    )
+    return Page(
+        f"{count(masked.height, 'record')} published: Sfumato report",
+        "Report of a release",
+        f"{sections.records(evidence)} Columns published: {len(masked.schema):,}.".strip(),
+        "it shows the original in full and names the records that are easiest to find. It must "
+        "not leave the private folder; the public report is the one beside the data.",
+        sections.verdict(release),
+        parts,
+    ).render(glossary, owner=owner)
 
 
 def _figure(drawn: str, caption: object) -> Markup:
@@ -247,7 +219,7 @@ def _column(picture: Picture, index: int) -> Markup:
     caption = tag(
         "figcaption",
         tag("strong", clipped(column.name, 60)),
-        f" ({column.kind}, {report_sections.role_words(column.role)})",
+        f" ({column.kind}, {sections.role_words(column.role)})",
     )
     return tag("figure", caption, Markup(drawn), paragraphs(picture.notes, class_="small"))
 
@@ -354,12 +326,3 @@ def _row_words(release: Release, found: Sizes) -> str:
             "first of them, those rarest in the original before others."
         )
     return said
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sfumato")
-    except PackageNotFoundError:
-        return "unknown"

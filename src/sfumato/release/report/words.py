@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,122 +23,93 @@ class Words:
     meaning: str
 
 
-_KNOWN: dict[str, Words] = {
-    "class-sizes": Words(
+_KNOWN = {
+    "class-sizes": (
         "Smallest class",
-        "risk",
-        False,
         "Records in the smallest group that shares its quasi-identifiers: this is the k of "
         "k-anonymity.",
     ),
-    "uniques": Words(
+    "uniques": (
         "Records that stand alone",
-        "risk",
-        True,
         "Share of records whose quasi-identifiers no other record has.",
     ),
-    "prosecutor-risk": Words(
+    "prosecutor-risk": (
         "Highest re-identification risk",
-        "risk",
-        True,
         "Chance of picking the right record of a person known to be in the file, for the record "
         "at most risk.",
     ),
-    "journalist-risk": Words(
+    "journalist-risk": (
         "Highest risk, population known",
-        "risk",
-        True,
         "The same chance for an intruder who knows only that the person is in the population.",
     ),
-    "marketer-risk": Words(
+    "marketer-risk": (
         "Expected share re-identified",
-        "risk",
-        True,
         "Share of records that an intruder who matches everybody would get right, on average.",
     ),
-    "record-linkage": Words(
+    "record-linkage": (
         "Record linkage",
-        "risk",
-        True,
         "Share of original records whose nearest published record is their own.",
     ),
-    "sse": Words(
+    "sse": (
         "Squared change (SSE/SST)",
-        "utility",
-        False,
         "Squared change of the numbers relative to their variation: 0 is no change, 100\u00a0% "
         "is as if every value were its column's mean.",
     ),
-    "mean-difference": Words(
+    "mean-difference": (
         "Change of the means",
-        "utility",
-        False,
         "How far the columns' means moved on average, in standard deviations.",
     ),
-    "variance-difference": Words(
+    "variance-difference": (
         "Change of the variances",
-        "utility",
-        True,
         "How far the columns' variances moved on average, relative to the original.",
     ),
-    "correlation-difference": Words(
+    "correlation-difference": (
         "Change of the correlations",
-        "utility",
-        False,
         "How far the correlations between columns moved on average, on their scale from −1 to 1.",
     ),
-    "ncp": Words(
+    "ncp": (
         "Detail lost (NCP)",
-        "utility",
-        True,
         "How much of its column's range a published quasi-identifier leaves open on average: 0 "
         "is exact, 100\u00a0% is suppressed. Of a set: the share of all items that are not "
         "published, though somebody of its class has them.",
     ),
-    "utility-kept": Words(
+    "utility-kept": (
         "Utility kept",
-        "utility",
-        True,
         "What the published items of the sets are worth, as a share of what all items of the "
         "original sets are worth.",
     ),
-    "items-kept": Words(
+    "items-kept": (
         "Items kept",
-        "utility",
-        True,
         "Share of the items of the original sets that are published, each worth the same.",
     ),
-    "discernibility": Words(
+    "discernibility": (
         "Discernibility",
-        "utility",
-        False,
         "Each record counts the records that it cannot be told from; the sum over all records.",
     ),
-    "average-class-size": Words(
+    "average-class-size": (
         "Average class size",
-        "utility",
-        False,
         "Records per class, divided by k where a k was given.",
     ),
-    "distribution-distance": Words(
+    "distribution-distance": (
         "Distance of distributions",
-        "utility",
-        False,
         "How far the columns' distributions moved on average: 0 is no change, 1 is no overlap.",
     ),
 }
 
 
+_SHARES = ("variance-difference", "ncp")
+"""Measures without a unit that are shares all the same."""
+
+
 def words(name: str) -> Words:
-    """How a measure is presented; one that this file does not know speaks for itself."""
-    if name in _KNOWN:
-        return _KNOWN[name]
+    """How a measure is presented: in the words above, or else its own."""
     try:
         entry = find(name, "measure", "attack")
     except UnknownName:
         return Words(name, "risk", False, "A measure that is not registered here.")
     declared = entry.load()
-    return Words(name, declared.about, declared.unit == "%", entry.summary)
+    title, meaning = _KNOWN.get(name, (name, entry.summary))
+    return Words(title, declared.about, declared.unit == "%" or name in _SHARES, meaning)
 
 
 def figure(name: str, value: float) -> str:
@@ -155,10 +126,9 @@ def is_before(measurement: Measurement) -> bool:
 
 def baseline_words(measurement: Measurement) -> str:
     """What the baseline of a measurement is."""
-    said = str(measurement.detail.get("baseline", "")).strip()
     if is_before(measurement):
         return "before"
-    return said or "baseline"
+    return str(measurement.detail.get("baseline", "")).strip() or "baseline"
 
 
 @dataclass(frozen=True)
@@ -201,15 +171,19 @@ def _headline(m: Measurement) -> Headline:
     if m.baseline is not None and m.name != "sse":
         base = figure(m.name, m.baseline)
         aside = f"before masking: {base}" if is_before(m) else f"by chance alone: {base}"
-    return Headline(known.title, value, aside, _SENTENCES.get(m.name, _plain_sentence)(m, value))
+    if m.name in _CONDITIONAL:
+        sentence = _CONDITIONAL[m.name](m, value)
+    else:
+        sentence = _SENTENCES[m.name].format(value) if m.name in _SENTENCES else known.meaning
+    return Headline(known.title, value, aside, sentence)
 
 
 def _prosecutor(m: Measurement, value: str) -> str:
     odds = one_in(m.value)
-    said = f"{value} ({odds})" if odds else value
+    chance = f"{value} ({odds})" if odds else value
     return (
         "Someone who knows that a person is in the file, and knows that person's "
-        f"quasi-identifiers, picks the right record with a chance of at most {said}."
+        f"quasi-identifiers, picks the right record with a chance of at most {chance}."
     )
 
 
@@ -247,13 +221,6 @@ def _ncp(m: Measurement, value: str) -> str:
     )
 
 
-def _sse(m: Measurement, value: str) -> str:
-    return (
-        f"The squared change of the numbers is {value} of their variation: 0\u00a0% is no change, "
-        "100\u00a0% is as if every value were replaced by the mean."
-    )
-
-
 def _correlation(m: Measurement, value: str) -> str:
     worst = m.detail.get("largest")
     if isinstance(worst, int | float) and worst < 1e-9:
@@ -263,108 +230,57 @@ def _correlation(m: Measurement, value: str) -> str:
     return f"{moved}, on their scale from −1 to 1."
 
 
-def _utility_kept(m: Measurement, value: str) -> str:
-    return (
-        f"The published parts of the sets hold {value} of what the original sets are worth, by "
-        "the utilities of their items."
-    )
-
-
-def _items_kept(m: Measurement, value: str) -> str:
-    return (
-        f"{value} of the items of the original sets are published; the others were left out to "
-        "protect people."
-    )
-
-
-def _plain_sentence(m: Measurement, value: str) -> str:
-    return words(m.name).meaning
-
-
-_SENTENCES = {
+_CONDITIONAL = {
     "prosecutor-risk": _prosecutor,
     "uniques": _uniques,
     "record-linkage": _linkage,
-    "utility-kept": _utility_kept,
-    "items-kept": _items_kept,
     "ncp": _ncp,
-    "sse": _sse,
     "correlation-difference": _correlation,
 }
+_SENTENCES = {
+    "utility-kept": "The published parts of the sets hold {} of what the original sets are worth, "
+    "by the utilities of their items.",
+    "items-kept": "{} of the items of the original sets are published; the others were left out to "
+    "protect people.",
+    "sse": "The squared change of the numbers is {} of their variation: 0\u00a0% is no change, "
+    "100\u00a0% is as if every value were replaced by the mean.",
+}
 
-_GLOSSARY = (
-    (
-        "quasi-identifier",
-        "A column that does not name a person but may single one out together with others, and "
-        "that an intruder may know from elsewhere: age, sex, place.",
-    ),
-    (
-        "confidential",
-        "A column that an intruder would like to learn: a diagnosis, an income.",
-    ),
-    (
-        "class",
-        "All records that share their published quasi-identifiers (an equivalence class). "
-        "Whoever looks for one of its people cannot tell its records apart. A missing value "
-        "counts as a value of its own.",
-    ),
-    ("k-anonymity", "Every class has at least k records."),
-    ("l-diversity", "Every class holds at least l well-represented confidential values."),
-    (
-        "t-closeness",
-        "In every class the confidential values are spread nearly as in the whole file: their "
-        "distance from it is at most t.",
-    ),
-    ("unique", "A record that is alone in its class."),
-    (
-        "re-identification risk",
-        "The chance of picking a person's record: 1 divided by the size of the class. The "
-        "highest is that of the smallest class.",
-    ),
-    (
-        "record linkage",
-        "An attack: somebody who holds the original values looks for the nearest published record.",
-    ),
-    (
-        "missing and suppressed",
-        "A missing value was never there. A suppressed value was taken out to protect somebody.",
-    ),
-    (
-        "generalized",
-        "Published less precisely: an interval, a group, a set of values instead of the value.",
-    ),
-    (
-        "masked",
-        "What steps did to the data, and the data that came out. Here also: the release.",
-    ),
-    (
-        "NCP",
-        "Normalized certainty penalty: the share of its column's range that a published value "
-        "leaves open.",
-    ),
-    (
-        "SSE/SST",
-        "Sum of squared errors by sum of squares in total: squared change relative to variation.",
-    ),
-    (
-        "percentile",
-        "The 1st percentile is the value that 1 % of the records lie below; the 99th, 99 %.",
-    ),
-)
+_GLOSSARY = {
+    "quasi-identifier": "A column that does not name a person but may single one out together with "
+    "others, and that an intruder may know from elsewhere: age, sex, place.",
+    "confidential": "A column that an intruder would like to learn: a diagnosis, an income.",
+    "class": "All records that share their published quasi-identifiers (an equivalence class). "
+    "Whoever looks for one of its people cannot tell its records apart. A missing value counts as "
+    "a value of its own.",
+    "k-anonymity": "Every class has at least k records.",
+    "l-diversity": "Every class holds at least l well-represented confidential values.",
+    "t-closeness": "In every class the confidential values are spread nearly as in the whole file: "
+    "their distance from it is at most t.",
+    "unique": "A record that is alone in its class.",
+    "re-identification risk": "The chance of picking a person's record: 1 divided by the size of "
+    "the class. The highest is that of the smallest class.",
+    "record linkage": "An attack: somebody who holds the original values looks for the nearest "
+    "published record.",
+    "missing and suppressed": "A missing value was never there. A suppressed value was taken out "
+    "to protect somebody.",
+    "generalized": "Published less precisely: an interval, a group, a set of values instead of the "
+    "value.",
+    "masked": "What steps did to the data, and the data that came out. Here also: the release.",
+    "NCP": "Normalized certainty penalty: the share of its column's range that a published value "
+    "leaves open.",
+    "SSE/SST": "Sum of squared errors by sum of squares in total: squared change relative to "
+    "variation.",
+    "percentile": "The 1st percentile is the value that 1 % of the records lie below; the 99th, "
+    "99 %.",
+}
 
 
-def glossary(text: str, always: Iterable[str] = ()) -> list[tuple[str, str]]:
+def glossary(text: str) -> list[tuple[str, str]]:
     """The terms that a report uses, with their meanings."""
     used = text.lower()
-    kept = set(always)
     return [
         (term, meaning)
-        for term, meaning in _GLOSSARY
-        if term in kept or any(part in used for part in _spellings(term))
+        for term, meaning in _GLOSSARY.items()
+        if any(part in used for part in term.lower().split(" and "))
     ]
-
-
-def _spellings(term: str) -> tuple[str, ...]:
-    if term == "missing and suppressed":
-        return ("missing", "suppressed")
-    return (term.lower(),)

@@ -15,7 +15,8 @@ from ...data.table import table
 from ...errors import OutputError, ParameterError
 from ...tabular.threats.protection_problem import found_by
 from ..publish import check_free, publish
-from ..records.release import DATA_NAMES, _version, _write_json, _write_text
+from ..records.release import DATA_NAMES, _write_json, _write_text
+from ..report.page import version
 from . import view as table_view
 
 if TYPE_CHECKING:
@@ -182,13 +183,13 @@ class TableRelease:
         shown = table(self.frame, kinds=texts)
         write_file(shown, data, output.format, escape_formulas=escaped)
         self._check(read_back(data, shown.schema, format=output.format, escape_formulas=escaped))
-        _write_json(folder / "evidence.json", {"sfumato": _version(), **self.evidence})
+        _write_json(folder / "evidence.json", {"sfumato": version(), **self.evidence})
         _write_text(folder / "report.html", render(self, owner=False))
 
     def _write_private(self, folder: Path) -> None:
         from .report import render
 
-        _write_json(folder / "seed.json", {"sfumato": _version(), "seed": self.seed})
+        _write_json(folder / "seed.json", {"sfumato": version(), "seed": self.seed})
         _write_text(folder / "plan.toml", self.plan.to_toml())
         self.owner_frame.write_parquet(folder / "cells.parquet")
         _write_text(folder / "report.html", render(self, owner=True))

@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...tabular.threats.protection_problem import found_by
-from ..records.release import _version
-from ..report.page import contents, page, section
-from ..report.parts import (
-    Markup,
-    count,
-    definitions,
-    join,
-    listed,
-    number,
-    paragraphs,
-    percent,
-    plain,
-    table,
-    tag,
-)
+from ..report import parts as html
+from ..report.page import Page, version
+from ..report.parts import Markup, count, join, listed, paragraphs, percent, plain, tag
 from .view import HIDDEN, SENSITIVE, View, amount
 
 if TYPE_CHECKING:
@@ -52,82 +40,50 @@ def render(release: TableRelease, *, owner: bool) -> str:
     cells, outcome = release.cells, release.outcome
     parts = [
         ("table", "The published table", _table(release, owner=owner)),
-        ("audit", "What an attacker can work out", _audit(release, owner=owner)),
+        ("audit", "What an attacker can work out", _audit(release)),
         ("rules", "Which cells are sensitive", _rules(release, owner=owner)),
         ("method", "How the table was protected", _method(release, owner=owner)),
         ("notes", "Notes and warnings", _notes(release, owner=owner)),
-        ("cite", "How to cite", _citation(release)),
+        (
+            "cite",
+            "How to cite",
+            tag("p", f"Protected and audited with Sfumato {version()}."),
+        ),
     ]
     if owner:
         parts.insert(2, ("private", "For the owner: every sensitive cell", _sensitive(release)))
-    listing = [*((key, title) for key, title, _ in parts), ("glossary", "Terms")]
-    body = join(section(key, title, content) for key, title, content in parts)
-    content = tag(
-        "main",
-        _header(release, owner=owner),
-        _verdict(release),
-        contents(listing),
-        body,
-        section("glossary", "Terms", definitions(_TERMS.items())),
-    )
-    hidden = int(outcome.hidden.sum())
-    title = f"{count(cells.n, 'cell')}, {hidden:,} suppressed: Sfumato report"
-    return page(title, content, owner=owner)
-
-
-def _header(release: TableRelease, *, owner: bool) -> Markup:
-    cells = release.cells
-    banner = tag(
-        "p",
-        tag("strong", "Keep private."),
-        " This is the owner's report: it shows true values and says which cells are sensitive. It "
-        "must not leave the private folder; the public report is the one beside the data.",
-        class_="banner",
-        role="note",
-    )
     what = "records" if cells.is_count else cells.measure
-    about = (
+    return Page(
+        f"{count(cells.n, 'cell')}, {int(outcome.hidden.sum()):,} suppressed: Sfumato report",
+        "Report of a protected table",
         f"{what[:1].upper()}{what[1:]} by {listed(cells.labels.columns)}: "
-        f"{count(cells.n, 'cell')} with all totals, {int(cells.empty.sum()):,} of them empty."
-    )
-    return tag(
-        "header",
-        tag(
-            "p",
-            f"Sfumato · {'owner' + chr(39) + 's' if owner else 'public'} report",
-            class_="brand",
-        ),
-        tag("h1", "Report of a protected table"),
-        tag("p", about),
-        banner if owner else "",
-    )
+        f"{count(cells.n, 'cell')} with all totals, {int(cells.empty.sum()):,} of them empty.",
+        "it shows true values and says which cells are sensitive. It must not leave the private "
+        "folder; the public report is the one beside the data.",
+        _verdict(release),
+        parts,
+    ).render(lambda text: _TERMS.items(), owner=owner)
 
 
 def _verdict(release: TableRelease) -> Markup:
-    hidden = int(release.outcome.hidden.sum())
-    sensitive = int(release.problem.primary.sum())
-    if not sensitive:
-        said = "No cell is sensitive by the rules given: the table is published as it is."
+    hidden, summary = int(release.outcome.hidden.sum()), release.summary
+    if not release.problem.primary.any():
+        verdict = "No cell is sensitive by the rules given: the table is published as it is."
     elif hidden:
-        said = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {release.summary}"
+        verdict = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {summary}"
     else:
-        said = f"No cell is suppressed; numbers were changed instead. {release.summary}"
-    return tag("p", said, class_="verdict")
+        verdict = f"No cell is suppressed; numbers were changed instead. {summary}"
+    return tag("p", verdict, class_="verdict")
 
 
 def _table(release: TableRelease, *, owner: bool) -> Markup:
     shown = release.view(owner=owner, most_rows=_ROWS, most_columns=_COLUMNS)
     others = [f"{name} = {code}" for name, code in shown.at.items()]
-    caption = f"{release.cells.measure}" + (f" ({', '.join(others)})" if others else "")
+    caption = release.cells.measure + (f" ({', '.join(others)})" if others else "")
+    sensitive = f" Here its true value stands beside it; {SENSITIVE} is a sensitive one."
+    beside = sensitive if owner else ""
     notes = [
-        f"{HIDDEN} is a suppressed cell."
-        + (
-            f" Here its true value stands beside it; {SENSITIVE} is a sensitive one."
-            if owner
-            else ""
-        )
-        if release.outcome.hidden.any()
-        else "",
+        f"{HIDDEN} is a suppressed cell.{beside}" if release.outcome.hidden.any() else "",
         f"{count(shown.left_out, 'more row')} and "
         f"{count(shown.columns_left_out, 'more column')} in the data file."
         if shown.left_out or shown.columns_left_out
@@ -152,40 +108,31 @@ def grid(caption: str, shown: View) -> Markup:
     ]
     across = f" / {shown.column_name}" if shown.column_name else ""
     head = [f"{shown.row_name}{across}", *(shown.columns if shown.column_name else [caption])]
-    return table(caption, head, rows, tuple(range(1, len(head))))
+    return html.table(caption, head, rows, tuple(range(1, len(head))))
 
 
-def _audit(release: TableRelease, *, owner: bool) -> Markup:
-    audit = release.audit
+def _audit(release: TableRelease) -> Markup:
     met = [
-        (
-            finding.subject.rstrip(","),
-            "met" if finding.met else "NOT met",
-            f"{finding.broken:,} of {finding.of:,}",
-        )
-        for finding in release.findings
+        (f.subject.rstrip(","), "met" if f.met else "NOT met", f"{f.broken:,} of {f.of:,}")
+        for f in release.findings
     ]
-    told = [
+    explained = [
         "An attacker knows every published number, that the totals add up, and what is known of "
         "every cell beforehand. For each sensitive cell the smallest and the largest value that "
         "fit all this were sought; the interval must reach beyond the cell's protection need on "
         "both sides. Contributors who are alone in a cell know it, and were given that knowledge.",
         release.summary,
     ]
-    public = [(key.replace("_", " "), plain(value)) for key, value in audit.counts.items()]
-    parts: list[object] = [
-        paragraphs(told),
-        table("Requirements", ["Requirement", "", "Too narrow"], met) if met else "",
-        definitions(public),
-    ]
-    return join(parts)
+    counts = [(key.replace("_", " "), plain(value)) for key, value in release.audit.counts.items()]
+    required = html.table("Requirements", ["Requirement", "", "Too narrow"], met) if met else ""
+    return join((paragraphs(explained), required, html.definitions(counts)))
 
 
 def _rules(release: TableRelease, *, owner: bool) -> Markup:
     plan = release.plan.table
     assert plan is not None
     rules = [_with_parameters(rule) if owner else rule.name for rule in plan.rules]
-    said = [
+    sentences = [
         f"Rules: {listed(rules)}." if rules else "No rule was given beyond stated sensitive cells.",
         ""
         if owner
@@ -195,7 +142,7 @@ def _rules(release: TableRelease, *, owner: bool) -> Markup:
         if release.outcome.hidden.any()
         else "",
     ]
-    return paragraphs(said)
+    return paragraphs(sentences)
 
 
 def _with_parameters(rule: Rule) -> str:
@@ -214,7 +161,9 @@ def _method(release: TableRelease, *, owner: bool) -> Markup:
         *((key, plain(value)) for key, value in outcome.facts.items()),
     ]
     if hidden.any():
-        inner = ~np.isin(np.arange(problem.n), _totals(release))
+        relations = release.cells.relations
+        inner = np.ones(problem.n, dtype=bool)
+        inner[relations.cells[relations.coefs < 0]] = False  # the totals
         whole = float(np.abs(problem.values[inner]).sum())
         rows.append(("cells suppressed", f"{int(hidden.sum()):,} of {problem.n:,}"))
         if whole and owner:
@@ -223,20 +172,10 @@ def _method(release: TableRelease, *, owner: bool) -> Markup:
     if outcome.gap is not None:
         rows.append(("gap", percent(outcome.gap)))
     if owner and outcome.bound is not None:
-        rows.append(
-            ("cost, and least cost possible", f"{number(outcome.cost)}, {number(outcome.bound)}")
-        )
-    return join(
-        (
-            definitions(rows),
-            tag("p", f"Paper: {plan.protect.paper}", class_="small") if plan.protect.paper else "",
-        )
-    )
-
-
-def _totals(release: TableRelease) -> np.ndarray:
-    relations = release.cells.relations
-    return np.unique(relations.cells[relations.coefs < 0])
+        costs = f"{html.number(outcome.cost)}, {html.number(outcome.bound)}"
+        rows.append(("cost, and least cost possible", costs))
+    paper = f"Paper: {plan.protect.paper}" if plan.protect.paper else ""
+    return join((html.definitions(rows), paragraphs([paper], class_="small")))
 
 
 def _sensitive(release: TableRelease) -> Markup:
@@ -266,14 +205,9 @@ def _sensitive(release: TableRelease) -> Markup:
         )
     head = ["Cell", "True value", "Need below", "Need above", "From", "To", "Attacker", "Rule"]
     more = len(threats) - len(rows)
-    return join(
-        (
-            table(
-                "Sensitive cells and what an attacker can say of them", head, rows, (1, 2, 3, 4, 5)
-            ),
-            tag("p", f"{more:,} more in cells.parquet." if more else "", class_="small"),
-        )
-    )
+    caption = "Sensitive cells and what an attacker can say of them"
+    left = tag("p", f"{more:,} more in cells.parquet." if more else "", class_="small")
+    return join((html.table(caption, head, rows, (1, 2, 3, 4, 5)), left))
 
 
 def _end(value: float) -> str:
@@ -285,7 +219,3 @@ def _end(value: float) -> str:
 def _notes(release: TableRelease, *, owner: bool) -> Markup:
     notes = [*(release.notes if owner else ()), *release.public_notes]
     return tag("ul", *(tag("li", note) for note in notes)) if notes else tag("p", "None.")
-
-
-def _citation(release: TableRelease) -> Markup:
-    return tag("p", f"Protected and audited with Sfumato {_version()}.")
