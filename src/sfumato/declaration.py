@@ -97,6 +97,10 @@ class Declaration(BaseModel):
         usual = {key: fields[key].get_default(call_default_factory=True) for key in named}
         return {key: v for key, v in shown.items() if key not in named or v != usual[key]}
 
+    def plan_words(self) -> dict[str, Any]:
+        """The same as a plan file writes them, with hyphens."""
+        return {key.replace("_", "-"): value for key, value in self.parameters().items()}
+
     def parts(self) -> Iterator[Declaration]:
         """Itself, and the declarations among its parameters, however deep."""
         yield self

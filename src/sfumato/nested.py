@@ -36,7 +36,7 @@ def found(kind: str, given: Any) -> Any:
 
 def words(thing: Declaration) -> Any:
     """As a plan file writes it."""
-    parameters = {key.replace("_", "-"): value for key, value in thing.parameters().items()}
+    parameters = thing.plan_words()
     return {"use": thing.name, **parameters} if parameters else thing.name
 
 

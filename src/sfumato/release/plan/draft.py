@@ -67,9 +67,8 @@ def draft_plan(
         path = path or str(source)
     guesses, listed = _beside_sets(table, guess(table))
     head = _head(table, path, notes, options, listed)
-    parts = [head, _columns(table, guesses), _steps(table, guesses, listed)]
-    parts.append(_rest(guesses, output))
-    return "\n".join(parts)
+    steps = _steps(table, guesses, listed)
+    return "\n".join((head, _columns(table, guesses), steps, _rest(guesses, output)))
 
 
 def _head(
@@ -173,24 +172,19 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     lines = ["# What is done, in this order. `sfumato methods` lists what there is."]
     names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
     households = [made.name for made in guesses if made.role == Role.HOUSEHOLD]
+
+    def step(use: str, why: str, *more: str) -> None:
+        named = f'use = "{use}"'
+        lines.extend(("[[steps]]", f"{named:<27} # {why}" if why else named, *more, ""))
+
     if names:
-        lines += ["[[steps]]", 'use = "drop"                # the identifiers', ""]
+        step("drop", "the identifiers")
     if households:
-        lines += [
-            "[[steps]]",
-            'use = "pseudonymize"',
-            f"columns = {toml.value(households)}",
-            "",
-        ]
+        step("pseudonymize", "", f"columns = {toml.value(households)}")
     old = [name for name in over_89(table, guesses) if name not in listed]
     if old:
-        lines += [
-            "[[steps]]",
-            'use = "top-bottom-coding"   # ages over 89 go into one category (HIPAA 3)',
-            f"columns = {toml.value(old)}",
-            "top = 90",
-            "",
-        ]
+        why = "ages over 89 go into one category (HIPAA 3)"
+        step("top-bottom-coding", why, f"columns = {toml.value(old)}", "top = 90")
     quasi = [made for made in guesses if made.role == Role.QUASI]
     whole = [made.name for made in guesses if made.kind == Kind.SET and made not in quasi]
     whole = [name for name in whole if name not in (*names, *households)]
@@ -201,19 +195,9 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
             '# use = "set-mondrian".',
         ]
     if any(made.kind == Kind.SET for made in quasi):
-        lines += [
-            "[[steps]]",
-            'use = "set-mondrian"        # of each set, what at least k people share',
-            f"k = {_K}",
-            "",
-        ]
+        step("set-mondrian", "of each set, what at least k people share", f"k = {_K}")
     elif quasi:
-        lines += [
-            "[[steps]]",
-            'use = "mondrian"            # groups of at least k that look alike',
-            f"k = {_K}",
-            "",
-        ]
+        step("mondrian", "groups of at least k that look alike", f"k = {_K}")
     return "\n".join(lines)
 
 

@@ -29,85 +29,85 @@ class Guess:
 
 # Words in a column's name. The first that matches decides; the number is the line of the HIPAA
 # list.
-_NAMED: tuple[tuple[str, Role, str], ...] = (
-    (
-        r"(first|last|sur|given|family|full|middle|maiden)_?name|^name$|_name$|^patient$",
-        Role.IDENTIFIER,
-        "a person's name (HIPAA 1)",
+_NAMED: dict[Role, tuple[tuple[str, str], ...]] = {
+    Role.IDENTIFIER: (
+        (
+            r"(first|last|sur|given|family|full|middle|maiden)_?name|^name$|_name$|^patient$",
+            "a person's name (HIPAA 1)",
+        ),
+        (r"phone|mobile|^tel$", "a telephone number (HIPAA 4)"),
+        (r"(^|_)fax", "a fax number (HIPAA 5)"),
+        (r"e_?mail", "an e-mail address (HIPAA 6)"),
+        (
+            r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|num)",
+            "a social security or national number (HIPAA 7)",
+        ),
+        (
+            r"^mrn$|(record|chart|patient|case|person|client)_?(no|nr|num|number|id)$|medical_?record",
+            "a record number (HIPAA 8)",
+        ),
+        (
+            r"(plan|beneficiary|insurance|member|policy)_?(no|nr|num|number|id)$",
+            "a health plan number (HIPAA 9)",
+        ),
+        (r"account|^iban|card_?(no|num)", "an account number (HIPAA 10)"),
+        (r"licen[cs]e|certificate", "a certificate or licence number (HIPAA 11)"),
+        (r"vehicle|^vin$|(^|_)plate", "a vehicle identifier (HIPAA 12)"),
+        (r"device_?id|serial|^imei|^mac$|mac_addr", "a device identifier (HIPAA 13)"),
+        (r"^url$|website|web_?page|homepage", "a web address (HIPAA 14)"),
+        (r"^ip$|ip_?addr", "a network address (HIPAA 15)"),
+        (
+            r"finger_?print|voice_?print|biometric|retina|^iris_?(scan|code)",
+            "a biometric identifier (HIPAA 16)",
+        ),
+        (r"photo|portrait|face_?image", "a photograph (HIPAA 17)"),
+        (r"street|address", "an address (HIPAA 2)"),
     ),
-    (r"phone|mobile|^tel$", Role.IDENTIFIER, "a telephone number (HIPAA 4)"),
-    (r"(^|_)fax", Role.IDENTIFIER, "a fax number (HIPAA 5)"),
-    (r"e_?mail", Role.IDENTIFIER, "an e-mail address (HIPAA 6)"),
-    (
-        r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|num)",
-        Role.IDENTIFIER,
-        "a social security or national number (HIPAA 7)",
+    Role.HOUSEHOLD: (
+        (
+            r"household_?(id|no|nr)?$|family_?id|^hh_?id|_hid$|dwelling",
+            "it ties people of one household together",
+        ),
     ),
-    (
-        r"^mrn$|(record|chart|patient|case|person|client)_?(no|nr|num|number|id)$|medical_?record",
-        Role.IDENTIFIER,
-        "a record number (HIPAA 8)",
+    Role.WEIGHT: (
+        (
+            r"(sampl|survey|design|person|replicate).*w(eigh)?t$|(^|_)wgt|^p?wgtp$|^weights?$|fnlwgt",
+            "a sampling weight by its name",
+        ),
     ),
-    (
-        r"(plan|beneficiary|insurance|member|policy)_?(no|nr|num|number|id)$",
-        Role.IDENTIFIER,
-        "a health plan number (HIPAA 9)",
+    Role.TARGET: (
+        (
+            r"readmi|died|dead|surviv|mortal|outcome|target|^label$|^class$|^y$|default$|churn",
+            "an outcome that models predict",
+        ),
     ),
-    (r"account|^iban|card_?(no|num)", Role.IDENTIFIER, "an account number (HIPAA 10)"),
-    (r"licen[cs]e|certificate", Role.IDENTIFIER, "a certificate or licence number (HIPAA 11)"),
-    (r"vehicle|^vin$|(^|_)plate", Role.IDENTIFIER, "a vehicle identifier (HIPAA 12)"),
-    (r"device_?id|serial|^imei|^mac$|mac_addr", Role.IDENTIFIER, "a device identifier (HIPAA 13)"),
-    (r"^url$|website|web_?page|homepage", Role.IDENTIFIER, "a web address (HIPAA 14)"),
-    (r"^ip$|ip_?addr", Role.IDENTIFIER, "a network address (HIPAA 15)"),
-    (
-        r"finger_?print|voice_?print|biometric|retina|^iris_?(scan|code)",
-        Role.IDENTIFIER,
-        "a biometric identifier (HIPAA 16)",
+    Role.QUASI: (
+        (
+            r"(^|_)(zip|zip_?code|post_?(al_?)?code|postcode|county|city|town|municipality|district"
+            r"|region|state|province|puma|country|commune|geo)(_|$)",
+            "geography (HIPAA 2)",
+        ),
+        (
+            r"birth|^dob$|_date$|^date|(admission|discharge|death|visit)_?(day|time)|(^|_)year(_|$)",
+            "a date that others may know (HIPAA 3)",
+        ),
+        (r"(^|_)age(_|$)|^agep$", "age (HIPAA 3)"),
+        (
+            r"sex$|gender|(^|_)race|ethnic|national|citizen|relig|marital|marriage|^msp$|educ|school"
+            r"|degree|occupation|(^|_)job|profession|workclass|industry|language|household_?size"
+            r"|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
+            "a trait that acquaintances and registers know",
+        ),
     ),
-    (r"photo|portrait|face_?image", Role.IDENTIFIER, "a photograph (HIPAA 17)"),
-    (r"street|address", Role.IDENTIFIER, "an address (HIPAA 2)"),
-    (
-        r"household_?(id|no|nr)?$|family_?id|^hh_?id|_hid$|dwelling",
-        Role.HOUSEHOLD,
-        "it ties people of one household together",
+    Role.CONFIDENTIAL: (
+        (
+            r"diagnos|(^|_)icd|disease|illness|symptom|drug|medic|therap|treat|procedure|(^|_)hiv"
+            r"|cancer|psych|alcohol|smok|income|salary|wage|earn|(^|_)pay|charge|cost|balance|debt"
+            r"|loan|(^|_)tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|(^|_)vote",
+            "what a person would want kept private",
+        ),
     ),
-    (
-        r"(sampl|survey|design|person|replicate).*w(eigh)?t$|(^|_)wgt|^p?wgtp$|^weights?$|fnlwgt",
-        Role.WEIGHT,
-        "a sampling weight by its name",
-    ),
-    (
-        r"readmi|died|dead|surviv|mortal|outcome|target|^label$|^class$|^y$|default$|churn",
-        Role.TARGET,
-        "an outcome that models predict",
-    ),
-    (
-        r"(^|_)(zip|zip_?code|post_?(al_?)?code|postcode|county|city|town|municipality|district"
-        r"|region|state|province|puma|country|commune|geo)(_|$)",
-        Role.QUASI,
-        "geography (HIPAA 2)",
-    ),
-    (
-        r"birth|^dob$|_date$|^date|(admission|discharge|death|visit)_?(day|time)|(^|_)year(_|$)",
-        Role.QUASI,
-        "a date that others may know (HIPAA 3)",
-    ),
-    (r"(^|_)age(_|$)|^agep$", Role.QUASI, "age (HIPAA 3)"),
-    (
-        r"sex$|gender|(^|_)race|ethnic|national|citizen|relig|marital|marriage|^msp$|educ|school"
-        r"|degree|occupation|(^|_)job|profession|workclass|industry|language|household_?size"
-        r"|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
-        Role.QUASI,
-        "a trait that acquaintances and registers know",
-    ),
-    (
-        r"diagnos|(^|_)icd|disease|illness|symptom|drug|medic|therap|treat|procedure|(^|_)hiv"
-        r"|cancer|psych|alcohol|smok|income|salary|wage|earn|(^|_)pay|charge|cost|balance|debt"
-        r"|loan|(^|_)tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|(^|_)vote",
-        Role.CONFIDENTIAL,
-        "what a person would want kept private",
-    ),
-)
+}
 _VALUES: tuple[tuple[str, str], ...] = (
     (r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$", "its values are e-mail addresses (HIPAA 6)"),
     (r"^\d{3}-\d{2}-\d{4}$", "its values look like social security numbers (HIPAA 7)"),
@@ -131,6 +131,7 @@ _KEY = re.compile(
     r"(^|_)(id|key|((person|people|patient|customer|client|member|user|visitor|subject|respondent"
     r"|basket|order|transaction|invoice|session|visit|stay|mrn|record)_?(id|no|nr|num|number)?))$"
 )
+_SINGLE = (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
 _REPEATS = 0.8
 _PAIRS = 0.9
 
@@ -147,16 +148,22 @@ def _guess_column(table: Table, name: str) -> Guess:
     if given != Role.INSENSITIVE:
         return Guess(name, kind, given, "as you said", _poset(name, kind, series))
     present = series.drop_nulls()
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    plain = _plain(name)
     seen = _by_pattern(name, kind, present)
     if seen is not None:
         return seen
     if kind == Kind.SET:
         return _guess_set(name, plain, present)
-    for pattern, role, why in _NAMED:
-        if re.search(pattern, plain) and _possible(role, kind, present):
-            return Guess(name, kind, role, why, _poset(plain, kind, present))
+    for role, patterns in _NAMED.items():
+        for pattern, why in patterns:
+            if re.search(pattern, plain) and _possible(role, kind, present):
+                return Guess(name, kind, role, why, _poset(plain, kind, present))
     return _by_values(name, kind, present)
+
+
+def _plain(name: str) -> str:
+    """A name in lower case, its words joined by underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
@@ -177,9 +184,10 @@ def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
 
 def _guess_set(name: str, plain: str, present: pl.Series) -> Guess:
     """Sets single people out whatever their items are; a name may say that they point to one."""
-    for pattern, role, why in _NAMED:
-        if role in (Role.IDENTIFIER, Role.HOUSEHOLD) and re.search(pattern, plain):
-            return Guess(name, Kind.SET, role, why)
+    for role in (Role.IDENTIFIER, Role.HOUSEHOLD):
+        for pattern, why in _NAMED[role]:
+            if re.search(pattern, plain):
+                return Guess(name, Kind.SET, role, why)
     sample = present.head(_SAMPLE)
     items = sample.filter(sample.list.len() > 0).explode().cast(pl.String)
     if len(items) and _share(items, _ICD) > 0.9 and items.n_unique() < 0.5 * len(items):
@@ -206,28 +214,20 @@ def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:
 
 def _by_values(name: str, kind: Kind, present: pl.Series) -> Guess:
     distinct, count = present.n_unique(), len(present)
-    if (
-        kind in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
-        and count >= 20
-        and distinct >= _UNIQUE * count
-    ):
-        why = (
-            f"{distinct:,} of {count:,} values are distinct: any unique code identifies (HIPAA 18)"
-        )
-        return Guess(name, kind, Role.IDENTIFIER, why)
-    if kind == Kind.DATE:
-        return Guess(name, kind, Role.QUASI, "dates single people out (HIPAA 3)")
-    if kind == Kind.CONTINUOUS:
-        return Guess(
-            name, kind, Role.CONFIDENTIAL, "a measurement; make it quasi if others may know it"
-        )
-    if kind == Kind.TEXT:
-        return Guess(name, kind, Role.IDENTIFIER, "free text often holds names")
-    if distinct <= 1:
-        return Guess(name, kind, Role.INSENSITIVE, "it never changes")
-    return Guess(
-        name, kind, Role.QUASI, f"{distinct:,} values that others may know; correct if not"
-    )
+    if kind in _SINGLE and count >= 20 and distinct >= _UNIQUE * count:
+        unlike = f"{distinct:,} of {count:,} values are distinct"
+        role, why = Role.IDENTIFIER, f"{unlike}: any unique code identifies (HIPAA 18)"
+    elif kind == Kind.DATE:
+        role, why = Role.QUASI, "dates single people out (HIPAA 3)"
+    elif kind == Kind.CONTINUOUS:
+        role, why = Role.CONFIDENTIAL, "a measurement; make it quasi if others may know it"
+    elif kind == Kind.TEXT:
+        role, why = Role.IDENTIFIER, "free text often holds names"
+    elif distinct <= 1:
+        role, why = Role.INSENSITIVE, "it never changes"
+    else:
+        role, why = Role.QUASI, f"{distinct:,} values that others may know; correct if not"
+    return Guess(name, kind, role, why)
 
 
 def _poset(name: str, kind: Kind, present: pl.Series) -> dict[str, Any]:
@@ -263,19 +263,17 @@ def long_form(table: Table) -> LongForm | None:
 
     All other columns must say the same in every record of an id, as the reader of such tables asks.
     """
-    single = (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
     if any(column.kind == Kind.SET for column in table.schema):
         return None
     for key in table.names:
-        plain = re.sub(r"[^a-z0-9]+", "_", key.lower()).strip("_")
-        if table.schema[key].kind not in single or not _KEY.search(plain):
+        if table.schema[key].kind not in _SINGLE or not _KEY.search(_plain(key)):
             continue
         ids = table[key]
         if ids.null_count() or ids.n_unique() > _REPEATS * table.height:
             continue
         spread = table.frame.group_by(key).agg(pl.exclude(key).n_unique())
         varies = [name for name in table.names if name != key and (spread[name] > 1).any()]
-        if len(varies) == 1 and table.schema[varies[0]].kind in single:
+        if len(varies) == 1 and table.schema[varies[0]].kind in _SINGLE:
             pairs = table.frame.select(key, varies[0]).n_unique()
             if pairs > _PAIRS * table.height:
                 return LongForm(key, varies[0])

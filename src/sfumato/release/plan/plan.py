@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -31,18 +31,16 @@ class Input(Declaration):
 
     name: ClassVar[str] = "input"
 
-    path: Annotated[str, Field(description="file or database URL to read")] = ""
-    table: Annotated[str, Field(description="table of a database")] = ""
-    query: Annotated[str, Field(description="SQL query to read instead of a table")] = ""
-    delimiter: Annotated[str, Field(description="column separator; detected unless given")] = ""
-    encoding: Annotated[str, Field(description="text encoding; detected unless given")] = ""
-    decimal: Annotated[
-        Literal["", ".", ","], Field(description="decimal mark; detected unless given")
-    ] = ""
-    missing: Annotated[
-        tuple[str, ...], Field(description="texts that mean a missing value, besides the empty one")
-    ] = ()
-    header: Annotated[bool, Field(description="whether a text file begins with names")] = True
+    path: str = Field("", description="file or database URL to read")
+    table: str = Field("", description="table of a database")
+    query: str = Field("", description="SQL query to read instead of a table")
+    delimiter: str = Field("", description="column separator; detected unless given")
+    encoding: str = Field("", description="text encoding; detected unless given")
+    decimal: Literal["", ".", ","] = Field("", description="decimal mark; detected unless given")
+    missing: tuple[str, ...] = Field(
+        (), description="texts that mean a missing value, besides the empty one"
+    )
+    header: bool = Field(True, description="whether a text file begins with names")
     dates: dict[str, str] = Field(
         default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
     )
@@ -52,27 +50,21 @@ class Input(Declaration):
         '{ column = "codes", separator = ";" }; { columns = ["sex", "job"], into = "attributes" }; '
         '{ column = "codes", sensitive = ["b20"], into = "hidden" }; or a list of such',
     )
-    reference: Annotated[
-        str | float,
-        Field(
-            description="non-participants: a file of the same columns, or the share of records to "
-            "hold out before masking"
-        ),
-    ] = ""
-    given: Annotated[
-        tuple[str, ...],
-        Field(
-            description="releases of the same people that are public already (folders or files): "
-            "k people must share every combination of classes"
-        ),
-    ] = ()
-    given_join: Annotated[
-        Literal["refuse", "coarsen"],
-        Field(
-            description="whether a release that singles people out beside those given is refused, "
-            "or its classes are joined until it does not"
-        ),
-    ] = "refuse"
+    reference: str | float = Field(
+        "",
+        description="non-participants: a file of the same columns, or the share of records to "
+        "hold out before masking",
+    )
+    given: tuple[str, ...] = Field(
+        (),
+        description="releases of the same people that are public already (folders or files): "
+        "k people must share every combination of classes",
+    )
+    given_join: Literal["refuse", "coarsen"] = Field(
+        "refuse",
+        description="whether a release that singles people out beside those given is refused, "
+        "or its classes are joined until it does not",
+    )
 
     @field_validator("sets")
     @classmethod
@@ -90,18 +82,17 @@ class Output(Declaration):
 
     name: ClassVar[str] = "output"
 
-    path: Annotated[str, Field(description="folder to make; its private twin gets .private")] = ""
-    format: Annotated[
-        Literal["csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"],
-        Field(description="format of the published data"),
-    ] = "csv"
-    shuffle: Annotated[
-        bool, Field(description="put the records in random order, so that position tells nothing")
-    ] = True
-    suppressed: Annotated[str, Field(description="what stands for a suppressed value")] = "*"
-    escape_formulas: Annotated[
-        bool, Field(description="disarm cells that a spreadsheet would run as a formula")
-    ] = False
+    path: str = Field("", description="folder to make; its private twin gets .private")
+    format: Literal["csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"] = Field(
+        "csv", description="format of the published data"
+    )
+    shuffle: bool = Field(
+        True, description="put the records in random order, so that position tells nothing"
+    )
+    suppressed: str = Field("*", description="what stands for a suppressed value")
+    escape_formulas: bool = Field(
+        False, description="disarm cells that a spreadsheet would run as a formula"
+    )
 
 
 class Tune(Declaration):
@@ -110,28 +101,24 @@ class Tune(Declaration):
     name: ClassVar[str] = "tune"
 
     measure: MeasureParameter = named("second-closest-linkage", "the measure to bring down")
-    at_most: Annotated[float, Field(allow_inf_nan=False, description="the measure's limit")]
-    parameter: Annotated[str, Field(description="the parameter to raise, a whole number")] = "k"
-    step: Annotated[
-        int | None, Field(ge=1, description="its step, counted from 1; the first that has it")
-    ] = None
-    start: Annotated[
-        int | None, Field(ge=1, description="the first value to try; the step's own unless given")
-    ] = None
-    stop: Annotated[
-        int | None, Field(ge=1, description="the last value to try; half the records unless given")
-    ] = None
-    draws: Annotated[
-        int, Field(ge=1, description="releases to average over, where the steps are random")
-    ] = 5
-    judge_by: Annotated[
-        Literal["worst", "mean"],
-        Field(description="what must keep the limit: every draw, or their mean"),
-    ] = "worst"
-    also: Annotated[
-        tuple[MeasureParameter, ...],
-        Field(description="other measures to show beside each value tried"),
-    ] = ()
+    at_most: float = Field(allow_inf_nan=False, description="the measure's limit")
+    parameter: str = Field("k", description="the parameter to raise, a whole number")
+    step: int | None = Field(
+        None, ge=1, description="its step, counted from 1; the first that has it"
+    )
+    start: int | None = Field(
+        None, ge=1, description="the first value to try; the step's own unless given"
+    )
+    stop: int | None = Field(
+        None, ge=1, description="the last value to try; half the records unless given"
+    )
+    draws: int = Field(5, ge=1, description="releases to average over, where the steps are random")
+    judge_by: Literal["worst", "mean"] = Field(
+        "worst", description="what must keep the limit: every draw, or their mean"
+    )
+    also: tuple[MeasureParameter, ...] = Field(
+        (), description="other measures to show beside each value tried"
+    )
 
 
 class Map(Declaration):
@@ -141,13 +128,10 @@ class Map(Declaration):
 
     risk: MeasureParameter = named("record-linkage", "what a release risks, the lower the better")
     loss: MeasureParameter = named("information-loss", "what a release loses, the lower the better")
-    draws: Annotated[
-        int, Field(ge=1, description="releases to average over, where a method is random")
-    ] = 1
-    methods: Annotated[
-        tuple[dict[str, Any], ...],
-        Field(description="methods with their parameters; a list of values is one release each"),
-    ] = ()
+    draws: int = Field(1, ge=1, description="releases to average over, where a method is random")
+    methods: tuple[dict[str, Any], ...] = Field(
+        (), description="methods with their parameters; a list of values is one release each"
+    )
 
 
 @dataclass(frozen=True)
@@ -237,37 +221,28 @@ class Plan:
 
     def to_toml(self, *, show_secrets: bool = True) -> str:
         """The plan as a file; without its secrets where others may read it."""
-        parts = []
-        for header, section in (("input", self.input), ("output", self.output)):
-            content = {k.replace("_", "-"): v for k, v in section.parameters().items()}
-            if not show_secrets and "path" in content:
-                content["path"] = without_password(content["path"])
-            if content:
-                parts.append((header, toml.table(header, content)))
-        found = dict(parts)
-        body = [found["input"]] if "input" in found else []
-        if self.columns:
-            body.append(toml.table("columns", {n: c.to_plan() for n, c in self.columns.items()}))
-        if self.table is not None:
-            content = {k.replace("_", "-"): v for k, v in self.table.parameters().items()}
-            body.append(toml.table("table", content))
-        body += [
-            toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
-            for step in self.steps
+
+        def section(header: str, words: Mapping[str, Any] | None) -> list[str]:
+            if words and "path" in words and not show_secrets:
+                words = {**words, "path": _without_password(words["path"])}
+            return [] if words is None else [toml.table(header, words)]
+
+        measures = self.measures
+        listed = {m.name: m.parameters() for m in measures or ()}
+        body = [
+            *section("input", self.input.plan_words() or None),
+            *section("columns", {n: c.to_plan() for n, c in self.columns.items()} or None),
+            *section("table", None if self.table is None else self.table.plan_words()),
+            *(
+                toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
+                for step in self.steps
+            ),
+            *section("tune", None if self.tune is None else self.tune.plan_words()),
+            *section("map", None if self.map is None else self.map.plan_words()),
+            *section("require", _by_name(self.requirements) or None),
+            *section("measures", None if measures is None else listed),
+            *section("output", self.output.plan_words() or None),
         ]
-        if self.tune is not None:
-            content = {k.replace("_", "-"): v for k, v in self.tune.parameters().items()}
-            body.append(toml.table("tune", content))
-        if self.map is not None:
-            content = {k.replace("_", "-"): v for k, v in self.map.parameters().items()}
-            body.append(toml.table("map", content))
-        if self.requirements:
-            body.append(toml.table("require", _by_name(self.requirements)))
-        if self.measures is not None:
-            listed = {m.name: m.parameters() for m in self.measures}
-            body.append(toml.table("measures", listed))
-        if "output" in found:
-            body.append(found["output"])
         return "\n".join(body)
 
     def with_(self, **changes: Any) -> Plan:
@@ -289,7 +264,7 @@ def lines_of(path: Path) -> Iterator[None]:
         raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error
 
 
-def without_password(url: str) -> str:
+def _without_password(url: str) -> str:
     """A database URL with its password taken out."""
     return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
 

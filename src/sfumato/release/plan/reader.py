@@ -13,7 +13,7 @@ from ...registry import find
 from . import toml
 from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
 from .requirement import Requirement, parse_requirement
-from .step import Step, build
+from .step import Step
 from .table import TablePlan
 
 FILES = ("reference", "given", "population", "original")
@@ -33,11 +33,8 @@ class Reader:
         for section in self.document:
             if section not in SECTIONS:
                 close = suggest(section, SECTIONS)
-                remedy = (
-                    f"did you mean [{close[0]}]?"
-                    if close
-                    else f"the sections are {', '.join(SECTIONS)}"
-                )
+                listed = f"the sections are {', '.join(SECTIONS)}"
+                remedy = f"did you mean [{close[0]}]?" if close else listed
                 self.complain([section], Complaint(section, "there is no such section", remedy))
         made = Plan(
             input=self.section("input", Input) or Input(),
@@ -51,8 +48,7 @@ class Reader:
             table=self.table(),
         )
         if self.complaints:
-            ordered = sorted(self.complaints, key=lambda c: c.line or 0)
-            raise PlanError(name, ordered)
+            raise PlanError(name, sorted(self.complaints, key=lambda c: c.line or 0))
         return made
 
     def complain(self, path: list[str | int], complaint: Complaint) -> None:
@@ -65,15 +61,10 @@ class Reader:
         # People count from one.
         spot = ".".join(str(p + 1) if isinstance(p, int) else p for p in path)
         where = complaint.where if spot.endswith(complaint.where) else f"{spot}.{complaint.where}"
-        self.complaints.append(
-            # Both find the longest part that is there: the lower line is the nearer one.
-            Complaint(
-                where.strip("."),
-                complaint.what,
-                complaint.remedy,
-                max(hyphenated or 0, line or 0) or None,
-            )
-        )
+        # Both find the longest part that is there: the lower line is the nearer one.
+        nearest = max(hyphenated or 0, line or 0) or None
+        placed = Complaint(where.strip("."), complaint.what, complaint.remedy, nearest)
+        self.complaints.append(placed)
 
     def mapping(self, path: list[str | int], given: Any) -> Mapping[str, Any] | None:
         """The table at `path`, or a complaint."""
@@ -108,11 +99,32 @@ class Reader:
         given = self.mapping([name], self.document.get(name, {}))
         if given is None:
             return None
-        given = self.rooted(given)
-        complaints = cls.complaints(given)
+        return self.built(cls, [name], self.rooted(given))
+
+    def built(
+        self, cls: type[Declaration], path: list[str | int], parameters: Mapping[str, Any]
+    ) -> Any:
+        """One with these parameters, or complaints about them."""
+        complaints = cls.complaints(parameters)
         for complaint in complaints:
-            self.complain([name], complaint)
-        return None if complaints else cls.build(given)
+            self.complain(path, complaint)
+        return None if complaints else cls.build(parameters)
+
+    def named(
+        self,
+        kind: str,
+        path: list[str | int],
+        given: Any,
+        *,
+        key: str = "use",
+        files: tuple[str, ...] = (),
+    ) -> Any:
+        """A registered thing, by its name alone or in a table with its parameters."""
+        words = {key: given} if isinstance(given, str) else self.mapping(path, given)
+        if words is None:
+            return None
+        rest = self.rooted({k: v for k, v in words.items() if k != key}, files)
+        return self.declared(kind, path, key, words.get(key), rest)
 
     def table(self) -> TablePlan | None:
         if "table" not in self.document:
@@ -122,35 +134,21 @@ class Reader:
             return None
         words = dict(given)
         rules, complaints = words.pop("rules", []), len(self.complaints)
-        made = []
         if not isinstance(rules, list):
             what = Complaint("rules", "should be [[table.rules]]", "write [[table.rules]]")
             self.complain(["table"], what)
             rules = []
-        for i, rule in enumerate(rules):
-            path: list[str | int] = ["table", "rules", i]
-            told = {"use": rule} if isinstance(rule, str) else self.mapping(path, rule)
-            if told is not None:
-                rest = {k: v for k, v in told.items() if k != "use"}
-                made.append(self.declared("rule", path, "use", told.get("use"), rest))
+        words["rules"] = tuple(
+            self.named("rule", ["table", "rules", i], rule) for i, rule in enumerate(rules)
+        )
         if "protect" in words:
-            path = ["table", "protect"]
-            how = words["protect"]
-            told = {"use": how} if isinstance(how, str) else self.mapping(path, how)
-            if told is not None:
-                rest = {k: v for k, v in told.items() if k != "use"}
-                words["protect"] = self.declared(
-                    "table-method", path, "use", told.get("use"), self.rooted(rest, ("ptable",))
-                )
+            words["protect"] = self.named(
+                "table-method", ["table", "protect"], words["protect"], files=("ptable",)
+            )
         if len(self.complaints) > complaints:
             return None
-        words["rules"] = tuple(made)
-        for complaint in TablePlan.complaints(words):
-            self.complain(["table"], complaint)
-        if len(self.complaints) > complaints:
-            return None
-        built: TablePlan = TablePlan.build(words)
-        return built
+        made: TablePlan | None = self.built(TablePlan, ["table"], words)
+        return made
 
     def columns(self) -> dict[str, ColumnPlan]:
         given = self.mapping(["columns"], self.document.get("columns", {})) or {}
@@ -171,7 +169,11 @@ class Reader:
         if not isinstance(categories, list):
             self.complain(path, Complaint("categories", "should be a list", 'e.g. ["low", "high"]'))
             categories = []
-        poset = self.poset([*path, "poset"], words.pop("poset", None))
+        given = words.pop("poset", None)
+        poset: PosetSource | None = None
+        if given is not None:
+            place = [*path, "poset"]
+            poset = self.named("poset", place, given, key="kind", files=("path",))
         for word in words:
             close = suggest(word, ("role", "kind", "categories", "poset"))
             remedy = f"did you mean {close[0]}?" if close else "role, kind, categories or poset"
@@ -191,18 +193,6 @@ class Reader:
             self.complain(path, Complaint(key, f"there is no {key} {given!r}", remedy))
             return None
 
-    def poset(self, path: list[str | int], given: Any) -> PosetSource | None:
-        if given is None:
-            return None
-        words = self.mapping(path, given if not isinstance(given, str) else {"kind": given})
-        if words is None:
-            return None
-        parameters = self.rooted({k: v for k, v in words.items() if k != "kind"}, ("path",))
-        made: PosetSource | None = self.declared(
-            "poset", path, "kind", words.get("kind"), parameters
-        )
-        return made
-
     def declared(
         self, kind: str, path: list[str | int], key: str, name: Any, parameters: Mapping[str, Any]
     ) -> Any:
@@ -213,10 +203,7 @@ class Reader:
             what = f"= {name!r}: {error.message}" if name is not None else "is needed"
             self.complain(path, Complaint(key, what, error.remedy))
             return None
-        complaints = cls.complaints(parameters)
-        for complaint in complaints:
-            self.complain(path, complaint)
-        return None if complaints else cls.build(parameters)
+        return self.built(cls, path, parameters)
 
     def steps(self) -> tuple[Step, ...]:
         given = self.document.get("steps", [])
@@ -234,13 +221,7 @@ class Reader:
         parameters = self.rooted({k: v for k, v in words.items() if k not in ("use", "then")})
         use = self.declared("method|partitioner", path, "use", words.get("use"), parameters)
         then = words.get("then")
-        verb = None
-        if then is not None:
-            inner = {"use": then} if isinstance(then, str) else self.mapping([*path, "then"], then)
-            if inner is None:
-                return None
-            rest = {k: v for k, v in inner.items() if k != "use"}
-            verb = self.declared("verb", [*path, "then"], "use", inner.get("use"), rest)
+        verb = None if then is None else self.named("verb", [*path, "then"], then)
         if use is None or (then is not None and verb is None):
             return None
         try:
@@ -271,15 +252,11 @@ class Reader:
             parameters = {} if words is True else self.mapping(["measures", name], words)
             if parameters is None:
                 continue
-            parameters = self.rooted(parameters)
             try:
                 cls = find(name, "measure", "attack").load()
             except UnknownName as error:
                 self.complain(["measures"], Complaint(name, error.message, error.remedy))
                 continue
-            bad = cls.complaints(parameters)
-            for complaint in bad:
-                self.complain(["measures", name], complaint)
-            if not bad:
-                found.append(build("measure|attack", name, parameters))
+            made = self.built(cls, ["measures", name], self.rooted(parameters))
+            found += [] if made is None else [made]
         return tuple(found)

@@ -47,7 +47,7 @@ class Requirement:
 
     def to_plan(self) -> Any:
         """The requirement as a plan file writes it."""
-        parameters = {k.replace("_", "-"): v for k, v in self.thing.parameters().items()}
+        parameters = self.thing.plan_words()
         if isinstance(self.thing, Measure):
             limits = {"at-most": self.at_most, "at-least": self.at_least}
             return {**parameters, **{k: v for k, v in limits.items() if v is not None}}

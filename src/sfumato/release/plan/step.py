@@ -105,16 +105,14 @@ class Step:
 
     def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:
         """The step as a plan file writes it."""
-        parameters = self.use.parameters()
-        if not show_secrets:
-            parameters = hide_secrets(type(self.use), parameters)
-        found: dict[str, Any] = {"use": self.use.name, **_hyphens(parameters)}
+
+        def words(thing: Declaration) -> dict[str, Any]:
+            given = thing.plan_words()
+            return given if show_secrets else hide_secrets(type(thing), given)
+
+        found: dict[str, Any] = {"use": self.use.name, **words(self.use)}
         if self.then is not None and isinstance(self.use, Partitioner):
-            parameters = self.then.parameters()
-            if not show_secrets:
-                parameters = hide_secrets(type(self.then), parameters)
-            parameters = _hyphens(parameters)
-            if parameters:
+            if parameters := words(self.then):
                 found["then"] = {"use": self.then.name, **parameters}
             elif self.then.name != self.use.default_verb:
                 found["then"] = self.then.name
@@ -181,7 +179,3 @@ def as_steps(given: Any) -> tuple[Step, ...]:
         f"a {type(given).__name__} is not a step",
         remedy='give sf.method("mdav", k=5), a list of such, a Plan, or the path of a plan file',
     )
-
-
-def _hyphens(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.replace("_", "-"): value for key, value in parameters.items()}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from ...nested import named
 from ...protocols import Declaration
 from ...tabular.base import CellRule, Protection
 
@@ -16,24 +17,18 @@ class TablePlan(Declaration):
 
     name: ClassVar[str] = "table"
 
-    dimensions: Annotated[
-        tuple[str | tuple[str, ...], ...],
-        Field(
-            description='columns that span the table; [["industry", "region"], ["industry", '
-            '"size"]] are two linked tables'
-        ),
-    ] = ()
-    value: Annotated[str, Field(description="column to add up; records are counted if none")] = ""
-    weight: Annotated[str, Field(description="column of sampling weights")] = ""
-    holding: Annotated[
-        str, Field(description="column of the contributor, where one has several records")
-    ] = ""
-    request: Annotated[
-        str, Field(description="column that says who asked for protection (0 or empty: did not)")
-    ] = ""
-    record_key: Annotated[
-        str, Field(description="column of random record keys in [0, 1); drawn if none")
-    ] = ""
+    dimensions: tuple[str | tuple[str, ...], ...] = Field(
+        (),
+        description='columns that span the table; [["industry", "region"], ["industry", '
+        '"size"]] are two linked tables',
+    )
+    value: str = Field("", description="column to add up; records are counted if none")
+    weight: str = Field("", description="column of sampling weights")
+    holding: str = Field("", description="column of the contributor, where one has several records")
+    request: str = Field(
+        "", description="column that says who asked for protection (0 or empty: did not)"
+    )
+    record_key: str = Field("", description="column of random record keys in [0, 1); drawn if none")
     hierarchies: dict[str, Any] = Field(
         default_factory=dict,
         description="hierarchy file of a dimension, or several of them (linked tables); posets of "
@@ -42,64 +37,52 @@ class TablePlan(Declaration):
     depth: dict[str, int] = Field(
         default_factory=dict, description="how many levels below its total a dimension keeps"
     )
-    bounds: Annotated[
-        tuple[float, float] | None,
-        Field(
-            description="the least and the most that any cell can be, as everybody knows; none: "
-            "that nothing is negative (unless something is)"
-        ),
-    ] = None
-    zeros: Annotated[
-        Literal["published", "hidden-able"],
-        Field(description="whether empty cells are published as zeros, or may be hidden"),
-    ] = "published"
-    cells: Annotated[str, Field(description="file of cells to protect, in place of records")] = ""
-    relations: Annotated[
-        str, Field(description="file of relations between the cells: relation, cell, coef")
-    ] = ""
-    statuses: Annotated[
-        str,
-        Field(
-            description="file of codes with a status (sensitive, publish, zero), cost, or "
-            "protection levels up and down"
-        ),
-    ] = ""
-    rules: Annotated[
-        tuple[CellRule, ...], Field(description="which cells are sensitive: [[table.rules]]")
-    ] = ()
-    protect: Annotated[
-        Protection, Field(description="how the table is protected: [table.protect]")
-    ] = "modular-suppression"  # type: ignore[assignment]
-    cost: Annotated[
-        Literal["value", "frequency", "log", "unity", "given"],
-        Field(description="what hiding a cell costs"),
-    ] = "value"
-    singletons: Annotated[
-        bool,
-        Field(description="protect against contributors who are alone in a cell, and know it"),
-    ] = True
-    within: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            description="percent within which an attacker knows every value beforehand; none: only "
-            "that nothing is negative (unless something is)",
-        ),
-    ] = None
-    slide: Annotated[
-        float,
-        Field(ge=0, description="smallest width of an interval, as a share of the cell's value"),
-    ] = 0.0
-    audit: Annotated[
-        Literal["auto", "exact", "enough"],
-        Field(
-            description="whether the attacker's intervals are computed to the end, or until they "
-            "are wide enough; auto: to the end for up to 500 of them"
-        ),
-    ] = "auto"
-    sample: Annotated[
-        int | None, Field(ge=1, description="audit only so many sensitive cells, drawn at random")
-    ] = None
+    bounds: tuple[float, float] | None = Field(
+        None,
+        description="the least and the most that any cell can be, as everybody knows; none: "
+        "that nothing is negative (unless something is)",
+    )
+    zeros: Literal["published", "hidden-able"] = Field(
+        "published", description="whether empty cells are published as zeros, or may be hidden"
+    )
+    cells: str = Field("", description="file of cells to protect, in place of records")
+    relations: str = Field(
+        "", description="file of relations between the cells: relation, cell, coef"
+    )
+    statuses: str = Field(
+        "",
+        description="file of codes with a status (sensitive, publish, zero), cost, or "
+        "protection levels up and down",
+    )
+    rules: tuple[CellRule, ...] = Field(
+        (), description="which cells are sensitive: [[table.rules]]"
+    )
+    protect: Protection = named(
+        "modular-suppression", "how the table is protected: [table.protect]"
+    )
+    cost: Literal["value", "frequency", "log", "unity", "given"] = Field(
+        "value", description="what hiding a cell costs"
+    )
+    singletons: bool = Field(
+        True, description="protect against contributors who are alone in a cell, and know it"
+    )
+    within: float | None = Field(
+        None,
+        gt=0,
+        description="percent within which an attacker knows every value beforehand; none: only "
+        "that nothing is negative (unless something is)",
+    )
+    slide: float = Field(
+        0.0, ge=0, description="smallest width of an interval, as a share of the cell's value"
+    )
+    audit: Literal["auto", "exact", "enough"] = Field(
+        "auto",
+        description="whether the attacker's intervals are computed to the end, or until they "
+        "are wide enough; auto: to the end for up to 500 of them",
+    )
+    sample: int | None = Field(
+        None, ge=1, description="audit only so many sensitive cells, drawn at random"
+    )
 
     @field_validator("dimensions")
     @classmethod

@@ -36,12 +36,15 @@ _ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
 _EPOCH = dt.date(1970, 1, 1)
 
 
+Form = Literal["histogram", "dates", "bars"]
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """One column, ready to be drawn. Shares are of all records; NaN is not drawn."""
 
     column: Column
-    form: Literal["histogram", "dates", "bars"]
+    form: Form
     original: np.ndarray
     masked: np.ndarray
     edges: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -90,20 +93,18 @@ def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictu
     wanted = [
         c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
     ]
-    drawn: list[Picture] = []
-    undrawn: dict[str, str] = {}
-    beyond: list[str] = []
+    found = Pictures([], {}, [])
     for column in wanted:
-        if len(drawn) == MOST_PICTURES:
-            beyond.append(column.name)
+        if len(found.drawn) == MOST_PICTURES:
+            found.beyond.append(column.name)
             continue
         try:
             picture = _picture(pair, column, owner)
             note = _gap_note(published[column.name], pair.masked.height)
-            drawn.append(replace(picture, notes=(*picture.notes, *note)))
+            found.drawn.append(replace(picture, notes=(*picture.notes, *note)))
         except CannotDraw as reason:
-            undrawn[column.name] = str(reason)
-    return Pictures(drawn, undrawn, beyond)
+            found.undrawn[column.name] = str(reason)
+    return found
 
 
 def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
@@ -157,14 +158,9 @@ def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Pictu
         notes.append("Published as intervals: each is spread evenly over its width.")
         if spans.unread:
             notes.append(f"{spans.unread:,} published labels are no intervals and are not drawn.")
-    drawn = Picture(
-        column,
-        "dates" if dates else "histogram",
-        shown(counted, owner) / pair.original.height,
-        mass / pair.masked.height,
-        edges,
-    )
-    return replace(drawn, notes=tuple(notes))
+    before, after = shown(counted, owner) / pair.original.height, mass / pair.masked.height
+    form: Form = "dates" if dates else "histogram"
+    return Picture(column, form, before, after, edges, notes=tuple(notes))
 
 
 def _finite(series: pl.Series, column: Column) -> np.ndarray:
@@ -242,7 +238,7 @@ def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Pict
     if has_labels(column, masked, pair.masked[name]):
         found = bars(pair.masked[name], pair.original, _MOST_BARS)
     else:
-        found = _counted(pair.original[name], pair.masked[name])
+        found = _bars_of(totals(pair.original[name]), totals(pair.masked[name]))
     notes = []
     if found.spread:
         notes.append(
@@ -260,20 +256,15 @@ def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
     if not owner:
         # Nobody shows the others, however many have them: k may be larger than FEWEST.
         before = {name: count for name, count in before.items() if name in after}
-    found = _bars_of(before, after)
-    drawn = _bars(pair, column, found, owner, others=False)
-    notes = ("A record may hold several elements: shares add up to more than 100\u00a0%.",)
-    return replace(drawn, notes=notes)
+    drawn = _bars(pair, column, _bars_of(before, after), owner, others=False)
+    note = "A record may hold several elements: shares add up to more than 100\u00a0%."
+    return replace(drawn, notes=(note,))
 
 
 def _holders(series: pl.Series) -> dict[str, int]:
     """How many sets hold each element, by its text."""
     sets = SetTable.from_column(series)
     return dict(zip(sets.names.cast(pl.String).to_list(), sets.support.tolist(), strict=True))
-
-
-def _counted(original: pl.Series, masked: pl.Series) -> Bars:
-    return _bars_of(totals(original), totals(masked))
 
 
 def _bars_of(before: Mapping[str, int], after: Mapping[str, int]) -> Bars:
@@ -302,8 +293,6 @@ def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool)
         ranked.sort(key=lambda i: (order.get(found.names[i], len(order)), found.names[i]))
     elif column.kind == Kind.BOOLEAN:
         ranked.sort(key=lambda i: found.names[i])
-    names = [found.names[i] for i in ranked]
-    before, after = found.original[ranked], found.masked[ranked]
     rest = np.setdiff1d(np.arange(len(found.names)), ranked)
     notes = []
     if others and rest.size:
@@ -313,14 +302,10 @@ def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool)
         notes.append(
             f"All other values: {was}{percent(found.masked[rest].sum() / sizes[1])} of the release."
         )
-    return Picture(
-        column,
-        "bars",
-        shown(before, owner) / sizes[0],
-        after / sizes[1],
-        names=names,
-        notes=tuple(notes),
-    )
+    before, after = shown(found.original[ranked], owner), found.masked[ranked]
+    names = [found.names[i] for i in ranked]
+    shares = before / sizes[0], after / sizes[1]
+    return Picture(column, "bars", *shares, names=names, notes=tuple(notes))
 
 
 def _gap_note(found: Gaps, records: int) -> tuple[str, ...]:

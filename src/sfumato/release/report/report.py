@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..records.evidence import Evidence
     from ..records.release import Release
 
+_AGAINST = "original against release"
 # The names beside the dots are short, for phones; the table below the figure has them in full.
 _RISKS = {
     "uniques": "stand alone",
@@ -46,11 +47,7 @@ def render(release: Release, *, owner: bool) -> str:
         ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),
-        (
-            "columns-drawn",
-            "Distributions, original against release",
-            _columns(release, published, owner),
-        ),
+        ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, owner)),
         ("correlations", "Correlations", _correlations(release, owner)),
         ("steps", "What each step did", sections.steps(evidence)),
         (
@@ -114,21 +111,15 @@ def _risk(evidence: Evidence) -> Markup:
         )
         for title, line in lines.items()
     ]
-    told = "; ".join(
-        f"{title}: "
-        + (f"{percent(line.before)} before, " if line.before is not None else "")
-        + f"{percent(line.after)} after"
-        for title, line in lines.items()
+    said = "; ".join(
+        f"{title}: {f'{before} before, ' if before else ''}{after} after"
+        for title, before, after, _ in rows
     )
     entries = [("dot", "before masking"), ("diamond", "after masking")]
     if any(line.chance is not None for line in lines.values()):
         entries.append(("tick", "by chance alone"))
-    drawn = figures.svg(
-        figures.risk_chart(list(lines.values())),
-        "risk-figure",
-        "Risk before and after masking",
-        told,
-    )
+    chart = figures.risk_chart(list(lines.values()))
+    drawn = figures.svg(chart, "risk-figure", "Risk before and after masking", said)
     meanings = [f"{words(name).title}: {words(name).meaning}" for name in shown]
     return join(
         (
@@ -144,34 +135,26 @@ def _classes(found: Sizes, owner: bool) -> Markup:
     bins = size_bins(found, owner=owner)
     if bins is None:
         return tag("p", "There are no classes to count: no quasi-identifier, or no record.")
-    told = []
-    for word, x in (("Before", found.before), ("After", found.after)):
-        if x is not None:
-            told.append(f"{word} masking the smallest class has {count(int(x.min()), 'record')}.")
-    drawn = figures.svg(
-        figures.sizes_chart(bins),
-        "class-figure",
-        "Records by the size of their class",
-        " ".join(told),
+    smallest = " ".join(
+        f"{word} masking the smallest class has {count(int(x.min()), 'record')}."
+        for word, x in (("Before", found.before), ("After", found.after))
+        if x is not None
     )
+    chart = figures.sizes_chart(bins)
+    drawn = figures.svg(chart, "class-figure", "Records by the size of their class", smallest)
     caption = (
         "Each record belongs to a class: the records that share its quasi-identifiers. The "
         "further to the right the records stand, the harder it is to tell them apart."
     )
+    hidden = f" Bars of fewer than {FEWEST} original records are not drawn;"
+    hidden += " the others are rounded to tens."
     return join(
         (
-            tag("p", " ".join(told)),
+            tag("p", smallest),
             _legend(("grey", "before masking"), ("blue", "after masking")),
-            _figure(drawn, f"{caption}{_hidden(owner)}"),
+            _figure(drawn, caption if owner else f"{caption}{hidden}"),
         )
     )
-
-
-def _hidden(owner: bool) -> str:
-    if owner:
-        return ""
-    few = f" Bars of fewer than {FEWEST} original records are not drawn;"
-    return f"{few} the others are rounded to tens."
 
 
 def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Markup:
@@ -200,22 +183,17 @@ def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Ma
         f"Not drawn: {listed(left)}." if left else "",
         f"{more} left out of the pictures: {listed(found.beyond)}." if found.beyond else "",
     ]
-    return join(
-        (
-            _legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
-            if shown
-            else "",
-            tag("div", *shown, class_="grid") if shown else "",
-            paragraphs(notes, class_="small"),
-        )
-    )
+    small = paragraphs(notes, class_="small")
+    if not shown:
+        return small
+    legend = _legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
+    return join((legend, tag("div", *shown, class_="grid"), small))
 
 
 def _column(picture: Picture, index: int) -> Markup:
     column = picture.column
-    key = f"column-{index}"
-    title = f"Distribution of {clipped(column.name, 60)}, original against release"
-    drawn = figures.svg(figures.column_chart(picture), key, title)
+    title = f"Distribution of {clipped(column.name, 60)}, {_AGAINST}"
+    drawn = figures.svg(figures.column_chart(picture), f"column-{index}", title)
     caption = tag(
         "figcaption",
         tag("strong", clipped(column.name, 60)),
@@ -227,38 +205,34 @@ def _column(picture: Picture, index: int) -> Markup:
 def _correlations(release: Release, owner: bool) -> Markup:
     found = correlations(release.pair, release.evidence, owner=owner)
     if found is None:
-        return tag(
-            "p", "Fewer than two columns hold numbers both in the original and in the release."
-        )
+        few = "Fewer than two columns hold numbers both in the original and in the release."
+        return tag("p", few)
     upper = np.triu_indices(len(found.names), 1)
     change = np.abs(found.after - found.before)[upper]
     if np.isnan(change).all():
         return tag("p", "Too few records have numbers in two columns.")
     worst = int(np.nanargmax(change))
     i, j = upper[0][worst], upper[1][worst]
-    told = (
-        f"The correlation that moved most is that of {clipped(found.names[i], 60)} and "
-        f"{clipped(found.names[j], 60)}: {found.before[i, j]:.2f} before, {found.after[i, j]:.2f} "
-        "after."
-        if change[worst] >= 0.005
-        else "No correlation moved by as much as 0.01."
-    )
-    drawn = figures.svg(
-        figures.correlation_chart(found), "correlation-figure", "Change of each correlation", told
-    )
-    left = (
-        f" {count(found.beyond, 'other column')} with numbers "
-        f"{'is' if found.beyond == 1 else 'are'} not drawn: too many, or without variation."
-        if found.beyond
-        else ""
-    )
+    most = "No correlation moved by as much as 0.01."
+    if change[worst] >= 0.005:
+        most = (
+            f"The correlation that moved most is that of {clipped(found.names[i], 60)} and "
+            f"{clipped(found.names[j], 60)}: {found.before[i, j]:.2f} before, "
+            f"{found.after[i, j]:.2f} after."
+        )
+    chart = figures.correlation_chart(found)
+    drawn = figures.svg(chart, "correlation-figure", "Change of each correlation", most)
+    left = ""
+    if found.beyond:
+        left = f" {count(found.beyond, 'other column')} with numbers {sections.are(found.beyond)}"
+        left += " not drawn: too many, or without variation."
     part = " Counted on every n-th record, at least 200,000 of them." if found.sampled else ""
     few = "" if owner else f" Pairs that fewer than {FEWEST} original records have are left empty."
     caption = (
         "Each cell is the correlation after masking minus the one before: blue with + means it "
         f"rose, orange with − that it fell.{few}{part}{left}"
     )
-    return join((tag("p", told), _figure(drawn, caption)))
+    return join((tag("p", most), _figure(drawn, caption)))
 
 
 def _private(release: Release, found: Sizes) -> Markup:
@@ -266,12 +240,10 @@ def _private(release: Release, found: Sizes) -> Markup:
     parts: list[object] = []
     if found.after is not None:
         names, shares = risk_bins(found.after)
-        chart = figures.share_chart(
-            names, shares, "chance of picking the right record (1 / class size)"
-        )
-        drawn = figures.svg(
-            chart, "record-risk-figure", "Published records by their re-identification risk"
-        )
+        axis = "chance of picking the right record (1 / class size)"
+        title = "Published records by their re-identification risk"
+        chart = figures.share_chart(names, shares, axis)
+        drawn = figures.svg(chart, "record-risk-figure", title)
         parts.append(_figure(drawn, "How the risk is spread over the published records."))
     risky = riskiest(release.pair, found)
     if risky:
@@ -284,45 +256,33 @@ def _private(release: Release, found: Sizes) -> Markup:
         parts.append(table(caption, head, rows, (0, 1, 2, 3, 4)))
         parts.append(tag("p", _row_words(release, found), class_="small"))
     else:
-        parts.append(
-            tag(
-                "p", "There are no quasi-identifiers, or it is not known which record became which."
-            )
-        )
-    lineage = release.private.lineage
-    if lineage:
+        unknown = "There are no quasi-identifiers, or it is not known which record became which."
+        parts.append(tag("p", unknown))
+    if lineage := release.private.lineage:
         went: list[tuple[str, ...]] = []
         for step, groups in lineage.items():
             # In a cover every record has a set of its own, and is its first member.
             groups = groups if groups.ndim == 1 else groups[:, 0]
             placed = groups[groups >= 0]
-            went.append(
-                (
-                    step,
-                    f"{np.unique(placed).size:,}",
-                    f"{placed.size:,}",
-                    f"{groups.size - placed.size:,}",
-                )
-            )
+            counts = (np.unique(placed).size, placed.size, groups.size - placed.size)
+            went.append((step, *(f"{many:,}" for many in counts)))
         head = ["Step", "Groups", "Original records in a group", "In none"]
         parts.append(table("Lineage: where the original records went", head, went, (1, 2, 3)))
-        parts.append(
-            tag("p", "lineage.parquet has the group of every original record.", class_="small")
-        )
+        every = "lineage.parquet has the group of every original record."
+        parts.append(tag("p", every, class_="small"))
     return join(parts)
 
 
 def _row_words(release: Release, found: Sizes) -> str:
-    said = "Rows count from 0 as in alignment.parquet; the next column counts from 1."
-    held = release.evidence.records.get("held out", 0)
-    if held:
-        said += f" The {count(held, 'record')} held out before masking are not counted."
+    words = "Rows count from 0 as in alignment.parquet; the next column counts from 1."
+    if held := release.evidence.records.get("held out", 0):
+        words += f" The {count(held, 'record')} held out before masking are not counted."
     assert found.after is not None
     least = int(found.after.min())
     alike = int(np.count_nonzero(found.after == least))
     if alike > len(riskiest(release.pair, found)):
-        said += (
+        words += (
             f" {count(alike, 'published record')} are in classes of {least:,}; these are the "
             "first of them, those rarest in the original before others."
         )
-    return said
+    return words

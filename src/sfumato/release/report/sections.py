@@ -42,21 +42,17 @@ def verdict(release: Release) -> Markup:
     records = count(release.pair.masked.height, "record")
     asked = len(evidence.findings)
     broken = [finding for finding in evidence.findings if not finding.met]
+    required = count(asked, "requirement")
     if broken:
         kind, sign = "broken", "✗"
-        are = "is" if len(broken) == 1 else "are"
-        said = f"{len(broken):,} of {count(asked, 'requirement')} {are} not met."
+        result = f"{len(broken):,} of {required} {are(len(broken))} not met."
         after = "; ".join(clipped(finding) for finding in broken) + ". Do not publish these data."
     elif asked:
-        kind, sign = "met", "✓"
-        said = "every requirement was met."
-        after = (
-            f"{count(asked, 'requirement')} {'was' if asked == 1 else 'were'} counted on the data "
-            "themselves, not taken from the methods."
-        )
+        kind, sign, result = "met", "✓", "every requirement was met."
+        counted = f"{required} {'was' if asked == 1 else 'were'} counted on the data themselves"
+        after = f"{counted}, not taken from the methods."
     else:
-        kind, sign = "open", "!"
-        said = "nothing was required."
+        kind, sign, result = "open", "!", "nothing was required."
         after = (
             "No limit was set for this release: whether the figures below are good enough is for "
             "you to judge."
@@ -87,7 +83,7 @@ def verdict(release: Release) -> Markup:
     title = tag(
         "h2",
         tag("span", sign, class_="sign", aria_hidden="true"),
-        f" {records} published; {said}",
+        f" {records} published; {result}",
         id="verdict",
     )
     return tag(
@@ -99,6 +95,11 @@ def verdict(release: Release) -> Markup:
         class_=f"verdict {kind}",
         aria_labelledby="verdict",
     )
+
+
+def are(many: int) -> str:
+    """The verb of so many."""
+    return "is" if many == 1 else "are"
 
 
 def requirements(evidence: Evidence) -> Markup:
@@ -124,9 +125,8 @@ def requirements(evidence: Evidence) -> Markup:
             "published file, by code that shares nothing with the methods; nothing is written "
             "unless all of them hold there too."
         )
-    return join(
-        (table("Requirements of the plan", head, rows, (1, 2)), paragraphs(notes, class_="small"))
-    )
+    shown = table("Requirements of the plan", head, rows, (1, 2))
+    return join((shown, paragraphs(notes, class_="small")))
 
 
 def _value(finding: Finding, value: float) -> str:
@@ -148,27 +148,22 @@ def _readings(finding: Finding) -> str:
     """k under both readings of a missing value, where they can differ."""
     if "k_wildcard" not in finding.detail:
         return ""
-    wild = finding.detail["k_wildcard"]
     return (
         f"{clipped(finding.subject)}: with a missing or suppressed value as a category of its "
         f"own, k is {plain(finding.detail.get('k_category'))}; read as a wildcard that may be any "
-        f"value, k is {plain(wild)}."
+        f"value, k is {plain(finding.detail['k_wildcard'])}."
     )
 
 
 def measures(evidence: Evidence) -> Markup:
     """Every measure with its meaning, figure and baseline; then those not taken."""
     parts = []
-    for about, caption in (
-        ("risk", "Measures of disclosure risk"),
-        ("utility", "Measures of information loss"),
-    ):
-        rows = [
-            _measure_row(m) for m in evidence.measurements.values() if words(m.name).about == about
-        ]
+    head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
+    for about, what in (("risk", "disclosure risk"), ("utility", "information loss")):
+        taken = evidence.measurements.values()
+        rows = [_measure_row(m) for m in taken if words(m.name).about == about]
         if rows:
-            head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
-            parts.append(table(caption, head, rows, (2,)))
+            parts.append(table(f"Measures of {what}", head, rows, (2,)))
     if not parts:
         parts.append(tag("p", "No measure was taken."))
     if evidence.not_taken:
@@ -192,11 +187,8 @@ def _measure_row(m: Measurement) -> list[object]:
 def steps(evidence: Evidence) -> Markup:
     """What each step did: the method, its paper, its parameters, and what it reports."""
     if not evidence.steps:
-        return tag(
-            "p",
-            "The plan has no steps: the data were published as they are, but for what is noted "
-            "below.",
-        )
+        as_it_was = "the data were published as they are, but for what is noted below."
+        return tag("p", f"The plan has no steps: {as_it_was}")
     return tag("ol", *(_step(step) for step in evidence.steps), class_="steps")
 
 
@@ -216,12 +208,9 @@ def _step(step: Mapping[str, Any]) -> Markup:
             tag("li", f"{clipped(key, 60)}: {plain(value)}")
             for key, value in list(did.items())[:_MOST_FACTS]
         ]
-        left = len(did) - len(facts)
-        facts += (
-            [tag("li", f"and {count(left, 'more entry', 'more entries')} in evidence.json")]
-            if left
-            else []
-        )
+        if left := len(did) - len(facts):
+            more = count(left, "more entry", "more entries")
+            facts.append(tag("li", f"and {more} in evidence.json"))
         lines.append(("What it did", tag("ul", *facts)))
     return tag("li", tag("h3", title), tag("p", summary(name)), definitions(lines))
 
@@ -245,7 +234,7 @@ def summary(name: str) -> str:
 
 def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> Markup:
     """Every column that matters: its role, how it is published, and its two kinds of gaps."""
-    pair = release.pair
+    pair, height = release.pair, release.pair.masked.height
     before, after = pair.original.schema, pair.masked.schema
     parts = parts_of_sets(pair, release.evidence.steps)
     rows = []
@@ -258,27 +247,16 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
             way = "labels" if after[column.name].generalized else "values"
         if column.name in parts:
             way = f"parts of sets{_left_out(release.evidence, column.name)}"
-        row: list[object] = [
-            clipped(column.name, 80),
-            role_words(column.role),
-            str(column.kind),
-            way,
-        ]
-        row += (
-            [_cells(missing, pair.masked.height), _cells(gone, pair.masked.height)]
-            if here
-            else ["", ""]
-        )
+        row: list[object] = [clipped(column.name, 80), role_words(column.role), str(column.kind)]
+        row += [way, *(_cells(many, height) if here else "" for many in (missing, gone))]
         if owner:
             row.append(_cells(int(pair.original.missing(column.name).sum()), pair.original.height))
         # When there is no room for all, the columns that something happened to come first.
         dull = here and not (missing or gone or after[column.name].generalized)
         rows.append((dull and column.role == Role.INSENSITIVE, row, missing, gone))
-    ranked = (
-        sorted(rows, key=lambda entry: entry[0])[:_MOST_COLUMNS]
-        if len(rows) > _MOST_COLUMNS
-        else rows
-    )
+    ranked = rows
+    if left := max(len(rows) - _MOST_COLUMNS, 0):
+        ranked = sorted(rows, key=lambda entry: entry[0])[:_MOST_COLUMNS]
     head = ["Column", "Role", "Kind", "Published as", "Missing", "Suppressed"]
     head += ["Missing in the original"] if owner else []
     numeric = (4, 5, 6) if owner else (4, 5)
@@ -288,15 +266,11 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
         "original; a suppressed value was taken out to protect someone. Labels stand for more "
         "than one value: an interval, a group, a set."
     )
-    left = len(rows) - len(ranked)
-    more = (
-        f"{count(left, 'more column')} {'is' if left == 1 else 'are'} not listed." if left else ""
-    )
+    more = f"{count(left, 'more column')} {are(left)} not listed." if left else ""
     made = [column.name for column in after if column.name not in before]
     new = f"Made by a step: {listed(made)}." if made else ""
-    shown = table(
-        "Columns of the release", head, [row for _, row, _, _ in ranked], numeric, "terse"
-    )
+    listing = [row for _, row, _, _ in ranked]
+    shown = table("Columns of the release", head, listing, numeric, "terse")
     return join((shown, paragraphs((totals, more, new), class_="small")))
 
 
@@ -330,21 +304,13 @@ def notes(evidence: Evidence) -> Markup:
 def citation(evidence: Evidence, version: str) -> Markup:
     """How to name the tool and the methods."""
     papers = dict.fromkeys(str(step["paper"]) for step in evidence.steps if step.get("paper"))
-    lines = [
-        tag(
-            "p",
-            f"Masked and measured with Sfumato {version}, a toolkit for statistical disclosure "
-            "control.",
-        ),
-        tag(
-            "p",
-            f"To cite: The Sfumato authors. Sfumato, version {version} [software]. Name the "
-            "methods as well:",
-        )
-        if papers
-        else tag("p", f"To cite: The Sfumato authors. Sfumato, version {version} [software]."),
-    ]
-    return join((*lines, tag("ul", *(tag("li", paper) for paper in papers)) if papers else ""))
+    tool = f"Masked and measured with Sfumato {version}"
+    tool += ", a toolkit for statistical disclosure control."
+    cite = f"To cite: The Sfumato authors. Sfumato, version {version} [software]."
+    if not papers:
+        return paragraphs((tool, cite))
+    named = tag("ul", *(tag("li", paper) for paper in papers))
+    return join((paragraphs((tool, f"{cite} Name the methods as well:")), named))
 
 
 def records(evidence: Evidence) -> str:
