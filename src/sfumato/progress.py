@@ -20,6 +20,11 @@ from contextvars import ContextVar
 Listener = Callable[[str, int, int], None]
 """Told what is being done, how many parts are finished, and how many there are."""
 
+
+def silent(what: str, done: int, of: int) -> None:
+    """The listener that tells nobody."""
+
+
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 

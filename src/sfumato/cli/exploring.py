@@ -94,14 +94,14 @@ def risk_utility(
     json: base.Json = False,
 ) -> None:
     """Compare many releases by what they lose and what they risk; writes no release."""
-    from ..explore.map_figure import check
+    from ..explore.figure_files import FIGURES, TABLES, check
     from ..explore.risk_utility import risk_utility_map
     from ..release.plan.plan import Plan, lines_of
     from ..release.records.run import read_input
 
     show.load_plugins(plugin)
     if output is not None:
-        check(output)
+        check(output, "map", (*FIGURES, *TABLES))
     base.refuse_existing(output, replace=replace)
     chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):

@@ -70,10 +70,10 @@ def components(
 ) -> None:
     """Show what a release keeps of the original's nonlinear structure (kernel PCA); for owners."""
     from ..explore.components import kernel_components
-    from ..release.api import files_of
+    from ..release.pairing import read_tables
 
     base.refuse_existing(output, replace=replace)
-    before, after, others = files_of(original, masked, plan=plan, reference=reference)
+    before, after, others = read_tables(original, masked, plan=plan, reference=reference)
     found = kernel_components(before, after, reference=others, components=count, degree=degree)
     if output is not None:
         found.figure(output)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Complaints, InputError, OutputError, ReleaseRefused, SfumatoError, UnknownName
+from ..progress import silent
 from ..registry import KINDS, entries
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def progress(*, quiet: bool, name: str = "") -> Iterator[Callable[[str, int, int
     Where nobody watches, work that has a name says each new stage on a line of its own.
     """
     if quiet or not sys.stderr.isatty():
-        yield (lambda what, done, of: None) if quiet or not name else _stages(name)
+        yield silent if quiet or not name else _stages(name)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

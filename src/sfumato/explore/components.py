@@ -12,9 +12,10 @@ import polars as pl
 from ..errors import OutputError, ParameterError
 from ..measurement import Measurement
 from ..protocols import Context
-from ..release.api import as_pair
+from ..release.pairing import as_pair
 from ..rng import stream
 from ..utility.distributions.kernel_pca import Compared, KernelPca
+from .figure_files import check, write_chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,12 @@ class Components:
         An Altair chart, which is also written to `path` (.svg, .png, .pdf, .html or .json) where
         one is given. It shows smoothed densities of the original and none of its records.
         """
-        from .components_figure import chart, write
+        from .components_figure import chart
 
         made = chart(self, components, title)
         if path is not None:
-            write(made, Path(path))
+            check(Path(path), "figure")
+            write_chart(made, Path(path))
         return made
 
     def save(self, folder: str | Path, *, components: int = 5, title: str = "") -> Path:
@@ -58,11 +60,9 @@ class Components:
             self.table.write_csv(where / "components.csv")
         except OSError as error:
             raise OutputError(f"{where} cannot be written: {error}") from error
-        from .components_figure import chart, write
-
-        made = chart(self, components, title)
+        made = self.figure(components=components, title=title)
         for ending in ("svg", "png"):
-            write(made, where / f"components.{ending}")
+            write_chart(made, where / f"components.{ending}")
         return where
 
     def __repr__(self) -> str:

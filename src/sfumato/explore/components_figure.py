@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 
-from ..errors import OutputError
 from ..kernels.statistics.contours import bandwidth, contours, density_on, enclosed, heights_around
 from ..release.report.figures import legible
 
@@ -59,7 +59,7 @@ class Ruler:
     @staticmethod
     def of(x: np.ndarray, y: np.ndarray) -> Ruler:
         """The scale for an original and its release."""
-        low, centre, high = (float(q) for q in np.quantile(x, (0.25, 0.5, 0.75)))
+        low, centre, high = np.quantile(x, (0.25, 0.5, 0.75)).tolist()
         unit = (high - low) / 1.35 or float(x.std()) or 1.0
         ends = [abs(end - centre) for end in _middle(x, y)]
         return Ruler(centre, unit, max(ends) > _HEAVY * unit)
@@ -83,8 +83,6 @@ class Ruler:
 
 def chart(found: Components, components: int, title: str) -> Any:
     """A matrix of panels, one row and one column for each of the first components."""
-    import altair as alt
-
     compared = found.compared
     many = max(1, min(components, compared.gaps.size))
     tables = compared.original[:, :many], compared.masked[:, :many]
@@ -105,13 +103,14 @@ def chart(found: Components, components: int, title: str) -> Any:
             else:
                 panel = _below((i, j), reach, points, rulers, groups)
             panels.append(panel.properties(width=_PANEL, height=_PANEL))
+    shares = ", ".join(f"{100 * share:.0f}" for share in _SHARES)
     whole = alt.concat(*panels, columns=many, spacing=_GAP, bounds="flush").properties(
         title=alt.TitleParams(
             legible([title or "Kernel principal components"], 120)[0],
             subtitle=[
                 "Diagonal: densities along each component, from the original's median in robust "
                 "deviations" + "; logarithmic beyond one" * any(r.heavy for r in rulers) + ".",
-                f"Above: contours around {_listed(_SHARES)} of the records, and released records "
+                f"Above: contours around {shares} % of the records, and released records "
                 "in grey. Below: released records as far as they reach,",
                 f"the outlying ones strongest. {_HALF if compared.held_out else _ALL}",
             ],
@@ -124,30 +123,6 @@ def chart(found: Components, components: int, title: str) -> Any:
     return made
 
 
-def write(made: Any, path: Path) -> None:
-    """Write a chart, by the ending of the path; whole or not at all."""
-    endings = (".svg", ".png", ".pdf", ".html", ".json")
-    if path.suffix not in endings:
-        raise OutputError(
-            f"a figure cannot be written as {path.name}",
-            remedy=f"one of the endings {', '.join(endings)}",
-        )
-    if not path.parent.is_dir():
-        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
-    aside = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        made.save(str(aside), **({"scale_factor": 2} if path.suffix == ".png" else {}))
-        aside.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _listed(shares: tuple[float, ...]) -> str:
-    return ", ".join(f"{100 * share:.0f}" for share in shares) + " %"
-
-
 def _diagonal(
     found: Components,
     tables: tuple[np.ndarray, np.ndarray],
@@ -155,8 +130,6 @@ def _diagonal(
     window: tuple[float, float],
     rulers: list[Ruler],
 ) -> Any:
-    import altair as alt
-
     # One width for both, so that a difference of the curves is one of the records.
     width = max(bandwidth(tables[0]), (window[1] - window[0]) / _LINE)
     low, high = window
@@ -172,7 +145,7 @@ def _diagonal(
         alt.Chart(alt.InlineData(values=values))
         .mark_line(strokeWidth=1.8, clip=True)
         .encode(
-            x=_x("at", window, rulers[j], j == 0, "top"),
+            x=_placed(alt.X, "at", window, rulers[j], j == 0, "top"),
             y=alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, top], nice=False)),
             stroke=_series(),
         )
@@ -204,13 +177,10 @@ def _above(
     rulers: list[Ruler],
 ) -> Any:
     """Contours of both tables, component i upwards and j to the right."""
-    import altair as alt
-
     i, j = place
-    across, up = (
-        _x(f"c{j}", windows[j], rulers[j], i == 0, "top"),
-        _y(f"c{i}", windows[i], rulers[i], j == len(rulers) - 1, "right"),
-    )
+    last = len(rulers) - 1
+    across = _placed(alt.X, f"c{j}", windows[j], rulers[j], i == 0, "top")
+    up = _placed(alt.Y, f"c{i}", windows[i], rulers[i], j == last, "right")
     dots = (
         alt.Chart(points)
         .mark_circle(aria=False, size=5, color=_GREY, opacity=0.45, clip=True)
@@ -228,17 +198,10 @@ def _above(
             for number, line in enumerate(contours(density, height) if height > 0 else []):
                 if enclosed(line) * step[0] * step[1] * height * len(table) < _FEW:
                     continue
-                key = f"{series}{height}{number}"
-                values += [
-                    {
-                        "across": windows[j][0] + (b + 0.5) * step[1],
-                        "up": windows[i][0] + (a + 0.5) * step[0],
-                        "series": series,
-                        "line": key,
-                        "step": n,
-                    }
-                    for n, (a, b) in enumerate(line.tolist())
-                ]
+                same = {"series": series, "line": f"{series}{height}{number}"}
+                for n, (a, b) in enumerate(line.tolist()):
+                    right, top = box[1][0] + (b + 0.5) * step[1], box[0][0] + (a + 0.5) * step[0]
+                    values.append({"across": right, "up": top, **same, "step": n})
     lines = (
         alt.Chart(alt.InlineData(values=values))
         .mark_line(strokeWidth=1.3, clip=True)
@@ -260,14 +223,13 @@ def _below(
     rulers: list[Ruler],
     groups: tuple[str, ...] | None,
 ) -> Any:
-    import altair as alt
-
     i, j = place
+    from_0_to_1 = partial(alt.Scale, domain=[0, 1], zero=False)
     encoded: dict[str, Any] = {
-        "x": _x(f"c{j}", reach[j], rulers[j], i == len(rulers) - 1, "bottom"),
-        "y": _y(f"c{i}", reach[i], rulers[i], j == 0, "left"),
-        "size": alt.Size("far:Q", legend=None, scale=_from_0_to_1([4, 26])),
-        "opacity": alt.Opacity("far:Q", legend=None, scale=_from_0_to_1([0.18, 0.9])),
+        "x": _placed(alt.X, f"c{j}", reach[j], rulers[j], i == len(rulers) - 1, "bottom"),
+        "y": _placed(alt.Y, f"c{i}", reach[i], rulers[i], j == 0, "left"),
+        "size": alt.Size("far:Q", legend=None, scale=from_0_to_1(range=[4, 26])),
+        "opacity": alt.Opacity("far:Q", legend=None, scale=from_0_to_1(range=[0.18, 0.9])),
     }
     if groups is None:
         return alt.Chart(points).mark_circle(aria=False, color=RELEASE, clip=True).encode(**encoded)
@@ -281,15 +243,7 @@ def _below(
     return alt.Chart(points).mark_circle(aria=False, clip=True).encode(**encoded)
 
 
-def _from_0_to_1(range_: list[float]) -> Any:
-    import altair as alt
-
-    return alt.Scale(domain=[0, 1], range=range_, zero=False)
-
-
 def _series() -> Any:
-    import altair as alt
-
     return alt.Stroke(
         "series:N",
         scale=alt.Scale(domain=list(_SERIES), range=[ORIGINAL, RELEASE]),
@@ -297,34 +251,17 @@ def _series() -> Any:
     )
 
 
-def _axis(ticks: dict[str, Any], shown: bool, orient: str) -> Any:
-    import altair as alt
-
+def _placed(
+    channel: Any, field: str, reach: tuple[float, float], ruler: Ruler, shown: bool, orient: str
+) -> Any:
+    """A field along x or y, on the scale of its component."""
     look: dict[str, Any] = {
         "orient": orient, "title": None, "gridColor": _FAINT, "domain": False, "labelColor": _INK,
         "tickColor": "#c9ced4", "labelFontSize": 10, "labelFlush": True, "labelOverlap": True,
-        "labels": shown, "ticks": shown, **ticks,
+        "labels": shown, "ticks": shown, **ruler.axis(reach),
     }  # fmt: skip
-    return alt.Axis(**look)
-
-
-def _x(field: str, reach: tuple[float, float], *axis: Any) -> Any:
-    import altair as alt
-
-    return alt.X(f"{field}:Q", **_scaled(reach, *axis))
-
-
-def _y(field: str, reach: tuple[float, float], *axis: Any) -> Any:
-    import altair as alt
-
-    return alt.Y(f"{field}:Q", **_scaled(reach, *axis))
-
-
-def _scaled(reach: tuple[float, float], ruler: Ruler, shown: bool, orient: str) -> dict[str, Any]:
-    import altair as alt
-
     scale = alt.Scale(domain=list(reach), nice=False)
-    return {"scale": scale, "axis": _axis(ruler.axis(reach), shown, orient)}
+    return channel(f"{field}:Q", scale=scale, axis=alt.Axis(**look))
 
 
 def _middle(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -365,12 +302,12 @@ def _records(
 
     far = rankdata(np.abs(y).max(axis=1))[shown] / len(y)
     strong = np.clip((far - 0.5) * 2, 0, 1) ** 2
-    names = None if groups is None else _group_names(groups)
+    names: list[str] = [] if groups is None else _group_names(groups)
     rows = []
     for n, row in enumerate(shown.tolist()):
         one: dict[str, Any] = {f"c{j}": round(float(v), 4) for j, v in enumerate(y[row])}
         one["far"] = round(float(strong[n]), 3)
-        if groups is not None and names is not None:
+        if groups is not None:
             one["group"] = groups[row] if groups[row] in names else names[-1]
         rows.append(one)
     return rows

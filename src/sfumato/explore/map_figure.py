@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OutputError
+import altair as alt
 
 if TYPE_CHECKING:
     from .risk_utility import RiskUtilityMap
@@ -22,8 +21,6 @@ _WIDE, _HIGH = 0.022, 0.032
 
 def chart(found: RiskUtilityMap, title: str) -> Any:
     """Loss to the right, risk upwards: the lower left corner is where everybody wants to be."""
-    import altair as alt
-
     rows = found.data.to_dicts()
     methods = list(dict.fromkeys(row["method"] for row in rows))
     data = alt.InlineData(values=rows)
@@ -31,22 +28,17 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
     x = alt.X("loss:Q", title=_axis(found.loss), scale=alt.Scale(zero=False, nice=True))
     y = alt.Y("risk:Q", title=_axis(found.risk), scale=alt.Scale(zero=True, nice=True))
     repeat = -(-len(methods) // len(_COLOURS))
+    colours = alt.Scale(domain=methods, range=list(_COLOURS * repeat)[: len(methods)])
+    shapes = alt.Scale(domain=methods, range=_shapes(len(methods)))
+    legend = alt.Legend(orient="bottom", columns=4, symbolLimit=60, labelLimit=200)
     points = (
         alt.Chart(data)
         .mark_point(size=55, filled=True, opacity=0.85)
         .encode(
             x=x,
             y=y,
-            color=alt.Color(
-                "method:N",
-                title=None,
-                scale=alt.Scale(domain=methods, range=list(_COLOURS * repeat)[: len(methods)]),
-                legend=alt.Legend(orient="bottom", columns=4, symbolLimit=60, labelLimit=200),
-            ),
-            shape=alt.Shape(
-                "method:N",
-                scale=alt.Scale(domain=methods, range=_shapes(len(methods))),
-            ),
+            color=alt.Color("method:N", title=None, scale=colours, legend=legend),
+            shape=alt.Shape("method:N", scale=shapes),
             tooltip=["label:N", alt.Tooltip("loss:Q", format=".4g"),
                      alt.Tooltip("risk:Q", format=".4g")],
         )
@@ -65,14 +57,13 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
         for look in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": _INK})
     )
     layers: Any = alt.layer(line, points, behind, names).properties(width=_WIDTH, height=_HEIGHT)
+    lines = [{"line": i, "text": f"{i}  {row['label']}"} for i, row in enumerate(front, 1)]
     listed = (
-        alt.Chart(alt.InlineData(values=_listed(front)))
+        alt.Chart(alt.InlineData(values=lines))
         .mark_text(align="left", fontSize=11, color=_INK)
-        .encode(
-            x=alt.value(0), y=alt.Y("line:O", axis=None), text="text:N",
-        )
+        .encode(x=alt.value(0), y=alt.Y("line:O", axis=None), text="text:N")
         .properties(width=210, height=15 * (len(front) + 1), title="the front")
-    )  # fmt: skip
+    )
     layers = alt.hconcat(layers, listed, spacing=24)
     if title:
         layers = layers.properties(title=title)
@@ -83,38 +74,6 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
     return made
 
 
-def check(path: Path) -> None:
-    """Refuse a path that could not be written, before there is anything to write."""
-    endings = (".svg", ".png", ".pdf", ".html", ".json", ".csv", ".parquet")
-    if path.suffix not in endings:
-        raise OutputError(
-            f"a map cannot be written as {path.name}",
-            remedy=f"one of the endings {', '.join(endings)}",
-        )
-    if not path.parent.is_dir():
-        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
-
-
-def save(found: RiskUtilityMap, path: Path, title: str) -> Path:
-    """Write the figure or the data, by the ending of the path; whole or not at all."""
-    check(path)
-    aside = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        if path.suffix == ".csv":
-            found.data.write_csv(aside)
-        elif path.suffix == ".parquet":
-            found.data.write_parquet(aside)
-        else:
-            more = {"scale_factor": 2} if path.suffix == ".png" else {}
-            chart(found, title).save(str(aside), **more)
-        aside.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
-    return path
-
-
 def _axis(measure: Any) -> str:
     return f"{measure.name}{' (share)' if measure.unit == '%' else ''}"
 
@@ -122,10 +81,6 @@ def _axis(measure: Any) -> str:
 def _shapes(count: int) -> list[str]:
     """One shape a method; shifted at each repetition, so that no colour meets its shape again."""
     return [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(count)]
-
-
-def _listed(front: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"line": i, "text": f"{i}  {row['label']}"} for i, row in enumerate(front, 1)]
 
 
 def _placed(found: RiskUtilityMap, front: list[dict[str, Any]]) -> list[dict[str, Any]]:

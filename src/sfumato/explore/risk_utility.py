@@ -16,17 +16,16 @@ import numpy as np
 import polars as pl
 
 from ..data.table import Table
-from ..engines.local import Local
 from ..errors import MeasureError, ParameterError, SfumatoError
-from ..progress import Listener
+from ..progress import Listener, silent
 from ..protocols import Measure
 from ..registry import find
 from ..release.plan.plan import Map, Plan
 from ..release.plan.step import Step, as_steps, build
-from ..release.records.evidence import PERTURBED, take_one
-from ..release.records.masking import run_steps
-from ..release.records.run import as_plan, hold_out, with_columns_of
+from ..release.records.evidence import PERTURBED
+from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
 from ..rng import checked_seed, draw_seed, stream
+from .figure_files import FIGURES, TABLES, check, write_by, write_chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +53,15 @@ class RiskUtilityMap:
 
     def save(self, path: str | Path, title: str = "") -> Path:
         """The figure as .svg, .png, .pdf, .html or .json, or the data as .csv or .parquet."""
-        from .map_figure import save
-
-        return save(self, Path(path), title)
+        path = Path(path)
+        check(path, "map", (*FIGURES, *TABLES))
+        if path.suffix == ".csv":
+            write_by(path, self.data.write_csv)
+        elif path.suffix == ".parquet":
+            write_by(path, self.data.write_parquet)
+        else:
+            write_chart(self.figure(title), path)
+        return path
 
 
 def risk_utility_map(
@@ -89,10 +94,10 @@ def risk_utility_map(
     given = {"risk": risk, "loss": loss, "draws": draws}
     words = wish.model_dump(exclude_unset=True) | {k: v for k, v in given.items() if v is not None}
     wish = Map.build(words)
-    for gauge in (wish.risk, wish.loss):
-        if gauge.direction != "lower":
+    for measure in (wish.risk, wish.loss):
+        if measure.direction != "lower":
             raise ParameterError(
-                f"{gauge.name} is better the higher it is, and a map is read downwards",
+                f"{measure.name} is better the higher it is, and a map is read downwards",
                 remedy="a measure that is better the lower it is",
             )
     grid = expand([*([methods] if isinstance(methods, Mapping) else methods), *wish.methods])
@@ -102,7 +107,7 @@ def risk_utility_map(
         )
     seed = draw_seed() if seed is None else checked_seed(seed)
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
-    tell = progress or (lambda what, done, of: None)
+    tell = progress or silent
     rows, failed = [], {}
     for index, (label, steps) in enumerate(grid.items()):
         tell(label, index, len(grid))
@@ -153,19 +158,11 @@ def _row(
     found: dict[str, list[float]] = {"risk": [], "loss": []}
     for draw in range(draws):
         own = int(stream(seed, draw, f"map/{label}").integers(2**62))
-        draft = run_steps(original, plan, own, lambda what, done, of: None, Local(), reference)
-        for side, gauge in (("risk", wish.risk), ("loss", wish.loss)):
-            if gauge.counts_classes and draft.groups is not None:
-                raise MeasureError(f"{gauge.name} was not measured: {PERTURBED}")
-            taken = take_one(
-                gauge,
-                draft.pair,
-                seed=own,
-                partition=draft.groups,
-                reference=reference,
-                mechanism=plan.mechanism,
-            )
-            found[side].append(float(taken))
+        draft, measured = drafted(plan, original, own, reference)
+        for side, measure in (("risk", wish.risk), ("loss", wish.loss)):
+            if measure.counts_classes and draft.groups is not None:
+                raise MeasureError(f"{measure.name} was not measured: {PERTURBED}")
+            found[side].append(float(measured(measure)))
     row: dict[str, Any] = {"label": label, "method": " + ".join(map(_kind, steps))}
     for side, values in found.items():
         row[side] = float(np.mean(values))
@@ -212,10 +209,10 @@ def _expanded(given: Any) -> Iterable[tuple[str, tuple[Step, ...]]]:
         empty = [key for key, values in several.items() if not values]
         if empty:
             raise ParameterError(f"{name}: {empty[0]} has no values", remedy="name some, or none")
+        verb = None if then is None else _verb(then)
         for chosen in itertools.product(*several.values()):
             own = words | dict(zip(several, chosen, strict=True))
             shown = {k: own[k] for k in words}
-            verb = None if then is None else _verb(then)
             step = Step(build("method|partitioner", name, own), verb)
             yield _label(name, shown, None if verb is None else verb.name), (step,)
         return

@@ -14,16 +14,13 @@ import numpy as np
 
 from ..data.splitting import reference_split
 from ..data.table import Table
-from ..engines.local import Local
 from ..errors import MeasureError, MethodError, ParameterError
-from ..progress import Listener
+from ..progress import Listener, silent
 from ..protocols import Measure
 from ..release.plan.plan import Plan, Tune
 from ..release.plan.requirement import Requirement
 from ..release.plan.step import Step
-from ..release.records.evidence import take_one
-from ..release.records.masking import run_steps
-from ..release.records.run import as_plan, hold_out, with_columns_of
+from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
 from ..rng import draw_seed, stream
 
 if TYPE_CHECKING:
@@ -158,7 +155,7 @@ class _Search:
         self.second: _Sides | None = None
         if reference is not None and wish.measure.needs_reference:
             self.first, self.second = _halves(original, reference, seed)
-        self.tell = progress or (lambda what, done, of: None)
+        self.tell = progress or silent
         self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
             raise ParameterError(
@@ -198,7 +195,7 @@ class _Search:
         while not self._keeps(value):
             if value >= self.stop:
                 return self._tuned(max(self.trials))
-            low, value = value, min(max(value + 1, int(value * _GROWTH)), self.stop)
+            low, value = value, self._next(value)
         # The smallest value in (low, value] that keeps the limit, as far as halving can tell.
         while value - low > 1:
             middle = (low + value) // 2
@@ -220,7 +217,10 @@ class _Search:
                     return self._tuned(value, again)
             elif value >= self.stop:
                 return self._tuned(value)
-            value = min(max(value + 1, int(value * _GROWTH)), self.stop)
+            value = self._next(value)
+
+    def _next(self, value: int) -> int:
+        return min(max(value + 1, int(value * _GROWTH)), self.stop)
 
     def _tuned(self, value: int, confirmed: Trial | None = None) -> Tuned:
         trials = tuple(self.trials[tried] for tried in sorted(self.trials))
@@ -258,35 +258,22 @@ class _Search:
         plan = self._with(value)
         original, reference = sides
         draws = self.wish.draws if any(step.random for step in plan.steps) else 1
-        measured, others = [], []
+        figures, others = [], []
         for draw in range(draws):
             seed = int(stream(self.seed, draw, "tune").integers(2**62))
-            draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
-            panel = [self.measure, *self.wish.also]
-            taken = [
-                float(
-                    take_one(
-                        one,
-                        draft.pair,
-                        seed=seed,
-                        partition=draft.groups,
-                        reference=reference,
-                        mechanism=plan.mechanism,
-                    )
-                )
-                for one in panel
-            ]
+            _, measured = drafted(plan, original, seed, reference)
+            taken = [float(measured(one)) for one in (self.measure, *self.wish.also)]
             if not np.isfinite(taken[0]):
                 raise MeasureError(
                     f"{self.measure.name} has no value with {self.wish.parameter} = {value}"
                 )
-            measured.append(taken[0])
+            figures.append(taken[0])
             others.append(taken[1:])
         listed = [one.name for one in self.wish.also]
         names = [one.name if listed.count(one.name) == 1 else str(one) for one in self.wish.also]
         also = dict(zip(names, np.mean(others, axis=0).tolist(), strict=True))
-        judged = max(measured) if self.wish.judge_by == "worst" else float(np.mean(measured))
-        return Trial(value, tuple(measured), also, judged)
+        judged = max(figures) if self.wish.judge_by == "worst" else float(np.mean(figures))
+        return Trial(value, tuple(figures), also, judged)
 
 
 def _halves(original: Table, reference: Table, seed: int) -> tuple[_Sides, _Sides]:

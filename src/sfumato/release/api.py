@@ -7,29 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import polars as pl
 
 from ..data.codec import Matrix
-from ..data.io import read_with_notes
-from ..data.linkage.earlier import read_like
 from ..data.linkage.like import like_original
-from ..data.pair import Pair
 from ..data.partition import Cover, Partition
-from ..data.schema import Kind, Role
+from ..data.schema import Role
 from ..data.table import Table, as_frame, table
-from ..errors import InputError, MeasureError, ParameterError
+from ..errors import ParameterError
 from ..protocols import Measure, Measurement, Method, Partitioner, Verb
 from ..registry import entries, find
 from ..rng import draw_seed, stream
 from ..tabular.base import TableMethod
 from ..tabular.cells.table import CellTable
+from .pairing import IN_ORDER, as_pair, in_roles, pair_of_files
 from .plan.plan import Plan
 from .plan.step import Step, as_steps, build
-from .publish import private_path
 from .records.evidence import Evidence, take, take_one, usual_panel
 from .records.release import Release
-from .records.run import hold_out, read_input
 from .records.run import protect as protect_records
+from .records.run import read_input
 from .tables.run import protect_cells
 
 if TYPE_CHECKING:
@@ -40,11 +36,6 @@ if TYPE_CHECKING:
     from .plan.requirement import Requirement
     from .tables.audit import TableAudit
     from .tables.release import TableRelease
-
-_IN_ORDER = (
-    "row i of one {} was taken for row i of the other; if the release was shuffled, "
-    "record-linkage is far too low ({})"
-)
 
 
 def method(name: str, **parameters: Any) -> Any:
@@ -176,15 +167,13 @@ def assess(
             remedy="two files, or two tables: sf.read(path) makes a table of a file",
         )
     if isinstance(masked, str | Path):
-        masked = _data_of(masked)
-        pair, notes = _files(str(original), str(masked), words, align, roles)
-        pair, others = _participants(pair, words, str(masked))
+        pair, others, notes = pair_of_files(str(original), masked, words, align, roles)
     else:
         if roles:
-            original = _in_roles(_as_table(original), roles)
+            original = in_roles(_as_table(original), roles)
         pair = as_pair(original, masked, align or "position")
         if not align:
-            notes.append(_IN_ORDER.format("table", 'align="none", align=KEY'))
+            notes.append(IN_ORDER.format("table", 'align="none", align=KEY'))
     if isinstance(reference, str | Path):
         others = like_original(read_input(words, Path(), str(reference))[0], pair.original)
     elif reference is not None:
@@ -227,11 +216,11 @@ def audit(
 
 
 def _refuse(why: str, hidden: Any, rules: Any, *more: str) -> None:
-    """Nothing is left unheard: what an audit cannot use is refused."""
-    said = ["hidden"] * (hidden is not None) + ["rules"] * (rules not in ((), [])) + [*more]
-    if said:
+    """What an audit cannot use is refused, not ignored."""
+    given = ["hidden"] * (hidden is not None) + ["rules"] * (rules not in ((), [])) + [*more]
+    if given:
         raise ParameterError(
-            f"{why}: it takes no {', no '.join(said)}",
+            f"{why}: it takes no {', no '.join(given)}",
             remedy="leave that out; sf.audit(path, plan=...) judges by the rules of a plan, "
             "sf.audit(cells, hidden, rules) a CellTable",
         )
@@ -304,142 +293,12 @@ def _for_records(plan: Any, more: Mapping[str, Any]) -> Any:
     return plan
 
 
-def as_pair(original: Any, masked: Any, align: str) -> Pair:
-    """Original and masked with one schema: the original's roles, labels recognized in the masked
-    table."""
-    before = original if isinstance(original, Table) else _with_roles(original, masked)
-    if isinstance(masked, Table) and masked.schema.quasi:
-        return Pair.of(before, masked, align)
-    return Pair.of(before, like_original(masked, before), align)
-
-
-def _data_of(masked: str | Path) -> str:
-    """The file of a release: the one named, or the data in the folder named."""
-    found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
-    return str(found[0] if found else masked)
-
-
 def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
     """Names as they are given to `sf.table`: a list of them, or one alone."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _as_table(given: Any) -> Table:
-    return (
-        given if isinstance(given, Table) else table(given, quasi=list(as_frame(given)[0].columns))
-    )
-
-
-def _with_roles(original: Any, masked: Any) -> Table:
-    frame, _ = as_frame(original)
-    other, _ = as_frame(masked)
-    return table(original, quasi=[name for name in frame.columns if name in other.columns])
-
-
-def files_of(
-    original: str, masked: str, *, plan: Any = None, reference: str = ""
-) -> tuple[Table, Table, Table | None]:
-    """An original, its release and a sample of others, from files; columns by the plan."""
-    words = Plan() if plan is None else Plan.read(plan)
-    before = read_input(words, Path(), original)[0]
-    after = _published(masked, read_with_notes(masked)[0], before)
-    pair, others = _participants(Pair(before, after, None), words, masked)
-    if reference:
-        others = like_original(read_input(words, Path(), reference)[0], before)
-    return pair.original, after, others
-
-
-def _files(
-    original: str, masked: str, words: Plan, align: str, roles: dict[str, Role]
-) -> tuple[Pair, list[str]]:
-    """Two files as a pair, and what was decided to make it one."""
-    before, notes = read_input(words, Path(), original)
-    frame, more = read_with_notes(masked)
-    if not roles and not before.schema.quasi:
-        shared = [name for name in before.names if name in frame.schema]
-        roles = {name: Role.QUASI for name in shared if name != align}
-        notes.append("no roles were given: every shared column counts as a quasi-identifier")
-    before = _in_roles(before, roles)
-    pair, said = _aligned(before, _published(masked, frame, before), masked, align)
-    return pair, [*notes, *more, *said]
-
-
-def _in_roles(table: Table, roles: Mapping[str, Role]) -> Table:
-    schema = table.schema
-    for name, role in roles.items():
-        schema = schema.with_column(schema[name].with_(role=role))
-    return table.with_schema(schema)
-
-
-def _published(source: str, read: Table, before: Table) -> Table:
-    """A release with the original's roles and kinds; a text file is read again for its sets."""
-    if "://" in source or all(column.kind != Kind.SET for column in before.schema):
-        return like_original(read.frame, before)
-    return read_like(source, before)
-
-
-def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
-    """The pair, and what was assumed about which record became which."""
-    kept = (
-        Path(align) if align.endswith(".parquet") else _private_folder(masked) / "alignment.parquet"
-    )
-    if not align and not kept.is_file() and kept.parent.is_dir():
-        return Pair(before, after, None), [
-            "the release has no alignment: its records are no one person's"
-        ]
-    if align.endswith(".parquet") and not kept.is_file():
-        raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")
-    if kept.is_file() and (not align or align.endswith(".parquet")):
-        try:
-            found = pl.read_parquet(kept, columns=["published_row", "original_row"])
-        except (pl.exceptions.PolarsError, OSError):
-            raise InputError(
-                f"{kept} is not an alignment", remedy="the alignment.parquet of a private folder"
-            ) from None
-        rows = found.sort("published_row")["original_row"].to_numpy()
-        if rows.size != after.height or (rows.size and int(rows.max()) >= before.height):
-            raise MeasureError(
-                f"{kept} does not belong to these files", remedy="--align none, or the right one"
-            )
-        return Pair(before, after, rows), [f"records were aligned by {kept}"]
-    if align:
-        return Pair.of(before, after, align), []
-    if before.height != after.height:
-        return Pair(before, after, None), [
-            "the files differ in length, so that nobody knows which record became which: "
-            "measures that need to know were not taken (--align KEY)"
-        ]
-    return Pair.of(before, after, "position"), [
-        _IN_ORDER.format("file", "--align none, --align KEY")
-    ]
-
-
-def _participants(pair: Pair, plan: Plan, masked: str) -> tuple[Pair, Table | None]:
-    """The non-participants: those of the plan's file, or the records that it held out."""
-    if plan.input.reference and isinstance(plan.input.reference, str):
-        return pair, hold_out(pair.original, plan, None, 0)[1]
-    if not isinstance(plan.input.reference, float):
-        return pair, None
-    noted = _private_folder(masked) / "participants.parquet"
-    if noted.is_file():
-        try:
-            kept = pl.read_parquet(noted, columns=["original_row"]).to_series().to_numpy()
-        except (pl.exceptions.PolarsError, OSError):
-            raise InputError(
-                f"{noted} does not say who took part", remedy="name a file with --reference"
-            ) from None
-    elif pair.rows is not None:
-        kept = np.unique(pair.rows[pair.rows >= 0])
-    else:
-        return pair, None
-    out = np.setdiff1d(np.arange(pair.original.height), kept)
-    if not out.size or (kept.size and int(kept.max()) >= pair.original.height):
-        return pair, None
-    rows = pair.rows
-    if rows is not None:
-        rows = np.where(rows >= 0, np.searchsorted(kept, rows), -1)
-    return Pair(pair.original.take(kept), pair.masked, rows), pair.original.take(out)
-
-
-def _private_folder(masked: str) -> Path:
-    return private_path(Path(masked).absolute().parent)
+    if isinstance(given, Table):
+        return given
+    return table(given, quasi=list(as_frame(given)[0].columns))

@@ -11,7 +11,7 @@ from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.poset.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
-from sfumato.release.api import as_pair
+from sfumato.release.pairing import as_pair
 from sfumato.utility.analyses.degradation import ModelDegradation, _features, load_estimator
 from tests.oracle import information as oracle
 

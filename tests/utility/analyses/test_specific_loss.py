@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.kernels.statistics.clusterings import agreement
-from sfumato.release.api import as_pair
+from sfumato.release.pairing import as_pair
 from sfumato.utility.analyses.readable import ReadableColumn
 from tests.oracle.specific import answer, mantaras, pair_indices
 

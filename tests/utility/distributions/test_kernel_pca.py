@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.kernels.spectral.kernel_pca import expected_largest_gap
 from sfumato.protocols import Context
-from sfumato.release.api import as_pair
+from sfumato.release.pairing import as_pair
 from sfumato.utility.distributions.kernel_pca import KernelPca
 from tests.oracle.kernel_pca import centred_components, distance, kernel_function
 

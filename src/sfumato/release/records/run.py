@@ -3,8 +3,9 @@ refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,13 @@ from ...data.table import Table
 from ...data.table import table as make_table
 from ...engines.local import Local
 from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
-from ...progress import Listener, listening
-from ...protocols import Criterion, Engine, Finding, Measure
+from ...progress import Listener, listening, silent
+from ...protocols import Criterion, Engine, Finding, Measure, Measurement
 from ...rng import checked_seed, draw_seed, stream
 from ..plan.plan import Plan
 from ..plan.requirement import Requirement, parse_requirement
 from ..plan.step import as_steps
-from .evidence import Evidence, take, usual_panel
+from .evidence import Evidence, take, take_one, usual_panel
 from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
@@ -59,7 +60,7 @@ def protect(
     _check_plan(plan)
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
-    tell = progress or (lambda what, done, of: None)
+    tell = progress or silent
     original = with_columns_of(plan, table)
     _check_promises(plan, original)
     if reference is not None and not isinstance(reference, Table):
@@ -146,9 +147,24 @@ def attempt(
     plan: Plan, original: Table, seed: int, reference: Table | None
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
-    draft = run_steps(original, plan, seed, lambda what, done, of: None, Local(), reference)
+    draft = run_steps(original, plan, seed, silent, Local(), reference)
     draft, findings = _judged(plan, draft, seed, reference)
     return findings, draft
+
+
+def drafted(
+    plan: Plan, original: Table, seed: int, reference: Table | None
+) -> tuple[Draft, Callable[[Measure], Measurement]]:
+    """A plan's draft on a table, and what takes measures of it; nothing is promised or judged."""
+    draft = run_steps(original, plan, seed, silent, Local(), reference)
+    return draft, partial(
+        take_one,
+        pair=draft.pair,
+        seed=seed,
+        partition=draft.groups,
+        reference=reference,
+        mechanism=plan.mechanism,
+    )
 
 
 def _judged(

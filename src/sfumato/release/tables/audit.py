@@ -14,7 +14,7 @@ from ...data.io import read_cells
 from ...data.io.render import rearmed
 from ...errors import InputError, ParameterError, ReleaseRefused
 from ...measurement import Finding
-from ...progress import Listener, listening
+from ...progress import Listener, listening, silent
 from ...tabular.base import Rule
 from ..plan.plan import Plan
 from ..plan.step import build
@@ -226,7 +226,7 @@ def audit_file(
     """
     from ...tabular.cells.given import read_protected
 
-    with listening(progress or (lambda what, done, of: None)):
+    with listening(progress or silent):
         if plan is not None:
             chosen = Plan.read(plan)
             if chosen.table is None:

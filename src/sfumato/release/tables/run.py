@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, ParameterError, PlanError, ReleaseRefused
 from ...measurement import Finding
-from ...progress import Listener, listening, report
+from ...progress import Listener, listening, report, silent
 from ...rng import checked_seed, draw_seed, stream
 from ...tabular.base import Rule
 from ...tabular.cells.table import CellTable
@@ -84,7 +84,7 @@ def protect_cells(
             remedy="sf.protect(cells, method, rules=[...]), or a plan with a [table]",
         )
     chosen = draw_seed() if seed is None else checked_seed(seed)
-    with listening(progress or (lambda what, done, of: None)):
+    with listening(progress or silent):
         return _protected(cells, plan, chosen)
 
 
@@ -110,7 +110,7 @@ def run_table(
             remedy="run the steps first, and tabulate the release by a plan of its own",
         )
     chosen = draw_seed() if seed is None else checked_seed(seed)
-    with listening(progress or (lambda what, done, of: None)):
+    with listening(progress or silent):
         cells, notes = cells_of(plan, base, source, chosen)
         return _protected(cells, plan, chosen, tuple(notes))
 

@@ -1,0 +1,152 @@
+"""An original and its release, made by any tool, as a pair: from tables or from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..data.io import read_with_notes
+from ..data.linkage.earlier import read_like
+from ..data.linkage.like import like_original
+from ..data.pair import Pair
+from ..data.schema import Kind, Role
+from ..data.table import Table, as_frame, table
+from ..errors import InputError, MeasureError
+from .plan.plan import Plan
+from .publish import private_path
+from .records.run import hold_out, read_input
+
+IN_ORDER = (
+    "row i of one {} was taken for row i of the other; if the release was shuffled, "
+    "record-linkage is far too low ({})"
+)
+
+
+def as_pair(original: Any, masked: Any, align: str) -> Pair:
+    """Original and masked with one schema: the original's roles, labels recognized in the masked
+    table."""
+    before = original if isinstance(original, Table) else _with_roles(original, masked)
+    if isinstance(masked, Table) and masked.schema.quasi:
+        return Pair.of(before, masked, align)
+    return Pair.of(before, like_original(masked, before), align)
+
+
+def _with_roles(original: Any, masked: Any) -> Table:
+    frame, _ = as_frame(original)
+    other, _ = as_frame(masked)
+    return table(original, quasi=[name for name in frame.columns if name in other.columns])
+
+
+def in_roles(table: Table, roles: Mapping[str, Role]) -> Table:
+    """The table with other roles of some columns."""
+    schema = table.schema
+    for name, role in roles.items():
+        schema = schema.with_column(schema[name].with_(role=role))
+    return table.with_schema(schema)
+
+
+def read_tables(
+    original: str, masked: str, *, plan: Any = None, reference: str = ""
+) -> tuple[Table, Table, Table | None]:
+    """An original, its release and a sample of others, from files; columns by the plan."""
+    words = Plan() if plan is None else Plan.read(plan)
+    before = read_input(words, Path(), original)[0]
+    after = _published(masked, read_with_notes(masked)[0], before)
+    pair, others = _participants(Pair(before, after, None), words, masked)
+    if reference:
+        others = like_original(read_input(words, Path(), reference)[0], before)
+    return pair.original, after, others
+
+
+def pair_of_files(
+    original: str, masked: str | Path, words: Plan, align: str, roles: Mapping[str, Role]
+) -> tuple[Pair, Table | None, list[str]]:
+    """Two files as a pair, the non-participants, and what was decided on the way; the release may
+    be named by its folder."""
+    found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
+    masked = str(found[0] if found else masked)
+    before, notes = read_input(words, Path(), original)
+    frame, more = read_with_notes(masked)
+    if not roles and not before.schema.quasi:
+        shared = [name for name in before.names if name in frame.schema]
+        roles = {name: Role.QUASI for name in shared if name != align}
+        notes.append("no roles were given: every shared column counts as a quasi-identifier")
+    before = in_roles(before, roles)
+    pair, assumed = _aligned(before, _published(masked, frame, before), masked, align)
+    return *_participants(pair, words, masked), [*notes, *more, *assumed]
+
+
+def _published(source: str, read: Table, before: Table) -> Table:
+    """A release with the original's roles and kinds; a text file is read again for its sets."""
+    if "://" in source or all(column.kind != Kind.SET for column in before.schema):
+        return like_original(read.frame, before)
+    return read_like(source, before)
+
+
+def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
+    """The pair, and what was assumed about which record became which."""
+    named = align.endswith(".parquet")
+    kept = Path(align) if named else _private_folder(masked) / "alignment.parquet"
+    if named and not kept.is_file():
+        raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")
+    if kept.is_file() and (named or not align):
+        remedy = "the alignment.parquet of a private folder"
+        found = _read_rows(kept, ["published_row", "original_row"], "is not an alignment", remedy)
+        rows = found.sort("published_row")["original_row"].to_numpy()
+        if rows.size != after.height or (rows.size and int(rows.max()) >= before.height):
+            raise MeasureError(
+                f"{kept} does not belong to these files", remedy="--align none, or the right one"
+            )
+        return Pair(before, after, rows), [f"records were aligned by {kept}"]
+    if align:
+        return Pair.of(before, after, align), []
+    note = "the release has no alignment: its records are no one person's"
+    if not kept.parent.is_dir():
+        if before.height == after.height:
+            note = IN_ORDER.format("file", "--align none, --align KEY")
+            return Pair.of(before, after, "position"), [note]
+        note = (
+            "the files differ in length, so that nobody knows which record became which: "
+            "measures that need to know were not taken (--align KEY)"
+        )
+    return Pair(before, after, None), [note]
+
+
+def _participants(pair: Pair, plan: Plan, masked: str) -> tuple[Pair, Table | None]:
+    """The non-participants: those of the plan's file, or the records that it held out."""
+    if plan.input.reference and isinstance(plan.input.reference, str):
+        return pair, hold_out(pair.original, plan, None, 0)[1]
+    if not isinstance(plan.input.reference, float):
+        return pair, None
+    noted = _private_folder(masked) / "participants.parquet"
+    if noted.is_file():
+        remedy = "name a file with --reference"
+        found = _read_rows(noted, ["original_row"], "does not say who took part", remedy)
+        kept = found.to_series().to_numpy()
+    elif pair.rows is not None:
+        kept = np.unique(pair.rows[pair.rows >= 0])
+    else:
+        return pair, None
+    out = np.setdiff1d(np.arange(pair.original.height), kept)
+    if not out.size or (kept.size and int(kept.max()) >= pair.original.height):
+        return pair, None
+    rows = pair.rows
+    if rows is not None:
+        rows = np.where(rows >= 0, np.searchsorted(kept, rows), -1)
+    return Pair(pair.original.take(kept), pair.masked, rows), pair.original.take(out)
+
+
+def _private_folder(masked: str) -> Path:
+    return private_path(Path(masked).absolute().parent)
+
+
+def _read_rows(path: Path, columns: list[str], wrong: str, remedy: str) -> pl.DataFrame:
+    """The numbers of rows that a private folder keeps."""
+    try:
+        return pl.read_parquet(path, columns=columns)
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError(f"{path} {wrong}", remedy=remedy) from None
