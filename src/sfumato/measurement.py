@@ -1,5 +1,4 @@
-"""What was found: a measure's figure, and a requirement's count, each with what is needed to judge
-it."""
+"""What was found: a measure's figure, a requirement's count, and what is needed to judge them."""
 
 from __future__ import annotations
 

@@ -69,8 +69,7 @@ Rule = Annotated[
     PlainSerializer(words),
     SCHEMA,
 ]
-"""A criterion that guides a search, as a table `{ use = "t-closeness", at-most = 0.2 }` or as an
-instance."""
+"""A criterion that guides a search, as a table such as `{ use = "t-closeness", at-most = 0.2 }`."""
 
 
 def named(default: str, description: str) -> Any:

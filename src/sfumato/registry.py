@@ -79,8 +79,7 @@ class _RuntimeEntry(Entry):
 
 
 def _read_entry_points() -> None:
-    """Third parties: each entry point of the group `sfumato` names a module that calls
-    `register`."""
+    """Third parties: each entry point of the group `sfumato` names a module that registers."""
     global _entry_points_read
     if _entry_points_read:
         return

@@ -81,8 +81,7 @@ def protect_cells(
     replace: bool,
     json: bool,
 ) -> None:
-    """Run the plan of a table: find sensitive cells, protect them, audit, write the release or
-    nothing."""
+    """Run the plan of a table: protect its sensitive cells, audit, write a release or nothing."""
     from ..progress import listening
     from ..release.plan.plan import lines_of
     from ..release.tables.run import run_table

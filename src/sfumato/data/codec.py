@@ -327,8 +327,7 @@ def code(table: Table, name: str) -> Coded:
 
 
 def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) -> Poset:
-    """The poset of a column over its distinct values: the declared one, else the default of its
-    kind."""
+    """The poset of a column over its distinct values: as declared, else the default of its kind."""
     if column.generalized and column.bound is not None:
         return LabelPoset(domain.cast(pl.String).to_list(), column.bound)
     source = column.poset if not column.generalized else None
@@ -392,5 +391,4 @@ def _squarable(x: np.ndarray) -> np.ndarray:
     extreme = (largest > _SQUARABLE) | ((largest > 0) & (largest < 1 / _SQUARABLE))
     if not extreme.any():
         return x
-    scaled: np.ndarray = x / np.where(extreme, largest, 1.0)
-    return scaled
+    return np.asarray(x / np.where(extreme, largest, 1.0))

@@ -19,8 +19,7 @@ Kind = Literal["partial", "full", "missing"]
 
 @dataclass(frozen=True)
 class Combined:
-    """What m releases say together. Every figure is a number, or an array with one for each of
-    several estimates."""
+    """What m releases say together, each figure as a number or as an array of several."""
 
     estimate: Any
     variance: Any

@@ -77,14 +77,12 @@ class Partition:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Records in each group."""
-        counts: np.ndarray = np.bincount(self.labels[self.labels >= 0], minlength=self.groups)
-        return counts
+        return np.asarray(np.bincount(self.labels[self.labels >= 0], minlength=self.groups))
 
     @property
     def suppressed(self) -> np.ndarray:
         """Which records are suppressed."""
-        found: np.ndarray = self.labels == SUPPRESSED_LABEL
-        return found
+        return np.asarray(self.labels == SUPPRESSED_LABEL)
 
     @cached_property
     def order(self) -> np.ndarray:

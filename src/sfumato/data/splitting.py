@@ -74,8 +74,7 @@ def held_out(
             "all records belong to one household or person: none can be held out",
             remedy="give the column that joins them another role",
         )
-    found: np.ndarray = _drawn(weight, stratum[first], size / n, rng)[unit]
-    return found
+    return np.asarray(_drawn(weight, stratum[first], size / n, rng)[unit])
 
 
 def _size(n: int, share: float, records: int | None) -> int:
@@ -132,8 +131,7 @@ def _units(given: Table) -> np.ndarray | None:
     ends = np.concatenate(rows), np.concatenate(goals)
     links = coo_array((np.ones(ends[0].size, dtype=np.int8), ends), shape=(nodes, nodes))
     component = connected_components(links, directed=False)[1][: given.height]
-    unit: np.ndarray = np.unique(component, return_inverse=True)[1]
-    return unit
+    return np.asarray(np.unique(component, return_inverse=True)[1])
 
 
 def _numbered(series: pl.Series) -> np.ndarray:

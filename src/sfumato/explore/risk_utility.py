@@ -33,8 +33,7 @@ class RiskUtilityMap:
     """The releases of a map, and those that no other one beats."""
 
     data: pl.DataFrame
-    """One row a release: label, method, parameters, risk, loss, their spread over the draws, and
-    whether it is on the front."""
+    """One row a release: labels, risk and loss, their spread, and whether it is on the front."""
     risk: Measure
     loss: Measure
     failed: Mapping[str, str] = field(default_factory=dict)

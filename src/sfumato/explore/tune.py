@@ -83,8 +83,7 @@ class Tuned:
 
     @property
     def plan(self) -> Plan:
-        """The plan with the value that was found, and the limit as a requirement; an error where no
-        value kept the limit."""
+        """The plan with the value found, which requires the limit; an error where none kept it."""
         if not self.met:
             best = min((t for t in (*self.trials, self.confirmed) if t), key=lambda t: t.judged)
             raise MethodError(

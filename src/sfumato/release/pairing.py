@@ -27,8 +27,7 @@ IN_ORDER = (
 
 
 def as_pair(original: Any, masked: Any, align: str) -> Pair:
-    """Original and masked with one schema: the original's roles, labels recognized in the masked
-    table."""
+    """Original and masked with the original's roles, and labels recognized in the masked table."""
     before = original if isinstance(original, Table) else _with_roles(original, masked)
     if isinstance(masked, Table) and masked.schema.quasi:
         return Pair.of(before, masked, align)
@@ -65,8 +64,7 @@ def read_tables(
 def pair_of_files(
     original: str, masked: str | Path, words: Plan, align: str, roles: Mapping[str, Role]
 ) -> tuple[Pair, Table | None, list[str]]:
-    """Two files as a pair, the non-participants, and what was decided on the way; the release may
-    be named by its folder."""
+    """Two files, or a file and a release's folder, as a pair; the non-participants; and notes."""
     found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
     masked = str(found[0] if found else masked)
     before, notes = read_input(words, Path(), original)

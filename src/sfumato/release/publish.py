@@ -137,8 +137,7 @@ def _swap_in(
 
 @contextlib.contextmanager
 def _staging(public: Path) -> Iterator[Path]:
-    """A private folder beside the target, gone when the block ends. A lock tells the living from
-    the dead."""
+    """A private folder beside the target, gone when the block ends; a lock tells who lives."""
     try:
         aside = Path(
             tempfile.mkdtemp(prefix=f".{public.name}.", suffix=".staging", dir=public.parent)
@@ -158,8 +157,7 @@ def _staging(public: Path) -> Iterator[Path]:
 
 
 def _sweep(public: Path) -> None:
-    """Remove what interrupted runs left aside, after putting back a release that was being
-    replaced."""
+    """Remove what interrupted runs left aside, and put back a release that was being replaced."""
     for left in public.parent.glob(f".{glob.escape(public.name)}.*.staging"):
         if not _is_staging_of(left, public):
             continue
@@ -186,8 +184,7 @@ def _is_staging_of(folder: Path, public: Path) -> bool:
 
 
 def _put_back(left: Path, public: Path) -> None:
-    """Undo a replacement that died between its renames: the old release was complete, the new
-    one is not."""
+    """Undo a replacement that died between its renames: the old release was complete."""
     private = private_path(public)
     if not (left / _OLD_PUBLIC).exists() or public.exists():
         return

@@ -46,16 +46,14 @@ class Estimable:
     set_aside: int
     """Records whose value is too rare."""
     place: np.ndarray
-    """int64[d + 1]: the number of each of the column's d sorted distinct values, set aside or not;
-    entry 0 is unused."""
+    """int64[d + 1]: the number of each of the d sorted distinct values; entry 0 is unused."""
     cut: bool
     """Whether numbers or dates were cut into ranges."""
 
     @property
     def known(self) -> np.ndarray:
         """bool: the records that count."""
-        found: np.ndarray = self.codes > 0
-        return found
+        return np.asarray(self.codes > 0)
 
 
 def estimable(table: Table, name: str, rare: int = RARE) -> Estimable:
@@ -148,8 +146,7 @@ def column_weights(
 
 
 def class_counts(codes: np.ndarray, target: np.ndarray, size: int) -> np.ndarray:
-    """float64 (size, c): how many records have each code and class; -1 among classes is left
-    out."""
+    """float64 (size, c): how many records have each code and class; those of class -1 left out."""
     known = target >= 0
     classes = int(target.max(initial=-1)) + 1
     key = codes[known].astype(np.int64) * classes + target[known]

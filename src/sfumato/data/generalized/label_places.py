@@ -142,8 +142,7 @@ class LabelPlaces:
         return {text(value): place for place, value in enumerate(self._values)}
 
     def middle(self, label: str) -> float | None:
-        """The number at which a label of an ordered column lies; None where it cannot be read, or
-        stands for no value."""
+        """The number at which a label of an ordered column lies; None where it tells no value."""
         ends = self._interval(label)
         if ends is not None and math.isfinite(ends.low) and math.isfinite(ends.high):
             low, high = self._scale.positions(np.array([ends.low, ends.high]))

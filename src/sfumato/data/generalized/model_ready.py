@@ -38,8 +38,7 @@ class ModelReady:
         """float64: the predictions of the release's rows, from those of this table's."""
         weights = self.table[self.weight].to_numpy()
         values = np.asarray(predictions, dtype=np.float64) * weights
-        found: np.ndarray = np.bincount(self.rows, values)
-        return found
+        return np.asarray(np.bincount(self.rows, values))
 
 
 def model_ready(

@@ -94,8 +94,7 @@ class LevelNodes:
 
 
 class NodeMatrix(Matrix):
-    """Columns whose intervals and levels are nodes; sets of values and what is passed through stay
-    as they are."""
+    """Columns whose intervals and levels are nodes; all others stay as they are."""
 
     def __init__(self, x: Matrix, rare: int) -> None:
         super().__init__(x.table, x.names)

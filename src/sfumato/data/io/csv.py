@@ -69,8 +69,7 @@ def parse(
 
 
 def copied_cells(text: bytes, width: int, label: str = "the copy") -> pl.DataFrame:
-    """Records without a header in plain CSV, as a database copies them out; blank lines are
-    records."""
+    """Records without a header in plain CSV, as a database copies them; blank lines are records."""
     if not text:
         return pl.DataFrame({str(i): pl.Series([], dtype=pl.String) for i in range(width)})
     return _arrow_cells(text, label, Dialect(","), width, skip_blank=False)
@@ -232,8 +231,7 @@ def _plain_reader(text: bytes, dialect: Dialect, *, strict: bool = False) -> Any
 
 
 def _check_quotes(text: bytes, label: str, dialect: Dialect) -> None:
-    """Refuse a quote that is never closed and text after a closing quote: readers disagree about
-    both."""
+    """Refuse a quote that is never closed and text after a closing one, as readers disagree."""
     data = np.frombuffer(text, dtype=np.uint8)
     quote = ord(dialect.quote)
     at = np.flatnonzero(data == quote)

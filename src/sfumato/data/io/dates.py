@@ -1,5 +1,4 @@
-"""Dates as people write them, read only where the whole column agrees on one order of day and
-month."""
+"""Dates as people write them, where a whole column agrees on the order of day and month."""
 
 from __future__ import annotations
 

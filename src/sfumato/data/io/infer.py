@@ -225,8 +225,7 @@ def _settle(
     delimiter: str,
     reading: Reading,
 ) -> None:
-    """Decide what 1,234 and 1.234 mean from the columns where it is certain, and take up all
-    columns."""
+    """Decide what 1,234 and 1.234 mean from the columns that are certain; take up all columns."""
     certain = {_decimal_of(f.numbers) for f in found.values() if f.numbers} - {None}
     commas: list[str] = []
     thousands: list[str] = []

@@ -99,8 +99,7 @@ def all_whole(series: pl.Series) -> bool:
 
 
 def fits(value: str) -> bool:
-    """Whether one value could be a number in some style; spares a long column of words the full
-    look."""
+    """Whether a value could be a number in some style; spares columns of words the full look."""
     return any(re.match(p, value) for p in (_COMMA, _COMMA_GROUPED, _POINT_GROUPED))
 
 

@@ -23,8 +23,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool) -> Iterator[Any]:
-    """A transaction on the server, committed if the body succeeds; errors come out without
-    credentials."""
+    """A transaction on the server, committed if the body succeeds; errors tell no credentials."""
     try:
         import psycopg
     except ImportError:
@@ -192,8 +191,7 @@ def _array(text: pl.Series, column: _Column) -> pl.Series:
 def write_postgres(
     frame: pl.DataFrame, endpoint: Endpoint, table_name: str, *, replace: bool
 ) -> None:
-    """Create the table and fill it, in one transaction; an existing one is replaced only on
-    request."""
+    """Create the table and fill it, in one transaction; replace an existing one only on request."""
     schema, _, name = table_name.rpartition(".")
     target = (f"{quoted(schema)}." if schema else "") + quoted(name)
     with _connected(endpoint, OutputError, read_only=False) as connection:

@@ -21,8 +21,7 @@ from .source import DATABASES, TEXT, Endpoint, load, locate
 from .sql import read_duckdb, read_sqlite
 
 MISSING = ("",)
-"""What an unquoted cell of a text file must hold to be missing, unless the caller says otherwise.
-"""
+"""What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
 _P = ParamSpec("_P")
 
 

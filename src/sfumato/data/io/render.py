@@ -17,16 +17,14 @@ from ..schema import SUPPRESSED
 from ..table import Table
 
 FORMULA = r"^'*[=+\-@\t\r\n]"
-"""A text that a spreadsheet would run, or one that already looks disarmed and must stay tellable
-from it."""
+"""A text that a spreadsheet would run, or that looks disarmed and must stay tellable from it."""
 _DISARMED = r"^'+[=+\-@\t\r\n]"
 
 
 def printable(
     table: Table, *, suppressed: str = SUPPRESSED, escape_formulas: bool = False
 ) -> pl.DataFrame:
-    """The table for a text file: suppressed cells as the mark, sets as text, whatever the column's
-    kind."""
+    """The table for a text file: suppressed cells as the mark, sets as text."""
     columns = []
     for name in table.names:
         series = table[name]
@@ -49,8 +47,7 @@ def printable(
 
 
 def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
-    """The table for a typed file: the mark in columns of text; null in numbers, dates and sets,
-    which it would break."""
+    """The table for a typed file: the mark in columns of text, null in all others."""
     columns = []
     for name in table.names:
         series = table[name]

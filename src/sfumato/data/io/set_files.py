@@ -174,8 +174,7 @@ def write_sets(sets: SetTable, path: Any, *, replace: bool = False) -> None:
 def write_lists(
     blocks: Iterator[Any], path: Any, name: str, rows: int, *, replace: bool = False
 ) -> None:
-    """Arrow lists, one row group each, as one column of a Parquet file: completely or not at
-    all."""
+    """Arrow lists, a row group each, as one column of a Parquet file: completely or not at all."""
     end = locate(path, "parquet")
     if os.path.lexists(end.file) and not replace:
         raise OutputError(f"{end.file} exists already", remedy="replace=True, or another path")

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from ...errors import InputError
 
 DELIMITERS = ("\t", ";", "|", ",")
-"""In the order of preference: a comma is often part of a value or of a number, a tab hardly ever.
-"""
+"""In order of preference: a comma is often part of a value or of a number, a tab hardly ever."""
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_RECORDS = 200

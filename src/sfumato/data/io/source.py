@@ -143,8 +143,7 @@ def _from_path(text: str, format: str | None) -> Endpoint:
 
 
 def secrets_of(url: str) -> list[str]:
-    """Every part of a URL that must not appear in a message: user, password and sensitive
-    parameters."""
+    """The parts of a URL that no message may show: user, password and sensitive parameters."""
     userinfo = url.partition("://")[2].rpartition("@")[0]
     user, _, password = userinfo.partition(":")
     pairs = [pair.partition("=")[::2] for pair in url.partition("?")[2].split("&")]

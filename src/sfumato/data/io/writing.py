@@ -1,5 +1,4 @@
-"""Writing tables: to a file of its own format at once or not at all, or to a database in one
-transaction."""
+"""Writing tables: to a file, at once or not at all, or to a database in one transaction."""
 
 from __future__ import annotations
 
@@ -331,8 +330,7 @@ def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def _rename_if_absent(temporary: Path, target: Path) -> None:
-    """Give the file its name unless another writer was faster; a hard link refuses where a rename
-    would not."""
+    """Give the file its name unless another writer was faster, which a hard link notices."""
     try:
         os.link(temporary, target)
     except FileExistsError:

@@ -94,8 +94,7 @@ def _read_raw(file: Path, sets: list[str]) -> Table:
 
 
 def read_release(path: str | Path, original: Table) -> Table:
-    """A release with the original's roles and kinds; columns whose values became text hold
-    labels."""
+    """A release with the original's roles and kinds; columns that became text hold labels."""
     read = read_like(data_file(path), original)
     # A file that keeps values has no mark for suppressed ones: more gaps than there were missing
     # values are suppressed cells.

@@ -111,22 +111,19 @@ class Numbers:
     def known(self, x: np.ndarray) -> np.ndarray:
         """Original values, standardized by the original's means and deviations."""
         centre, scale = moments_of(self.original)
-        standardized: np.ndarray = (x - centre) / scale
-        return standardized
+        return np.asarray((x - centre) / scale)
 
     @cached_property
     def published(self) -> np.ndarray:
         """The masked values, standardized by their own; infinite where suppressed, as the kernels
         are told that a cell is near to everything."""
         centre, scale = moments_of(self.masked)
-        standardized: np.ndarray = np.where(self.hidden, np.inf, (self.masked - centre) / scale)
-        return standardized
+        return np.asarray(np.where(self.hidden, np.inf, (self.masked - centre) / scale))
 
     def as_published(self, x: np.ndarray) -> np.ndarray:
         """Original values in the units of `published`: those of the masked file."""
         centre, scale = moments_of(self.masked)
-        standardized: np.ndarray = (x - centre) / scale
-        return standardized
+        return np.asarray((x - centre) / scale)
 
     @cached_property
     def shown(self) -> np.ndarray:
@@ -168,8 +165,7 @@ class Categories:
         return hidden_cells(self.pair.masked, self.names)
 
     def of(self, table: Table) -> np.ndarray:
-        """The same columns of another table by the same codes, -1 for values that neither file
-        has."""
+        """The same columns of another table by the same codes; -1 for values that neither has."""
         if table is self.pair.original:
             return self.original
         require_reference(table, self.names)
@@ -194,8 +190,7 @@ def hidden_cells(table: Table, names: Sequence[str]) -> np.ndarray:
     marks = [table.suppressed(name) for name in names]
     if not marks:
         return np.zeros((table.height, 0), dtype=bool)
-    found: np.ndarray = np.column_stack(marks)
-    return found
+    return np.asarray(np.column_stack(marks))
 
 
 def in_one_numbering(listed: Sequence[pl.Series]) -> list[np.ndarray]:

@@ -125,8 +125,7 @@ def _values(table: Table, name: str) -> int:
 
 
 def _ranks(p: float, present: int) -> int:
-    """p percent of the ranks. Files of other tools may have been rounded either way: upwards leaves
-    no true record out."""
+    """p percent of the ranks, rounded upwards, which leaves no true record out."""
     return max(1, math.ceil(p / 100 * present - 1e-9))
 
 

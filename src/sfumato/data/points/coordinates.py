@@ -60,14 +60,12 @@ class Scale(NamedTuple):
     def back(self, z: np.ndarray) -> np.ndarray:
         """The numbers again; infinite where floats hold none so large."""
         with np.errstate(over="ignore"):
-            out: np.ndarray = (z * self.spread + self.centre) * self.unit
-        return out
+            return np.asarray((z * self.spread + self.centre) * self.unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The coordinates of one column: its number, or one for each value (one for two), and then
-    whether it is missing."""
+    """The coordinates of one column: a number, or one for each value; and whether it is missing."""
 
     column: Column
     series: pl.Series
@@ -115,8 +113,7 @@ class Block:
         """float64 (wide,): where a value of which nothing is known lies."""
         if self.counts is None or not self.counts.sum():
             return np.zeros(self.wide)
-        found: np.ndarray = self.counts / self.counts.sum() @ self.vectors
-        return found
+        return np.asarray(self.counts / self.counts.sum() @ self.vectors)
 
     @cached_property
     def place_of(self) -> dict[str, int]:
@@ -210,8 +207,7 @@ class Block:
             if number is None and label != SUPPRESSED:
                 number = self.labels.middle(label)
             known.append(np.nan if number is None else number)
-        numbers: np.ndarray = np.array(known)[found.codes]
-        return numbers
+        return np.asarray(np.array(known)[found.codes])
 
     def _vector(self, value: Any, column: Column) -> np.ndarray:
         """Where a value or a label of a category lies."""
@@ -220,16 +216,14 @@ class Block:
         if place is None and self.column.kind == Kind.BOOLEAN:
             place = self.place_of.get({"1": "true", "0": "false"}.get(word, word.lower()))
         if place is not None:
-            found: np.ndarray = self.vectors[place]
-            return found
+            return np.asarray(self.vectors[place])
         if word == SUPPRESSED:
             return self.mean
         readable = column.generalized or self.column.poset is not None or self._between
         covered = self.labels.covered(word) if readable or word.startswith("{") else None
         if covered is None or not covered.size:
             return np.full(self.wide, 0.0 if len(self.vectors) == 2 else -1.0)
-        mean: np.ndarray = self.vectors[covered].mean(axis=0)
-        return mean
+        return np.asarray(self.vectors[covered].mean(axis=0))
 
 
 def numbers_of(series: pl.Series, column: Column) -> np.ndarray:
@@ -257,5 +251,4 @@ def grouped(blocks: Sequence[Block]) -> list[list[Block]]:
 
 
 def _tenths(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.quantile(x, _TENTHS)
-    return found
+    return np.asarray(np.quantile(x, _TENTHS))

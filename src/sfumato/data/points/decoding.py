@@ -177,8 +177,7 @@ def _published(block: Block, values: np.ndarray, whole: bool) -> tuple[pl.Series
 
 
 def _step(series: pl.Series) -> int:
-    """The longest of day, hour, minute, second and millisecond that all moments are whole
-    multiples of."""
+    """The longest of day, hour, minute, second and millisecond that divides all moments."""
     moments = series.drop_nulls().dt.epoch("us").to_numpy()
     for step in _STEPS_US:
         if not (moments % step).any():
@@ -209,8 +208,7 @@ def _probabilities(
 def _inverse_logit(x: np.ndarray) -> np.ndarray:
     # Down to a number whose sums are still more than nothing.
     small = np.exp(-np.minimum(np.abs(x), 700.0))
-    found: np.ndarray = np.where(x >= 0, 1.0, small) / (1.0 + small)
-    return found
+    return np.asarray(np.where(x >= 0, 1.0, small) / (1.0 + small))
 
 
 def _codes(block: Block, own: np.ndarray, absent: np.ndarray, shares: bool) -> np.ndarray:

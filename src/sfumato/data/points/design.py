@@ -35,8 +35,7 @@ def values_of(table: Table, name: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Predictor:
-    """One column as columns of a design: a standardized number (mean where missing) and a mark for
-    missing, or dummies."""
+    """One column in a design: a standardized number and a mark for missing, or dummies."""
 
     name: str
     width: int

@@ -191,5 +191,4 @@ def _tree_coordinates(tree: Tree, codes: np.ndarray, name: str) -> np.ndarray:
             remedy="recode it to a coarser level first, or leave it out of `columns`",
         )
     under = (codes[:, None] >= tree.first_leaf[used]) & (codes[:, None] <= tree.last_leaf[used])
-    out: np.ndarray = np.where(under, np.sqrt(gain[used] / 2), 0.0)
-    return out
+    return np.asarray(np.where(under, np.sqrt(gain[used] / 2), 0.0))

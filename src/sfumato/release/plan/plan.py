@@ -1,5 +1,4 @@
-"""A plan: what to read, what the columns are, what to do, what must hold, where to write. TOML
-<-> frozen objects."""
+"""A plan: what to read, what the columns are, what to do, what must hold, where to write."""
 
 from __future__ import annotations
 

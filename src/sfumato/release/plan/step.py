@@ -144,8 +144,7 @@ def open_parameters(thing: Declaration) -> dict[str, Any]:
 
 
 def _file_names(cls: type[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters in which a file has lost its folders, in nested declarations too: where an owner
-    keeps files is nobody's business."""
+    """Parameters, nested ones too, with files by name: where they lie is the owner's business."""
 
     def shown(value: Any) -> Any:
         if isinstance(value, list | tuple):

@@ -93,8 +93,7 @@ class TablePlan(Declaration):
         return given
 
     def files(self, base: Path) -> dict[str, Any]:
-        """The files that it names, which are relative to the plan's folder; those not named left
-        out."""
+        """The files that it names, relative to the plan's folder; those not named left out."""
 
         def beside(given: Any) -> Any:
             if isinstance(given, list | tuple):

@@ -70,8 +70,7 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
 
 
 def _lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """Line of every key and header. Text inside multi-line strings may be taken for keys; it
-    only misplaces a hint."""
+    """The line of every key and header; a text that looks like a key only misplaces a hint."""
     found: dict[tuple[str, ...], int] = {}
     at: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}

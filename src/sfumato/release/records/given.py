@@ -44,8 +44,7 @@ class Earlier:
 
     name: str
     classes: np.ndarray
-    """int64: what an intruder can tell of each of today's people in the earlier release; -1 for
-    those who are not in it."""
+    """int64: the earlier class of each of today's people; -1 for those who are not in it."""
     left: np.ndarray
     """int64: the classes of the earlier records of people who are not in today's data."""
     how: str
@@ -64,17 +63,16 @@ def read_earlier(path: str, original: Table) -> Earlier:
     name = Path(path).name
     known = _who_is_who(path, original)
     if known is not None:
-        now, by = known
+        rows, earlier, by = known
         labels = equivalence_classes(release, names).labels
-        if labels.size != now.earlier:
+        if labels.size != earlier:
             raise InputError(
                 f"the private folder of {path} is not that of its data",
                 remedy="put the right one beside it",
             )
-        classes = np.where(now.rows >= 0, labels[now.rows], ABSENT)
-        gone = np.setdiff1d(np.arange(labels.size), now.rows)
-        told = f"people were found again by {', '.join(by)}"
-        return Earlier(name, classes, labels[gone], told)
+        classes = np.where(rows >= 0, labels[rows], ABSENT)
+        gone = np.setdiff1d(np.arange(labels.size), rows)
+        return Earlier(name, classes, labels[gone], f"people were found again by {', '.join(by)}")
     return _where_they_fit(name, original, release, names)
 
 
@@ -94,22 +92,14 @@ def _where_they_fit(name: str, original: Table, release: Table, names: Sequence[
             "are others",
             remedy="put its private folder beside it, or judge the two by an attack",
         )
-    told = (
-        "it has no private folder, so the same people are taken to be in both, each where the "
-        "labels fit"
-    )
-    return Earlier(name, found.signature, np.zeros(0, dtype=np.int64), told)
+    how = "it has no private folder, so the same people are taken to be in both"
+    nobody = np.zeros(0, dtype=np.int64)
+    return Earlier(name, found.signature, nobody, f"{how}, each where the labels fit")
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    rows: np.ndarray
-    """int64: the earlier record of each of today's people, -1 where there is none."""
-    earlier: int
-
-
-def _who_is_who(path: str, original: Table) -> tuple[_Found, list[str]] | None:
-    """Today's people among the earlier records, as far as a private folder tells."""
+def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str]] | None:
+    """The earlier record of each of today's people (-1: none), how many there are, and the columns
+    that people are known by; None without a private folder."""
     folder = private_path(data_file(path).absolute().parent)
     if not (folder / "people.parquet").is_file():
         return None
@@ -131,18 +121,10 @@ def _who_is_who(path: str, original: Table) -> tuple[_Found, list[str]] | None:
             f"nobody of {path} is among today's people by {', '.join(by)}",
             remedy="leave it out if its people are others; else its private folder does not fit",
         )
-    return _Found(rows, len(before)), by
+    return rows, len(before), by
 
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """A draft beside earlier releases."""
-
-    draft: Draft
-    findings: list[Finding]
-
-
-def joined(plan: Plan, draft: Draft) -> Joined:
+def joined(plan: Plan, draft: Draft) -> tuple[Draft, list[Finding]]:
     """The draft, coarsened if that is asked for, and whether it stands beside the earlier ones."""
     k = _wanted_k(plan)
     if draft.pair.rows is None or draft.copies:
@@ -161,10 +143,10 @@ def joined(plan: Plan, draft: Draft) -> Joined:
     notes = [f"joined with {one.name}: {one.how}" for one in earlier]
     if plan.input.given_join == "coarsen":
         seen = _numbered([one.classes for one in earlier])[draft.pair.rows]
-        draft, told = _coarsened(draft, seen, k.units(draft.pair), k.k)
-        notes += told
+        draft, coarsening = _coarsened(draft, seen, k.units(draft.pair), k.k)
+        notes += coarsening
     findings = _findings(k, draft.pair, earlier)
-    return Joined(replace(draft, notes=(*draft.notes, *notes)), findings)
+    return replace(draft, notes=(*draft.notes, *notes)), findings
 
 
 def joined_again(plan: Plan, pair: Pair) -> list[Finding]:
@@ -190,8 +172,7 @@ class _K:
             raise ParameterError(
                 'unit = "household" needs a column of households', remedy='role = "household"'
             )
-        codes: np.ndarray = encode(pair.original[names[0]]).codes.astype(np.int64)[pair.rows]
-        return codes
+        return np.asarray(encode(pair.original[names[0]]).codes.astype(np.int64)[pair.rows])
 
 
 def _wanted_k(plan: Plan) -> _K:
@@ -208,8 +189,7 @@ def _wanted_k(plan: Plan) -> _K:
 def _numbered(parts: Sequence[np.ndarray]) -> np.ndarray:
     """One number for each combination of numbers."""
     _, number = np.unique(np.column_stack(parts), axis=0, return_inverse=True)
-    found: np.ndarray = number.reshape(-1).astype(np.int64)
-    return found
+    return np.asarray(number.reshape(-1).astype(np.int64))
 
 
 def _sizes(pairs: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -289,11 +269,11 @@ def _coarsened(
     names = masked.schema.quasi
     outcome = Generalize().apply(masked, partition, names, np.random.default_rng(0))
     pair = Pair(draft.pair.original, outcome.table, draft.pair.rows)
-    told = (
+    note = (
         "classes were joined after the last step, so that the release stands beside earlier ones; "
         "the figures of the steps are those before"
     )
-    return replace(draft, pair=pair, partition=partition), [told]
+    return replace(draft, pair=pair, partition=partition), [note]
 
 
 def _round(

@@ -48,8 +48,7 @@ def judge(
 
 
 def _keeps_limit(found: Finding) -> bool:
-    """Whether a figure is on the right side of its limit, rounding aside; what is no number is
-    on none."""
+    """Whether a figure is on the right side of its limit, rounding aside; NaN is on none."""
     slack = 1e-6 * max(1.0, abs(found.limit))
     short = found.limit - found.value if found.at_least else found.value - found.limit
     return short <= slack or found.value == found.limit  # which may both be infinite

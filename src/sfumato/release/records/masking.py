@@ -157,8 +157,7 @@ class _Work:
             self.rows = outcome.rows if self.rows is None else self.rows[outcome.rows]
 
     def drop_names(self) -> None:
-        """Identifiers of people and households reach a release only through a method made for
-        them."""
+        """Identifiers and households reach a release only through a method made for them."""
         pointing = self.table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
         dropped = [name for name in pointing if name not in self.nameless]
         self.table = as_published(self.table.without(dropped))

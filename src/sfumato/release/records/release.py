@@ -83,8 +83,7 @@ class Release:
 
     @property
     def data(self) -> Any:
-        """The masked data as the kind of object that came in; a tuple of them where there are
-        several releases (multiple imputation)."""
+        """The masked data as the kind of object that came in; a tuple where there are several."""
         if self.copies:
             return tuple(table.to_frame() for table in self.tables)
         return self.pair.masked.to_frame()
@@ -159,8 +158,7 @@ class Release:
         return files
 
     def _recounted(self, files: list[Path]) -> Release:
-        """The same with every requirement counted on the files as written; refused where one
-        breaks."""
+        """The same with every requirement counted on the files; refused where one breaks."""
         report("counting again", 1, 4)
         output = self.plan.output
         pairs = written_pairs(

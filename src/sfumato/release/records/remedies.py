@@ -1,11 +1,10 @@
-"""What would help a refused plan: each suggestion has been run on the data, and says what it
-gave."""
+"""What would help a refused plan: each suggestion was run on the data, and says what it gave."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...data.schema import Kind
@@ -39,8 +38,8 @@ _FOR_SETS = {
     "km-anonymity": "km-suppression",
 }
 _SUPPRESSIONS = ("local-suppression", "km-suppression")
-# The parameter that makes a step mask more, and which way it goes.
-_STRENGTH = {"k": 1, "amount": 1, "p": 1, "count": 1, "size": 1}
+_STRENGTH = ("k", "amount", "p", "count", "size")
+"""Parameters that make a step mask more the larger they are."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,7 @@ def remedies_for(
     reference: Table | None,
     attempt: Attempt,
 ) -> list[Remedy]:
-    """Changes that were tried and worked; the last one loosens the requirements to what was
-    found."""
+    """Changes that were tried and worked; the last one asks for what was found."""
     end = time.monotonic() + _PATIENCE_S
     before = _ncp(attempt(plan, original, seed, reference)[1].pair, seed)
     found: list[Remedy] = []
@@ -138,7 +136,7 @@ def _families(plan: Plan, findings: Sequence[Finding]) -> Iterator[Iterator[tupl
     """Ways to mask more, each from mild to strong."""
     k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
     yield from _joined_or_stronger(plan, k)
-    yield _appended(plan, findings, k)
+    yield _appended(plan, k)
     yield _other_search(plan, k)
 
 
@@ -186,34 +184,37 @@ def _rebuilt(step: Step, changes: dict[str, Any]) -> Any:
     return None if cls.complaints(parameters) else cls.build(parameters)
 
 
-def _appended(plan: Plan, findings: Sequence[Finding], k: int) -> Iterator[tuple[str, Plan]]:
+def _appended(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
     """One more step: suppress the cells that still stand out."""
     if k < 2:
         return
-    step = Step(build("method", "local-suppression", {"k": k}))
-    yield (
-        f'one more step: use = "local-suppression", k = {k}',
-        plan.with_(steps=(*plan.steps, step)),
-    )
+    steps = (*plan.steps, Step(build("method", "local-suppression", {"k": k})))
+    yield f'one more step: use = "local-suppression", k = {k}', plan.with_(steps=steps)
 
 
 def _other_search(plan: Plan, k: int) -> Iterator[tuple[str, Plan]]:
     """Generalize by groups, in place of the searches and suppressions there are."""
     largest = max((getattr(step.use, "k", 0) for step in plan.steps), default=0)
-    # A search on named columns may guard something else than the quasi-identifiers: it stays.
-    gone = [
-        step
-        for step in plan.steps
-        if not step.use.columns
-        and (isinstance(step.use, Partitioner) or step.use.name == "local-suppression")
-    ]
+    gone = [step for step in plan.steps if _groups_or(step, "local-suppression")]
     if [step.use.name for step in gone] == ["mondrian"]:
         return  # it is Mondrian already, and a larger k was tried before
-    kept = [step for step in plan.steps if step not in gone]
-    instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
+    kept, instead = _without(plan, gone)
     for size in dict.fromkeys(max(2, k, int(largest * factor)) for factor in (1.0, *_STRONGER)):
         step = Step(build("partitioner", "mondrian", {"k": size}))
         yield f'use = "mondrian", k = {size}{instead}', plan.with_(steps=(*kept, step))
+
+
+def _groups_or(step: Step, *suppressions: str) -> bool:
+    """Whether a step groups records or suppresses cells. One on named columns may guard something
+    else than the quasi-identifiers, and does not count."""
+    search = isinstance(step.use, Partitioner) or step.use.name in suppressions
+    return search and not step.use.columns
+
+
+def _without(plan: Plan, gone: Sequence[Step]) -> tuple[list[Step], str]:
+    """The other steps, and what is said of those that give way."""
+    instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
+    return [step for step in plan.steps if step not in gone], instead
 
 
 def _set_search(plan: Plan, requirement: str, k: int) -> Iterator[tuple[str, Plan]]:
@@ -228,29 +229,24 @@ def _set_search(plan: Plan, requirement: str, k: int) -> Iterator[tuple[str, Pla
     gone = [
         step
         for step in plan.steps
-        if not step.use.columns
-        and (isinstance(step.use, Partitioner) or step.use.name in _SUPPRESSIONS)
-        and (not step.use.kinds or Kind.SET in step.use.kinds)
+        if _groups_or(step, *_SUPPRESSIONS) and (not step.use.kinds or Kind.SET in step.use.kinds)
     ]
-    if [step.use.name for step in gone] == [name] and words.get("m", 0) <= getattr(
-        gone[0].use, "m", 0
-    ):
+    same = [step.use.name for step in gone] == [name]
+    if same and words.get("m", 0) <= getattr(gone[0].use, "m", 0):
         return  # a larger k was tried before
-    kept = [step for step in plan.steps if step not in gone]
-    instead = f" instead of {', '.join(step.use.name for step in gone)}" if gone else ""
+    kept, instead = _without(plan, gone)
     least = max(2, int(getattr(asked, "k", k)))
-    said = "".join(f", {key} = {toml.value(value)}" for key, value in words.items())
+    more = "".join(f", {key} = {toml.value(value)}" for key, value in words.items())
     sizes = [least, max(least, k), *(int(least * factor) for factor in _STRONGER)]
     for size in dict.fromkeys(sizes):
         step = Step(build("method|partitioner", name, {"k": size, **words}))
-        yield f'use = "{name}", k = {size}{said}{instead}', plan.with_(steps=(*kept, step))
+        yield f'use = "{name}", k = {size}{more}{instead}', plan.with_(steps=(*kept, step))
 
 
 def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
     """Ask for what was found instead: honest, and sometimes right."""
     loosened: list[Requirement] = []
-    said = []
-    outcome = []
+    changes, outcome = [], []
     # Further findings are about earlier releases, which nothing here undoes.
     if not all(finding.met for finding in findings[len(plan.requirements) :]):
         return None
@@ -263,19 +259,18 @@ def _loosen(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
         if other is None:
             return None
         loosened.append(other)
-        said.append(f"{requirement.name} = {toml.value(other.to_plan())}")
-        limit = _limit_of(other)
+        changes.append(f"{requirement.name} = {toml.value(other.to_plan())}")
         outcome.append(
             Finding(
-                requirement=finding.requirement,
-                subject=finding.subject,
-                value=finding.value,
-                limit=limit,
+                finding.requirement,
+                finding.subject,
+                finding.value,
+                _limit_of(other),
                 met=True,
                 at_least=finding.at_least,
             )
         )
-    return Remedy("; ".join(said), plan.with_(requirements=tuple(loosened)), tuple(outcome))
+    return Remedy("; ".join(changes), plan.with_(requirements=tuple(loosened)), tuple(outcome))
 
 
 def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
@@ -284,9 +279,9 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     if not isinstance(requirement.thing, Criterion):
         if value != value or (requirement.at_most is not None and value == 1):
             return None  # a share is never above 1
-        if requirement.at_least is not None:
-            return Requirement(requirement.thing, at_least=value)
-        return Requirement(requirement.thing, at_most=value)
+        if requirement.at_least is None:
+            return replace(requirement, at_most=value)
+        return replace(requirement, at_least=value)
     field = type(requirement.thing).shorthand
     if not field:
         return None

@@ -1,5 +1,4 @@
-"""Running a plan: steps in order, the promises counted, the measures taken; a `Release`, or a
-refusal."""
+"""Running a plan: steps in order, promises counted, measures taken; a `Release`, or a refusal."""
 
 from __future__ import annotations
 
@@ -174,8 +173,7 @@ def _judged(
     _check_classes(plan, draft)
     beside: list[Finding] = []
     if plan.input.given:
-        found = joined(plan, draft)
-        draft, beside = found.draft, found.findings
+        draft, beside = joined(plan, draft)
     findings = judge(
         plan.requirements,
         draft.pairs,

@@ -169,8 +169,7 @@ def _finite(series: pl.Series, column: Column) -> np.ndarray:
     except SchemaError:
         # Its message names the value.
         raise CannotDraw("its numbers are too large to draw") from None
-    finite: np.ndarray = values[np.isfinite(values)]
-    return finite
+    return np.asarray(values[np.isfinite(values)])
 
 
 def _limits(before: np.ndarray, after: np.ndarray, owner: bool) -> tuple[float, float]:

@@ -87,8 +87,7 @@ class Intervals:
         for i, edge in enumerate(edges):
             below[i] = (np.clip((edge - begins) / spans, 0.0, 1.0) * self.counts[wide]).sum()
         points, _ = np.histogram(low[~wide], bins=edges, weights=self.counts[~wide])
-        mass: np.ndarray = np.diff(below) + points
-        return mass
+        return np.asarray(np.diff(below) + points)
 
 
 def intervals(series: pl.Series, original: Table) -> Intervals:

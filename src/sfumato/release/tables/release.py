@@ -77,8 +77,7 @@ class TableRelease:
 
     @property
     def owner_frame(self) -> pl.DataFrame:
-        """Every cell with its true value, why it is hidden, its needs and the attacker's
-        interval. Never published."""
+        """Every cell with its true value, needs and the attacker's interval. Never published."""
         problem, hidden = self.problem, self.outcome.hidden
         status = np.where(problem.primary, "sensitive", np.where(hidden, "secondary", "safe"))
         status = np.where(self.cells.empty & ~hidden, "empty", status)

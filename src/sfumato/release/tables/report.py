@@ -94,8 +94,7 @@ def _table(release: TableRelease, *, owner: bool) -> Markup:
 
 
 def grid(caption: str, shown: View) -> Markup:
-    """A page of a table as HTML; hidden cells are marked by a sign and a class, not by colour
-    alone."""
+    """A page of a table as HTML; hidden cells are marked by a sign, not by colour alone."""
 
     def cell(text: str) -> object:
         if text != HIDDEN:

@@ -1,5 +1,4 @@
-"""Protecting a table: sensitive cells found, hidden or changed, audited; a `TableRelease`, or a
-refusal."""
+"""Protecting a table: sensitive cells found, hidden or changed; a `TableRelease`, or a refusal."""
 
 from __future__ import annotations
 
@@ -118,8 +117,7 @@ def run_table(
 def cells_of(
     plan: Plan, base: Path, source: str | None = None, seed: int = 0
 ) -> tuple[CellTable, list[str]]:
-    """The table that a plan names, unprotected, from records or from a file of cells; and what was
-    noted while the file was read."""
+    """The table that a plan names, unprotected, and what was noted while its file was read."""
     from ...tabular.cells.build import from_microdata
     from ...tabular.cells.given import from_cells
 
