@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Ints
 from ..joins.prices import ANY
-from ..micro.refine import draw, pick
+from ..random import draw, pick
 from .moves import Groups, move, move_change, swap, swap_change
 from .near import Near
 from .regroup import reform, regroup

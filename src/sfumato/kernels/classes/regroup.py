@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..arrays import Ints
 from ..joins.lub import States
 from ..joins.prices import ANY, Prices, join_into, joined, units
-from ..micro.refine import draw, pick
+from ..random import draw, pick
 from .moves import Groups, refresh
 
 SWEEPS = 6

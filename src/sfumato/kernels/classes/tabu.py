@@ -17,7 +17,7 @@ from numba import njit
 
 from ..arrays import Ints
 from ..joins.prices import ANY
-from ..micro.refine import pick
+from ..random import pick
 from .annealing import Walk, gather, nearby
 from .moves import Groups, move, move_change, swap, swap_change
 from .regroup import reform, regroup

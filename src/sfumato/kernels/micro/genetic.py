@@ -31,22 +31,12 @@ from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.micro.size_repair import as_points, best_cut, numbered, squared, sse_of
 from sfumato.kernels.neighbours.blocks import distinct_rows
+from sfumato.kernels.random import below
 from sfumato.progress import report
 
 PLACES = 8  # nearest places from which a group to be pooled with is drawn
 FREE = 16  # one free mutation for so many groups
 HELPFUL = 3  # rounds of mutations that are kept only where they help
-
-
-@njit(cache=True, nogil=True)
-def _draw(state: NDArray[np.uint64], below: int) -> np.int64:
-    """A whole number 0..below-1 (splitmix64; the bias of the remainder is below 2**-30)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.int64((z >> np.uint64(1)) % np.uint64(below))
 
 
 @njit(cache=True, nogil=True)
@@ -136,8 +126,8 @@ def _regroup(points: Floats, rows: Ints, k: int, state: NDArray[np.uint64], part
             depth -= 1
             continue
         some = place[low:high].copy()
-        r = points[rows[some[_draw(state, some.size)]]]
-        s = points[rows[some[_draw(state, some.size)]]]
+        r = points[rows[some[below(state, some.size)]]]
+        s = points[rows[some[below(state, some.size)]]]
         key = np.empty(some.size)
         for i in range(some.size):
             x = points[rows[some[i]]]
@@ -170,8 +160,8 @@ def mutate(
     part, chosen = np.empty(6 * k, np.int64), np.empty(8, np.int64)
     fresh = groups
     for _ in range(times):
-        wanted = 2 + _draw(state, 2)
-        row = _draw(state, label.size)
+        wanted = 2 + below(state, 2)
+        row = below(state, label.size)
         count = 0
         for _attempt in range(2 * wanted):
             g = label[row]
@@ -185,9 +175,9 @@ def mutate(
                 break
             # A neighbour of a member of the first group.
             first = chosen[0]
-            row = order[starts[first] + _draw(state, starts[first + 1] - starts[first])]
-            place = near[member[row], _draw(state, near.shape[1])]
-            row = rows_at[at[place] + _draw(state, at[place + 1] - at[place])]
+            row = order[starts[first] + below(state, starts[first + 1] - starts[first])]
+            place = near[member[row], below(state, near.shape[1])]
+            row = rows_at[at[place] + below(state, at[place + 1] - at[place])]
         if count < 2:
             continue
         size, before = 0, 0.0

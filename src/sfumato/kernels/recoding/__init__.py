@@ -20,5 +20,3 @@ from ._search import partners as partners
 from ._search import records as records
 from ._search import total_cost as total_cost
 from ._search import workers as workers
-from ._state import draw as draw
-from ._state import pick as pick

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..joins.cells import COST, KIND, WIDTH, cost_at, joined, number_at, pair_cost
 from ..joins.lub import ORDER, States
+from ..random import draw, pick
 from ._rules import Codes
-from ._state import draw, pick
 
 BLINK = 0.02
 """Chance that a cheaper record is overlooked when a group grows: not all steps should agree."""

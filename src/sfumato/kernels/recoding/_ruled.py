@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..joins.cells import joined, pair_cost
+from ..random import draw, pick
 from ._pool import BLINK, Pool
 from ._rules import Codes, broken_by
-from ._state import draw, pick
 
 HELP_FIRST = 0.7
 """Chance that a group's second record is one that helps to keep the rules."""

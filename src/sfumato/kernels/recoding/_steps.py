@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from ..joins.cells import Cells, addresses, pair_cost
 from ..mondrian import borrow
+from ..random import draw, pick
 from ._pool import Pool, form, polish
 from ._ruled import form_ruled
 from ._rules import Rules
-from ._state import Groups, draw, pick
+from ._state import Groups
 
 FEWEST, POOL = 4, 8
 """Groups of a pool, at least (where there are neighbours) and at most."""

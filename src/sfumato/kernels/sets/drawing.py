@@ -10,12 +10,9 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Codes, Floats, Ints
+from ..random import GOLDEN, mixed
 from .packing import DE_BRUIJN, PLACE
 from .rows import Items, Words
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 def alias_table(weights: Floats) -> tuple[Words, Codes]:
@@ -35,14 +32,6 @@ def alias_table(weights: Floats) -> tuple[Words, Codes]:
         if share[j] < 1.0:
             small.append(large.pop())
     return keep, other
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _mixed(state: np.uint64) -> np.uint64:
-    """The number that belongs to a state (SplitMix64; Steele, Lea & Flood 2014)."""
-    z = (state ^ (state >> np.uint64(30))) * _MIX_1
-    z = (z ^ (z >> np.uint64(27))) * _MIX_2
-    return z ^ (z >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -85,13 +74,13 @@ def draw_sets(
             if draw < tastes[i]:
                 table = at.size - 2
             elif tastes[i] > 0:
-                state += _GOLDEN
-                bits = _mixed(state)
+                state += GOLDEN
+                bits = mixed(state)
                 if (bits & np.uint64(0xFFFFFFFF)) > common:
                     which = ((bits >> np.uint64(32)) * np.uint64(tastes[i])) >> np.uint64(32)
                     table = mine[np.int64(which)]
-            state += _GOLDEN
-            item = np.int64(members[_chosen(_mixed(state), at[table], at[table + 1], keep, other)])
+            state += GOLDEN
+            item = np.int64(members[_chosen(mixed(state), at[table], at[table + 1], keep, other)])
             if draw < tastes[i]:
                 mine[draw] = item
             else:

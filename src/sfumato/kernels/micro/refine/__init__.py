@@ -11,5 +11,3 @@ from ._search import settle as settle
 from ._search import start as start
 from ._search import steps_done as steps_done
 from ._state import Search as Search
-from ._state import draw as draw
-from ._state import pick as pick

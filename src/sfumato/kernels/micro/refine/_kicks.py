@@ -7,15 +7,14 @@ from numba import njit
 from sfumato.kernels.micro.refine._state import (
     STAMP,
     Search,
-    draw,
     drop_group,
     enqueue,
     name_group,
-    pick,
     refresh,
     squared,
     touch,
 )
+from sfumato.kernels.random import draw, pick
 
 POOL = 4
 """Groups of a pool at most; two at least."""

@@ -46,15 +46,14 @@ from sfumato.kernels.micro.refine._state import (
     TOUCHED,
     Search,
     change,
-    draw,
     enqueue,
     go_back_to_best,
     keep,
-    pick,
     refresh,
     undo,
 )
 from sfumato.kernels.neighbours.blocks import LARGEST
+from sfumato.kernels.random import draw, pick
 
 NEAR = 16
 """Neighbours of each record whose groups are candidates to exchange with."""

@@ -67,23 +67,6 @@ class Search(NamedTuple):
     loss: Floats
 
 
-@njit(cache=True, nogil=True)
-def draw(random: NDArray[np.uint64]) -> float:
-    """A number in [0, 1) by splitmix64 (Steele, Lea & Flood 2014)."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@njit(cache=True, nogil=True)
-def pick(random: NDArray[np.uint64], bound: int) -> int:
-    """A whole number from 0 to bound - 1."""
-    return min(int(draw(random) * bound), bound - 1)
-
-
 @njit(cache=True, nogil=True, inline="always")
 def squared(a: Floats, i: int, b: Floats, j: int) -> float:
     """Squared distance of row i of `a` and row j of `b`, in four interleaved sums."""

@@ -8,8 +8,9 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Floats, Ints
+from ...random import below
 from ..rows import Items, Words, common_items, weights_of
-from ._rows import Buckets, draw, move
+from ._rows import Buckets, move
 
 
 class Classes(NamedTuple):
@@ -83,7 +84,7 @@ def _candidates(
         b = buckets.bucket[t, record]
         filled = buckets.filled[b]
         take = min(filled, max(1, sample // tables))
-        at = 0 if take == filled else draw(state, filled)
+        at = 0 if take == filled else below(state, filled)
         for _ in range(take):
             c = labels[buckets.order[buckets.begin[b] + at]]
             at += 1
@@ -95,7 +96,7 @@ def _candidates(
                 found += 1
     if found == 0:
         for found in range(sample):
-            near[found] = draw(state, count)
+            near[found] = below(state, count)
         found = sample
     return found
 

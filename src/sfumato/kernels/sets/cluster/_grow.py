@@ -14,8 +14,9 @@ from numba import njit
 
 from ...arrays import Floats, Ints
 from ...neighbours.blocks import select
+from ...random import below
 from ..rows import Items, Words
-from ._rows import Buckets, draw, move
+from ._rows import Buckets, move
 
 
 class Growth(NamedTuple):
@@ -219,7 +220,7 @@ def _in_buckets(
         b = buckets.bucket[t, s]
         filled, low = buckets.filled[b], buckets.begin[b]
         take = min(filled, share)
-        at = low if take == filled else low + draw(state, filled)
+        at = low if take == filled else low + below(state, filled)
         for _ in range(take):
             if met[order[at]] != label:
                 _add(g, near, order[at])
@@ -235,7 +236,7 @@ def _at_random(g: Growth, near: Candidates, sample: int, state: Words, anew: boo
     met, label = g.met, g.now[CLASSES]
     free, number = g.free, g.now[FREE]
     for a in range(min(sample, number)):
-        s = free[a] if number <= sample else free[draw(state, number)]
+        s = free[a] if number <= sample else free[below(state, number)]
         if anew or met[s] != label:
             _add(g, near, s)
 
@@ -289,7 +290,7 @@ def _seed(g: Growth, sample: int, state: Words) -> int:
     free, number = g.free, g.now[FREE]
     apart, seed = -np.inf, -1
     for a in range(min(sample, number)):
-        s = free[a] if number <= sample else free[draw(state, number)]
+        s = free[a] if number <= sample else free[below(state, number)]
         far = weights[s] - 2.0 * common(starts, items, inside, s)
         if far > apart or (far == apart and s < seed):
             apart, seed = far, s

@@ -9,18 +9,6 @@ from numba import njit
 
 from ...arrays import Ints
 from ..lsh import LshTables
-from ..rows import Words
-
-
-@njit(cache=True, nogil=True)
-def draw(state: Words, below: int) -> int:
-    """A random number from 0 to below - 1 (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return int(np.int64(z >> np.uint64(1)) % below)
 
 
 class Buckets(NamedTuple):

@@ -111,9 +111,7 @@ def _stay(
 
 
 @njit(cache=True, nogil=True)
-def _count(
-    items: Items, lens: Lengths, at: int, flags: Bools, side: bool, counts: Ints
-) -> None:
+def _count(items: Items, lens: Lengths, at: int, flags: Bools, side: bool, counts: Ints) -> None:
     counts[:] = 0
     e = at
     for i in range(lens.size):

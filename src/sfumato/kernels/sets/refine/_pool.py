@@ -19,7 +19,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from ...arrays import Codes, Floats, Ints
-from ...recoding import draw, pick
+from ...random import draw, pick
 from ..rows import Items, Words
 
 AMPLE = 0.2
@@ -28,7 +28,6 @@ LEAST = 1e-9
 """A gain counts when it exceeds this share of the utility: below, it may be rounding."""
 PASSES = 8
 """Times that the sets of a pool are gone through at most; two or three are usual."""
-
 
 
 RECORD, GROUP, ORDER = range(3)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from ...arrays import Codes, Floats, Ints
-from ...recoding import draw, pick
+from ...random import draw, pick
 from ..rows import Items, Words, common_items, frozen, weights_of
 from ._pool import COMMON, GROUP, LEAST, RECORD, Pool, fill, grow, make_pool, polish
 
