@@ -153,7 +153,7 @@ class LocalRecoding(CheapGroups):
 
         built = kernel.construct(given, go_on)
         other = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
-        if not given.rules.kind.size and _loss(given, other.labels) < _loss(given, built):
+        if given.rules is None and _loss(given, other.labels) < _loss(given, built):
             return np.array(other.labels)
         return built
 
@@ -226,7 +226,7 @@ def _loss(given: kernel.Records, labels: np.ndarray) -> float:
     return 100.0 * kernel.total_cost(given.joins, given.states, labels) / max(whole, 1e-300)
 
 
-def _rules(table: Table, criteria: tuple[Criterion, ...]) -> Rules:
+def _rules(table: Table, criteria: tuple[Criterion, ...]) -> Rules | None:
     """Those of the criteria that the search itself can count."""
     found = []
     for criterion in criteria:

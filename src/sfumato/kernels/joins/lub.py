@@ -79,6 +79,10 @@ class Joins(NamedTuple):
         """The costs of a column's nodes or codes (TREE, ORDER, ANCESTORS, INTERVAL)."""
         return self.cost[self.head[j, COST] :][: self.head[j, WIDTH]]
 
+    def column(self, j: int) -> Joins:
+        """What is known of one column alone."""
+        return self._replace(head=self.head[j : j + 1].copy())
+
     def pairs(self, j: int) -> Nodes:
         """The table of all pairs of an ORDER column."""
         width = int(self.head[j, WIDTH])
@@ -101,13 +105,13 @@ cost_at = _loader(types.float64, ir.DoubleType())
 node_at = _loader(types.int32, ir.IntType(32))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def addresses(joins: Joins) -> tuple[int, int, int]:
     """Where head, costs and nodes are, as the functions below want it."""
     return joins.head.ctypes.data, joins.cost.ctypes.data, joins.nodes.ctypes.data
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def bits_set(state: int) -> int:
     """How many bits of a state are set, added up in parallel (Warren 2002, Hacker's Delight)."""
     bits = state - ((state >> 1) & 0x5555555555555555)
@@ -119,7 +123,7 @@ def bits_set(state: int) -> int:
     return bits & 127
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def first_shared(nodes: int, at: int, width: int, a: int, b: int) -> int:
     """The first node on two ascending lists of ancestors.
 
@@ -192,13 +196,13 @@ def cost_of(head: int, cost: int, nodes: int, j: int, state: int) -> float:
     return cost_at(cost, at + state)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def join(joins: Joins, j: int, a: int, b: int) -> int:
     """The least upper bound of two states of column j."""
     return join_at(joins.head.ctypes.data, joins.nodes.ctypes.data, j, a, b)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def cell_cost(joins: Joins, j: int, state: int) -> float:
     """What publishing a state of column j costs."""
     head, cost, nodes = addresses(joins)
@@ -215,16 +219,31 @@ def record_cost(joins: Joins, states: States) -> float:
 
 
 @njit(cache=True, nogil=True)
-def star_cost(joins: Joins) -> float:
-    """What a record costs that is suppressed whole."""
-    total = 0.0
-    for j in range(joins.head.shape[0]):
-        total += joins.cost[joins.head[j, STAR]]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def join_into(joins: Joins, into: States, other: States) -> None:
     """`into` becomes the least upper bound of the two records."""
     for j in range(into.size):
         into[j] = join(joins, j, into[j], other[j])
+
+
+@njit(cache=True, nogil=True)
+def bounds_of(
+    joins: Joins, states: States, labels: Ints, groups: int
+) -> tuple[States, Ints, Floats]:
+    """The least upper bound of each group, its size, and what each cell of the bound costs; a label
+    of -1 is no group."""
+    head, cost, nodes = addresses(joins)
+    d = states.shape[1]
+    bound, size = np.zeros((groups, d), np.int64), np.zeros(groups, np.int64)
+    for i in range(labels.size):
+        g = labels[i]
+        if g < 0:
+            continue
+        for j in range(d):
+            state = states[i, j]
+            bound[g, j] = state if size[g] == 0 else join_at(head, nodes, j, bound[g, j], state)
+        size[g] += 1
+    cells = np.zeros((groups, d), np.float64)
+    for g in range(groups):
+        for j in range(d):
+            cells[g, j] = cost_of(head, cost, nodes, j, bound[g, j])
+    return bound, size, cells

@@ -20,7 +20,7 @@ join_cell = join
 
 WHOLE = 1 << 32
 """Units of a record that is suppressed whole: a table of 2 ** 30 records cannot overflow."""
-ANY = np.iinfo(np.int64).max
+ANY = np.int64(np.iinfo(np.int64).max)
 """The bound of whoever wants to know every cost."""
 
 
@@ -33,13 +33,13 @@ def in_units(joins: Joins) -> Prices:
     return joins._replace(cost=cost)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def cell_units(p: Prices, j: int, state: int) -> int:
     """What publishing a state of column j costs."""
     return int(cell_cost(p, j, state) + 0.5)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def joined_cell(p: Prices, j: int, a: int, b: int) -> int:
     """What the least upper bound of two states of column j costs."""
     return cell_units(p, j, join(p, j, a, b))

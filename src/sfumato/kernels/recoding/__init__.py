@@ -18,5 +18,5 @@ from ._search import epoch as epoch
 from ._search import epoch_steps as epoch_steps
 from ._search import partners as partners
 from ._search import records as records
-from ._search import total_cost as total_cost
 from ._search import workers as workers
+from ._start import total_cost as total_cost

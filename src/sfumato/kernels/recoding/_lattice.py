@@ -55,9 +55,7 @@ def _close(
     after: Ints,
     group: Ints,
     next_group: int,
-    rules: Rules,
-    rows_of: Ints,
-    count_of: Ints,
+    rules: Rules | None,
 ) -> tuple[int, int]:
     """Close the open records that agree at a node; how many stay open, and the next group."""
     mask = 1
@@ -99,13 +97,12 @@ def _close(
         if total[b] < k:
             continue
         t = head[b]
-        if rules.kind.size > 0:
-            size = 0
-            while t >= 0:
-                rows_of[size] = t
-                size += 1
+        if rules is not None:
+            found_rows = np.empty(total[b], np.int64)
+            for m in range(total[b]):
+                found_rows[m] = t
                 t = after[t]
-            if not group_keeps(rules, rows_of, size, count_of):
+            if not group_keeps(rules, found_rows):
                 continue
             t = head[b]
         while t >= 0:
@@ -122,28 +119,28 @@ def _close(
 
 
 def close_groups(
-    levels: Levels, weight: Ints, k: int, rules: Rules, go_on: Callable[[int], bool]
+    levels: Levels, weight: Ints, k: int, rules: Rules | None, go_on: Callable[[int], bool]
 ) -> Ints:
     """The group of each record, -1 where it stayed open; `weight` counts its copies, and is 1 where
     there are rules. `go_on(records open)` says whether to visit another node."""
     n = weight.size
     group = np.full(n, -1, dtype=np.int64)
     open_ = np.arange(n)
-    size = 1
-    while size < 2 * n:
-        size *= 2
-    head, total, after = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    scratch = (np.empty(size, np.int64), head, total, after)
-    most = n if rules.kind.size else 0
-    counts = (np.empty(most, np.int64), np.zeros(rules.share.size + 1, np.int64))
+    # A table of a power of two places, at least twice as many as there are records.
+    size = 1 << (2 * n - 1).bit_length()
+    scratch = [np.empty(room, np.int64) for room in (size, n, n, n)]
     left, found, work = n, 0, 0
-    top = levels.at[1:] - 1
+
+    def close(rows: Ints) -> tuple[int, int]:
+        closed: tuple[int, int] = _close(
+            levels.keys, rows, open_, left, weight, k, *scratch, group, found, rules
+        )
+        return closed
+
     for rows in nodes(levels):
         if left == 0 or work > MOST_WORK * n or not go_on(left):
             break
         work += left
-        left, found = _close(
-            levels.keys, rows, open_, left, weight, k, *scratch, group, found, rules, *counts
-        )
-    _close(levels.keys, top, open_, left, weight, k, *scratch, group, found, rules, *counts)
+        left, found = close(rows)
+    close(levels.at[1:] - 1)
     return group

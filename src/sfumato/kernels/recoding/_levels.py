@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
@@ -26,8 +25,7 @@ from ..joins.lub import (
     WIDTH,
     Joins,
     States,
-    cell_cost,
-    join,
+    bounds_of,
 )
 
 HALVINGS = 6
@@ -163,15 +161,6 @@ def _drawn(
         np.int64
     )
     groups = np.column_stack([first, order[others]])
-    return float(_mean_cost(joins, j, states, groups))
-
-
-@njit(cache=True, nogil=True)
-def _mean_cost(joins: Joins, j: int, states: States, groups: Ints) -> float:
-    total = 0.0
-    for t in range(groups.shape[0]):
-        state = states[groups[t, 0], j]
-        for m in range(1, groups.shape[1]):
-            state = join(joins, j, state, states[groups[t, m], j])
-        total += cell_cost(joins, j, state)
-    return total / groups.shape[0]
+    column = np.ascontiguousarray(states[groups.ravel(), j : j + 1])
+    _, _, cells = bounds_of(joins.column(j), column, np.repeat(np.arange(TRIALS), k), TRIALS)
+    return float(np.cumsum(cells)[-1] / TRIALS)

@@ -1,7 +1,9 @@
 """A pool of records, taken from a few groups, and groups formed of them anew.
 
 First groups are grown around random records by adding, again and again, the record that costs
-least; what is left over joins the group that it costs least. Then single records move and pairs
+least; what is left over joins the group that it costs least. Under rules (_rules.py) a group's
+second record is often the cheapest that helps to keep them, it grows beyond its size by such until
+it does, and takes in what is left over only where it still does. Then single records move and pairs
 change places between the new groups for as long as that pays. All of it happens on a copy: nothing
 outside the pool changes unless the new groups are kept.
 """
@@ -12,16 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..joins.cells import COST, KIND, WIDTH, cost_at, joined, number_at, pair_cost
 from ..joins.lub import ORDER, States
-from ..random import draw, pick
-from ._rules import Codes
+from ..random import Random, draw, pick
+from ._rules import Rules, alike, broken_by, broken_with, note
 
 BLINK = 0.02
 """Chance that a cheaper record is overlooked when a group grows: not all steps should agree."""
+HELP_FIRST = 0.7
+"""Chance that a group's second record is one that helps to keep the rules."""
 LEAST = 1e-9
 """A gain counts when it exceeds this share of the cost: below, it may be rounding."""
 PASSES = 64
@@ -45,26 +48,34 @@ class Pool(NamedTuple):
     behind: States  # (m,)
     version: Ints  # (g,) how often a group has changed
     seen: Ints  # (g, g) versions at which two groups were compared
+    count: Ints  # (g, codes) of each group's records, under rules
 
 
-def make_pool(records: int, groups: int, d: int) -> Pool:
+def make_pool(records: int, groups: int, d: int, codes: int) -> Pool:
     """Empty scratch."""
-    ints, floats = np.int64, np.float64
+
+    def ints(*shape: int) -> Ints:
+        return np.zeros(shape, np.int64)
+
+    def floats(*shape: int) -> Floats:
+        return np.zeros(shape, np.float64)
+
     return Pool(
-        record=np.zeros(records, ints),
-        states=np.zeros((d, records), ints),
-        cell=np.zeros((d, records), floats),
-        total=np.zeros(records, floats),
-        member=np.zeros((groups, records), ints),
-        size=np.zeros(groups, ints),
-        cost=np.zeros(groups, floats),
-        lub=np.zeros((groups, d), ints),
-        rest=np.zeros((records, d), ints),
-        rest_cell=np.zeros((records, d), floats),
-        rest_cost=np.zeros(records, floats),
-        behind=np.zeros(records, ints),
-        version=np.zeros(groups, ints),
-        seen=np.zeros((groups, groups), ints),
+        record=ints(records),
+        states=ints(d, records),
+        cell=floats(d, records),
+        total=floats(records),
+        member=ints(groups, records),
+        size=ints(groups),
+        cost=floats(groups),
+        lub=ints(groups, d),
+        rest=ints(records, d),
+        rest_cell=floats(records, d),
+        rest_cost=floats(records),
+        behind=ints(records),
+        version=ints(groups),
+        seen=ints(groups, groups),
+        count=ints(groups, codes),
     )
 
 
@@ -78,70 +89,67 @@ def form(
     k: int,
     most: int,
     bar: float,
-    random: NDArray[np.uint64],
+    random: Random,
+    rules: Rules | None,
 ) -> tuple[int, float]:
-    """Form groups of the pool's records: how many, and their cost; it stops when above `bar`."""
-    record, states, cell, total = pool.record, pool.states, pool.cell, pool.total
+    """Form groups of the pool's records: how many, and their cost; it stops when above `bar`.
+
+    Under rules the cost is infinite where no groups were found that keep them.
+    """
+    record, states, total, count = pool.record, pool.states, pool.total, pool.count
     member, sizes, costs, lub = pool.member, pool.size, pool.cost, pool.lub
     d = states.shape[0]
     left, formed, now = records, 0, 0.0
     while left >= k and formed < most:
-        f = formed
-        size = 0
-        while size < k:
+        f, size, broken = formed, 0, 0.0
+        if rules is not None:
+            count[f] = 0
+            broken = 1.0
+        while size < k or broken > 0.0:
+            if left == 0:
+                return formed, np.inf
             # The first record at random, the others as they cost least.
             best = begin = pick(random, left)
             if size > 0:
                 lowest = np.inf
-                for c in range(begin, left):
-                    if total[c] < lowest and draw(random) >= BLINK:
+                if rules is not None:
+                    best = -1
+                    helping = broken > 0.0 and (
+                        size >= k or (size == 1 and draw(random) < HELP_FIRST)
+                    )
+                for half in range(2):
+                    for c in range(0 if half else begin, begin if half else left):
+                        if total[c] >= lowest or draw(random) < BLINK:
+                            continue
+                        if (
+                            rules is not None
+                            and helping
+                            and broken_with(rules, count[f], record[c], size) >= broken
+                        ):
+                            continue
                         best, lowest = c, total[c]
-                for c in range(begin):
-                    if total[c] < lowest and draw(random) >= BLINK:
-                        best, lowest = c, total[c]
-            # It changes places with the last one in front.
+                if rules is not None:
+                    if best < 0 and size >= k:
+                        return formed, np.inf
+                    best = max(best, 0)
             left -= 1
             record[best], record[left] = record[left], record[best]
-            total[best] = total[left]
-            if size == 0:
-                for c in range(left):
-                    total[c] = 0.0
             for j in range(d):
-                state = states[j, best]
-                states[j, best] = states[j, left]
-                states[j, left] = state
-                cell[j, best] = cell[j, left]
-                if size == 0:
-                    for c in range(left):
-                        cell[j, c] = 0.0
-                else:
-                    before = lub[f, j]
-                    state = joined(columns, table, j, before, state)
-                    if state == before:
-                        continue
-                lub[f, j] = state
-                if size == k - 1:
-                    continue
-                if number_at(columns, 8 * j + KIND) == ORDER:
-                    row = number_at(columns, 8 * j + WIDTH) * state
-                    row += number_at(columns, 8 * j + COST)
-                    for c in range(left):
-                        one = cost_at(cost, row + states[j, c])
-                        total[c] += one - cell[j, c]
-                        cell[j, c] = one
-                else:
-                    for c in range(left):
-                        one = pair_cost(columns, cost, table, j, state, states[j, c])
-                        total[c] += one - cell[j, c]
-                        cell[j, c] = one
+                states[j, best], states[j, left] = states[j, left], states[j, best]
+            if rules is None:
+                _grow(columns, cost, table, pool, f, size, best, left, size == k - 1)
+            else:
+                _grow_ruled(columns, cost, table, pool, f, size, left)
+                note(rules, count[f], record[left], 1)
+                broken = broken_by(rules, count[f], size + 1)
             member[f, size] = left
             size += 1
-        sizes[f] = k
+        sizes[f] = size
         one = 0.0
         for j in range(d):
             one += pair_cost(columns, cost, table, j, lub[f, j], lub[f, j])
         costs[f] = one
-        now += k * one
+        now += size * one
         formed += 1
         if now > bar:
             return formed, now
@@ -153,8 +161,15 @@ def form(
             for j in range(d):
                 one += pair_cost(columns, cost, table, j, lub[f, j], states[j, left])
             rise = (sizes[f] + 1) * one - sizes[f] * costs[f]
-            if rise < lowest:
-                best, lowest, least = f, rise, one
+            if rise >= lowest:
+                continue
+            if rules is not None and broken_with(rules, count[f], record[left], sizes[f]) > 0.0:
+                continue
+            best, lowest, least = f, rise, one
+        if rules is not None:
+            if best < 0:
+                return formed, np.inf
+            note(rules, count[best], record[left], 1)
         for j in range(d):
             lub[best, j] = joined(columns, table, j, lub[best, j], states[j, left])
         member[best, sizes[best]] = left
@@ -164,6 +179,66 @@ def form(
         if now > bar:
             break
     return formed, now
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _grow(
+    columns: int,
+    cost: int,
+    table: int,
+    pool: Pool,
+    f: int,
+    size: int,
+    taken: int,
+    left: int,
+    is_last: bool,
+) -> None:
+    """Group f takes in the record at `left`, which stood at `taken`: its bound, and what each
+    record in front would cost in it, by what has changed."""
+    states, cell, total, lub = pool.states, pool.cell, pool.total, pool.lub
+    total[taken] = total[left]
+    if size == 0:
+        total[:left] = 0.0
+    for j in range(states.shape[0]):
+        state = states[j, left]
+        cell[j, taken] = cell[j, left]
+        if size == 0:
+            cell[j, :left] = 0.0
+        else:
+            state = joined(columns, table, j, lub[f, j], state)
+            if state == lub[f, j]:
+                continue
+        lub[f, j] = state
+        if is_last:
+            continue
+        if number_at(columns, 8 * j + KIND) == ORDER:
+            row = number_at(columns, 8 * j + WIDTH) * state
+            row += number_at(columns, 8 * j + COST)
+            for c in range(left):
+                one = cost_at(cost, row + states[j, c])
+                total[c] += one - cell[j, c]
+                cell[j, c] = one
+        else:
+            for c in range(left):
+                one = pair_cost(columns, cost, table, j, state, states[j, c])
+                total[c] += one - cell[j, c]
+                cell[j, c] = one
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _grow_ruled(
+    columns: int, cost: int, table: int, pool: Pool, f: int, size: int, left: int
+) -> None:
+    """The same with sums made afresh, column by column: another order, and so other roundings."""
+    states, total, lub = pool.states, pool.total, pool.lub
+    for j in range(states.shape[0]):
+        state = states[j, left]
+        lub[f, j] = state if size == 0 else joined(columns, table, j, lub[f, j], state)
+    for c in range(left):
+        one = 0.0
+        for j in range(states.shape[0]):
+            one += pair_cost(columns, cost, table, j, lub[f, j], states[j, c])
+        total[c] = one
 
 
 @njit(cache=True, nogil=True)
@@ -214,13 +289,13 @@ def _renew(columns: int, cost: int, table: int, pool: Pool, f: int) -> None:
 
 @njit(cache=True, nogil=True)
 def polish(
-    columns: int, cost: int, table: int, pool: Pool, formed: int, k: int, codes: Codes
+    columns: int, cost: int, table: int, pool: Pool, formed: int, k: int, rules: Rules | None
 ) -> float:
     """Moves and swaps between the new groups while they pay; by how much the cost changed.
 
-    Where records have `codes` (n, q) that rules count, only records with the same ones are swapped.
+    Under rules only records are swapped that these count alike.
     """
-    record, ruled = pool.record, codes.shape[1]
+    record = pool.record
     states, rest, rest_cell, rest_cost = pool.states, pool.rest, pool.rest_cell, pool.rest_cost
     member, size, costs, lub = pool.member, pool.size, pool.cost, pool.lub
     version, seen = pool.version, pool.seen
@@ -248,16 +323,17 @@ def polish(
                 for a in range(m):
                     x = member[f, a]
                     least = rest_cost[x]
-                    if ruled == 0 and m > k and (m - 1) * least + (n + 1) * costs[g] < lowest:
+                    if rules is None:
                         total = (m - 1) * least
-                        for j in range(d):
-                            total += (n + 1) * pair_cost(
-                                columns, cost, table, j, lub[g, j], states[j, x]
-                            )
-                            if total >= lowest:
-                                break
-                        if total < lowest:
-                            lowest, best_a, best_b = total, a, -1
+                        if m > k and total + (n + 1) * costs[g] < lowest:
+                            for j in range(d):
+                                total += (n + 1) * pair_cost(
+                                    columns, cost, table, j, lub[g, j], states[j, x]
+                                )
+                                if total >= lowest:
+                                    break
+                            if total < lowest:
+                                lowest, best_a, best_b = total, a, -1
                     if g < f:
                         continue
                     for b in range(n):
@@ -265,10 +341,7 @@ def polish(
                         total = m * least + n * rest_cost[y]
                         if total >= lowest:
                             continue
-                        alike = True
-                        for q in range(ruled):
-                            alike = alike and codes[record[x], q] == codes[record[y], q]
-                        if not alike:
+                        if rules is not None and not alike(rules, record[x], record[y]):
                             continue
                         for j in range(d):
                             one = pair_cost(columns, cost, table, j, rest[x, j], states[j, y])

@@ -26,7 +26,10 @@ Codes = NDArray[np.int32]
 
 
 class Rules(NamedTuple):
-    """Rule q is on column q of `codes`; `share[at[q] + code]` is the code's share of the whole."""
+    """Rule q is on column q of `codes`; `share[at[q] + code]` is the code's share of the whole.
+
+    Compiled functions take None where there are no rules, and are compiled without them.
+    """
 
     kind: Ints
     limit: Floats
@@ -35,8 +38,10 @@ class Rules(NamedTuple):
     share: Floats
 
 
-def make_rules(records: int, given: list[tuple[int, float, np.ndarray]]) -> Rules:
-    """Of (kind, limit, codes of the records)."""
+def make_rules(records: int, given: list[tuple[int, float, np.ndarray]]) -> Rules | None:
+    """Of (kind, limit, codes of the records); None of none."""
+    if not given:
+        return None
     shares = [np.bincount(codes, minlength=1) / max(records, 1) for _, _, codes in given]
     codes = np.zeros((records, len(given)), dtype=np.int32)
     for q, (_, _, column) in enumerate(given):
@@ -50,7 +55,7 @@ def make_rules(records: int, given: list[tuple[int, float, np.ndarray]]) -> Rule
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _figure(
     kind: int, limit: float, begin: int, end: int, share: Floats, count: Ints, size: int
 ) -> float:
@@ -82,21 +87,44 @@ def _figure(
 
 
 @njit(cache=True, nogil=True)
-def broken_by(
-    kinds: Ints, limits: Floats, at: Ints, share: Floats, count: Ints, size: int
-) -> float:
+def broken_by(rules: Rules, count: Ints, size: int) -> float:
     """By how much a group breaks the rules, added up; 0: it keeps them. `count` is by code."""
     total = 0.0
-    for q in range(kinds.size):
-        total += _figure(kinds[q], limits[q], at[q], at[q + 1], share, count, size)
+    for q in range(rules.kind.size):
+        begin, end = rules.at[q], rules.at[q + 1]
+        total += _figure(rules.kind[q], rules.limit[q], begin, end, rules.share, count, size)
     return total
 
 
+@njit(cache=True, nogil=True, inline="always")
+def note(rules: Rules, count: Ints, record: int, times: int) -> None:
+    """Count a record's codes once more, or once less (-1)."""
+    for q in range(rules.kind.size):
+        count[rules.at[q] + rules.codes[record, q]] += times
+
+
 @njit(cache=True, nogil=True)
-def group_keeps(rules: Rules, rows: Ints, size: int, count: Ints) -> bool:
-    """Whether the group of the records rows[:size] keeps every rule; `count` is scratch."""
-    count[:] = 0
-    for m in range(size):
-        for q in range(rules.kind.size):
-            count[rules.at[q] + rules.codes[rows[m], q]] += 1
-    return broken_by(rules.kind, rules.limit, rules.at, rules.share, count, size) == 0.0
+def broken_with(rules: Rules, count: Ints, record: int, size: int) -> float:
+    """By how much a group of `size` records would break the rules with one record more."""
+    note(rules, count, record, 1)
+    broken = broken_by(rules, count, size + 1)
+    note(rules, count, record, -1)
+    return broken
+
+
+@njit(cache=True, nogil=True, inline="always")
+def alike(rules: Rules, a: int, b: int) -> bool:
+    """Whether two records have the same codes."""
+    same = True
+    for q in range(rules.kind.size):
+        same = same and rules.codes[a, q] == rules.codes[b, q]
+    return same
+
+
+@njit(cache=True, nogil=True)
+def group_keeps(rules: Rules, rows: Ints) -> bool:
+    """Whether the group of these records keeps every rule."""
+    count = np.zeros(rules.share.size, np.int64)
+    for i in rows:
+        note(rules, count, i, 1)
+    return broken_by(rules, count, rows.size) == 0.0

@@ -19,21 +19,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Ints
 from ..joins.cells import Cells, make_cells
-from ..joins.lub import Joins, States
+from ..joins.lub import Joins, States, bounds_of
 from ..neighbours.blocks import distinct_rows
 from ..threads import cores
 from ._lattice import close_groups
 from ._levels import Levels, levels
 from ._near import nearest, sorted_orders
 from ._pool import Pool, make_pool
-from ._rules import Rules, make_rules
-from ._start import partition_from, total_cost
-from ._state import Groups, Rows, group_costs
-from ._steps import POOL, anneal
+from ._rules import Rules
+from ._start import in_order, partition_from
+from ._steps import POOL, Groups, Rows, anneal
 
 NEAR = 16
 """Cheap partners of a distinct record that are kept."""
@@ -58,7 +56,7 @@ class Records:
     joins: Joins
     states: States
     k: int
-    rules: Rules
+    rules: Rules | None
     seed: int
     first: Ints = field(init=False)
     distinct: Ints = field(init=False)
@@ -67,7 +65,10 @@ class Records:
 
     def __post_init__(self) -> None:
         # Under rules, copies with other confidential values are others.
-        self.first, self.distinct = distinct_rows(self.states, self.rules.codes)
+        codes = (
+            np.empty((len(self.states), 0), np.int32) if self.rules is None else self.rules.codes
+        )
+        self.first, self.distinct = distinct_rows(self.states, codes)
         self.levels = levels(self.joins, self.kinds, self.k, self.seed)
         wanted = ORDERED // max(self.first.size, 1)
         wanted = min(max(wanted, FEWEST_ORDERS), MOST_ORDERS)
@@ -85,8 +86,7 @@ def records(
     """What construction and search want to know of a table."""
     if states.shape[0] < k:
         raise ValueError(f"{states.shape[0]} records cannot form a group of k = {k}")
-    given = rules if rules is not None else make_rules(states.shape[0], [])
-    return Records(joins, np.ascontiguousarray(states), k, given, seed)
+    return Records(joins, np.ascontiguousarray(states), k, rules, seed)
 
 
 def construct(given: Records, go_on: Callable[[int], bool] = lambda left: True) -> Ints:
@@ -95,7 +95,7 @@ def construct(given: Records, go_on: Callable[[int], bool] = lambda left: True) 
     `go_on(records open)` may end the visits; the rest is then closed where all agree.
     """
     n = given.states.shape[0]
-    if given.rules.kind.size:
+    if given.rules is not None:
         keys = np.ascontiguousarray(given.levels.keys[:, given.distinct])
         found = given.levels._replace(keys=keys)
         group = close_groups(found, np.ones(n, np.int64), given.k, given.rules, go_on)
@@ -120,7 +120,7 @@ class Search:
     joins: Joins
     cells: Cells
     groups: Groups
-    rules: Rules
+    rules: Rules | None
     orders: Rows
     pools: list[Pool]
     k: int
@@ -140,7 +140,7 @@ class Search:
 def partners(given: Records, threads: int | None = None) -> Rows:
     """Cheap partners of every distinct record, for `begin`; it can be found during construction."""
     classes = None
-    if given.rules.kind.size:
+    if given.rules is not None:
         codes = given.rules.codes[given.first]
         classes = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
     return nearest(given.joins, given.kinds, given.orders, NEAR, WINDOW, classes, threads)
@@ -155,22 +155,27 @@ def begin(
     kinds = given.kinds
     near = partners(given, threads) if near is None else near
     names = max(n // given.k, int(labels.max()) + 1) + 1
-    weight = np.bincount(given.distinct)
-    parts = 1
-    while 2 * parts <= min(n // PART, MOST_PARTS):
-        parts *= 2
+    parts = 1 << (min(max(n // PART, 1), MOST_PARTS).bit_length() - 1)
+    lub, size, cells = bounds_of(given.joins, given.states, labels, names)
+    cost = np.where(size > 0, np.cumsum(cells, axis=1)[:, -1], 0.0)
+    total = in_order(cost * size)
+    order = np.argsort(labels, kind="stable")
+    after, first = np.full(n, -1, np.int32), np.full(names, -1, np.int32)
+    goes_on = np.diff(labels[order]) == 0
+    after[order[:-1][goes_on]] = order[1:][goes_on]
+    first[labels[order[::-1]]] = order[::-1]
     groups = Groups(
         states=kinds,
         distinct=given.distinct.astype(np.int32),
-        copy_at=np.concatenate(([0], np.cumsum(weight))).astype(np.int64),
+        copy_at=np.concatenate(([0], np.cumsum(np.bincount(given.distinct)))).astype(np.int64),
         copy=np.argsort(given.distinct, kind="stable").astype(np.int32),
         near=near,
         label=labels.astype(np.int32),
-        after=np.full(n, -1, np.int32),
-        first=np.full(names, -1, np.int32),
-        size=np.zeros(names, np.int64),
-        cost=np.zeros(names),
-        lub=np.zeros((names, d), np.int64),
+        after=after,
+        first=first,
+        size=size,
+        cost=cost,
+        lub=lub,
         part=np.zeros(names, np.int32),
         free=np.zeros(names, np.int32),
         free_at=np.zeros(parts + 1, np.int64),
@@ -178,16 +183,15 @@ def begin(
         active=np.zeros(n, np.int32),
         active_at=np.zeros(parts + 1, np.int64),
     )
-    _chain(groups)
-    total = float(group_costs(given.joins, groups))
-    room = max(ROOM, 2 * given.k * POOL) * (3 if given.rules.kind.size else 1)
+    room = max(ROOM, 2 * given.k * POOL) * (1 if given.rules is None else 3)
+    codes = 0 if given.rules is None else given.rules.share.size
     return Search(
         joins=given.joins,
         cells=make_cells(given.joins),
         groups=groups,
         rules=given.rules,
         orders=given.orders,
-        pools=[make_pool(room, room // given.k + POOL + 2, d) for _ in range(parts)],
+        pools=[make_pool(room, room // given.k + POOL + 2, d, codes) for _ in range(parts)],
         k=given.k,
         rng=np.random.default_rng([given.seed, 1]),
         total=total,
@@ -196,44 +200,20 @@ def begin(
     )
 
 
-@njit(cache=True, nogil=True)
-def _chain(s: Groups) -> None:
-    """The groups' lists, from their labels."""
-    for i in range(s.label.size - 1, -1, -1):
-        g = s.label[i]
-        s.after[i] = s.first[g]
-        s.first[g] = i
-        s.size[g] += 1
-
-
-@njit(cache=True, nogil=True)
-def _deal(s: Groups, order: Ints, free: Ints, parts: int) -> None:
+def _deal(s: Groups, used: Ints, free: Ints, parts: int) -> None:
     """Groups in that order to the parts, free names likewise; records of dear groups are active."""
-    end = 0
-    for p in range(parts):
-        s.free_at[p] = end
-        low, high = free.size * p // parts, free.size * (p + 1) // parts
-        for r in range(low, high):
-            s.free[end + r - low] = free[r]
-            s.part[free[r]] = p
-        s.free_count[p] = high - low
-        for r in range(order.size * p // parts, order.size * (p + 1) // parts):
-            s.part[order[r]] = p
-            end += 1
-        end += high - low
-    s.free_at[parts] = end
-    s.active_at[:] = 0
-    for i in range(s.label.size):
-        if s.cost[s.label[i]] > 0.0:
-            s.active_at[s.part[s.label[i]] + 1] += 1
-    for p in range(parts):
-        s.active_at[p + 1] += s.active_at[p]
-    at = s.active_at[:-1].copy()
-    for i in range(s.label.size):
-        g = s.label[i]
-        if s.cost[g] > 0.0:
-            s.active[at[s.part[g]]] = i
-            at[s.part[g]] += 1
+    each = np.arange(parts + 1)
+    use_at, free_at = used.size * each // parts, free.size * each // parts
+    s.part[used] = np.repeat(each[:-1], np.diff(use_at))
+    s.part[free] = which = np.repeat(each[:-1], np.diff(free_at))
+    # A part's stretch has room for all its names; the free ones come first.
+    s.free_at[:] = use_at + free_at
+    s.free_count[:] = np.diff(free_at)
+    s.free[use_at[which] + np.arange(free.size)] = free
+    rows = np.flatnonzero(s.cost[s.label] > 0.0)
+    part = s.part[s.label[rows]].astype(np.uint8)
+    s.active[: rows.size] = rows[np.argsort(part, kind="stable")]
+    s.active_at[1:] = np.cumsum(np.bincount(part, minlength=parts))
 
 
 def epoch_steps(search: Search) -> int:
@@ -282,18 +262,3 @@ def best_labels(search: Search) -> Ints:
     _, found = np.unique(search.best, return_inverse=True)
     labels: Ints = found.reshape(-1).astype(np.int64)
     return labels
-
-
-__all__ = [
-    "Records",
-    "Search",
-    "begin",
-    "best_labels",
-    "construct",
-    "epoch",
-    "epoch_steps",
-    "partners",
-    "records",
-    "total_cost",
-    "workers",
-]

@@ -9,64 +9,38 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..arrays import Ints
-from ..joins.lub import Joins, States, cell_cost, join, star_cost
+from ..arrays import Floats, Ints
+from ..joins.lub import Joins, States, bounds_of, cell_cost, join
 from ._rules import Rules, group_keeps
 
 MOST_COMPARED = 4096
 """Groups that a record without one is compared with, at most."""
 
 
-@njit(cache=True, nogil=True)
-def _lubs(joins: Joins, states: States, labels: Ints, lub: States, size: Ints) -> None:
-    for i in range(labels.size):
-        g = labels[i]
-        if g < 0:
-            continue
-        for j in range(states.shape[1]):
-            lub[g, j] = states[i, j] if size[g] == 0 else join(joins, j, lub[g, j], states[i, j])
-        size[g] += 1
+def in_order(summands: Floats) -> float:
+    """Their sum, added one after another, whatever the machine."""
+    return float(np.cumsum(summands)[-1]) if summands.size else 0.0
 
 
-@njit(cache=True, nogil=True)
 def total_cost(joins: Joins, states: States, labels: Ints) -> float:
     """What the records cost at the least upper bounds of their groups; -1 is suppressed whole."""
-    groups = 0
-    for i in range(labels.size):
-        groups = max(groups, labels[i] + 1)
-    lub = np.zeros((groups, states.shape[1]), np.int64)
-    size = np.zeros(groups, np.int64)
-    _lubs(joins, states, labels, lub, size)
-    total = 0.0
-    for g in range(groups):
-        for j in range(states.shape[1]):
-            total += size[g] * cell_cost(joins, j, lub[g, j])
-    hidden = labels.size - np.sum(size)
-    return total + hidden * star_cost(joins)
+    _, size, cells = bounds_of(joins, states, labels.astype(np.int64), int(labels.max()) + 1)
+    hidden = labels.size - int(size.sum())
+    return in_order((size[:, None] * cells).ravel()) + hidden * in_order(joins.star)
 
 
 @njit(cache=True, nogil=True)
-def settle_open(joins: Joins, states: States, labels: Ints, groups: int, random: Ints) -> None:
-    """Records without a group join the one that they burden least, in place.
-
-    `random` (m,) are groups to compare with where there are too many to try all.
-    """
-    d = states.shape[1]
-    lub = np.zeros((groups, d), np.int64)
-    size = np.zeros(groups, np.int64)
-    _lubs(joins, states, labels, lub, size)
-    cost = np.zeros(groups)
-    for g in range(groups):
-        for j in range(d):
-            cost[g] += cell_cost(joins, j, lub[g, j])
+def settle_open(
+    joins: Joins, states: States, labels: Ints, few: Ints, lub: States, size: Ints, cost: Floats
+) -> None:
+    """Records without a group join the one of `few` that they burden least, in place."""
     for i in range(labels.size):
         if labels[i] >= 0:
             continue
-        best, lowest = 0, np.inf
-        for r in range(random.size):
-            g = random[r]
+        best, lowest = few[0], np.inf
+        for g in few:
             one = 0.0
-            for j in range(d):
+            for j in range(states.shape[1]):
                 one += cell_cost(joins, j, join(joins, j, lub[g, j], states[i, j]))
             rise = (size[g] + 1) * one - size[g] * cost[g]
             if rise < lowest:
@@ -74,66 +48,49 @@ def settle_open(joins: Joins, states: States, labels: Ints, groups: int, random:
         labels[i] = best
         size[best] += 1
         cost[best] = 0.0
-        for j in range(d):
+        for j in range(states.shape[1]):
             lub[best, j] = join(joins, j, lub[best, j], states[i, j])
             cost[best] += cell_cost(joins, j, lub[best, j])
 
 
-@njit(cache=True, nogil=True)
-def split_large(order: Ints, labels: Ints, starts: Ints, k: int, rules: Rules) -> Ints:
+def split_large(order: Ints, labels: Ints, sizes: Ints, k: int, rules: Rules | None) -> Ints:
     """Groups of 2k or more in parts of k and a little more, each keeping the rules.
 
-    `order` has the records group by group, group g from starts[g] on, neighbours side by side.
-    Under rules they are sorted by confidential value first and dealt out: all parts look alike.
+    `order` has the records group by group, neighbours side by side. Under rules they are sorted by
+    confidential value first and dealt out: all parts look alike.
     """
+    starts, parts = np.cumsum(sizes) - sizes, np.maximum(sizes // k, 1)
     found = np.empty(labels.size, np.int64)
-    rows = np.empty(labels.size if rules.kind.size > 0 else 1, np.int64)
-    count = np.zeros(rules.share.size + 1, np.int64)
-    named = 0
-    for g in range(starts.size - 1):
-        begin, end = starts[g], starts[g + 1]
-        size = end - begin
-        parts = max(size // k, 1)
-        if rules.kind.size == 0:
-            for m in range(size):
-                found[order[begin + m]] = named + m * parts // size
-            named += parts
-            continue
-        while parts > 1:
-            sound = True
-            for p in range(parts):
-                taken = 0
-                for m in range(p, size, parts):
-                    rows[taken] = order[begin + m]
-                    taken += 1
-                if not group_keeps(rules, rows, taken, count):
-                    sound = False
-                    break
-            if sound:
-                break
-            parts = parts * 3 // 4
-        for m in range(size):
-            found[order[begin + m]] = named + m % parts
-        named += parts
+    g = labels[order]
+    at = np.arange(labels.size) - starts[g]
+    if rules is None:
+        found[order] = (np.cumsum(parts) - parts)[g] + at * parts[g] // sizes[g]
+        return found
+    for large in np.flatnonzero(parts > 1).tolist():
+        rows = order[starts[large] :][: sizes[large]]
+        while parts[large] > 1 and not all(
+            group_keeps(rules, rows[p :: parts[large]].copy()) for p in range(parts[large])
+        ):
+            parts[large] = parts[large] * 3 // 4
+    found[order] = (np.cumsum(parts) - parts)[g] + at % parts[g]
     return found
 
 
 def partition_from(
-    joins: Joins, states: States, labels: Ints, k: int, rules: Rules, place: Ints, seed: int
+    joins: Joins, states: States, labels: Ints, k: int, rules: Rules | None, place: Ints, seed: int
 ) -> Ints:
     """Labels 0, 1, ... of groups of k or more from those of a construction; -1 is open.
 
     `place` sorts records so that neighbours are side by side.
     """
-    labels = labels.copy()
+    labels = labels.astype(np.int64)
     groups = int(labels.max()) + 1
     if groups == 0:
         return np.zeros(labels.size, dtype=np.int64)
     if (labels < 0).any():
-        rng = np.random.default_rng(seed)
-        few = rng.permutation(groups)[:MOST_COMPARED]
-        settle_open(joins, states, labels, groups, few)
-    keys = [place, *rules.codes.T[::-1], labels]
-    order = np.lexsort(keys)
-    starts = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=groups))))
-    return split_large(order, labels, starts.astype(np.int64), k, rules)
+        lub, size, cells = bounds_of(joins, states, labels, groups)
+        few = np.random.default_rng(seed).permutation(groups)[:MOST_COMPARED]
+        settle_open(joins, states, labels, few, lub, size, np.cumsum(cells, axis=1)[:, -1].copy())
+    codes = () if rules is None else rules.codes.T[::-1]
+    order = np.lexsort([place, *codes, labels])
+    return split_large(order, labels, np.bincount(labels, minlength=groups), k, rules)

@@ -9,17 +9,21 @@ simulated annealing, Kirkpatrick, Gelatt & Vecchi 1983).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..joins.cells import Cells, addresses, pair_cost
+from ..joins.lub import States
 from ..mondrian import borrow
-from ..random import draw, pick
+from ..random import Random, draw, pick
 from ._pool import Pool, form, polish
-from ._ruled import form_ruled
 from ._rules import Rules
-from ._state import Groups
+
+Rows = NDArray[np.int32]
 
 FEWEST, POOL = 4, 8
 """Groups of a pool, at least (where there are neighbours) and at most."""
@@ -33,6 +37,33 @@ SLACK = 0.25
 """New groups are polished unless they cost more than the old ones by this share."""
 
 
+class Groups(NamedTuple):
+    """Groups as lists of records, in arrays that a search changes in place; `cost[g]` is what one
+    record of group g costs, so that the search minimizes the sum of size times cost.
+
+    Groups are dealt out to parts: a part changes nothing but its own groups, their records, and its
+    own stretch of free names. Nothing but arrays, so that they can be borrowed.
+    """
+
+    states: States  # (u, d) of the distinct records
+    distinct: Rows  # (n,) which distinct record each record is
+    copy_at: Ints  # (u + 1,) where the copies of each distinct record start in `copy`
+    copy: Rows  # (n,)
+    near: Rows  # (u, t) cheap partners of each distinct record, cheapest first; -1: none
+    label: Rows  # (n,) group of each record
+    after: Rows  # (n,) next record of the same group; -1: the last
+    first: Rows  # (g,) first record of each group
+    size: Ints  # (g,) records; 0 where the name is free
+    cost: Floats  # (g,)
+    lub: States  # (g, d)
+    part: Rows  # (g,) part that owns the name
+    free: Rows  # (g,) each part's stretch begins with its free names
+    free_at: Ints  # (p + 1,) where the stretches begin
+    free_count: Ints  # (p,) free names of each
+    active: Rows  # (n,) each part's stretch: records at which its steps begin
+    active_at: Ints  # (p + 1,)
+
+
 @njit(cache=True, nogil=True)
 def anneal(
     held_cells: Cells,
@@ -42,8 +73,8 @@ def anneal(
     part: int,
     steps: int,
     heat: float,
-    random: NDArray[np.uint64],
-    held_rules: Rules,
+    random: Random,
+    held_rules: Rules | None,
 ) -> tuple[float, int]:
     """Take steps within a part's groups; the change of the sum of costs, and how many were kept."""
     s, pool = borrow(held_groups), borrow(held_pool)
@@ -52,9 +83,7 @@ def anneal(
     after, distinct, states, lub = s.after, s.distinct, s.states, s.lub
     near, copy_at, copy, part_of = s.near, s.copy_at, s.copy, s.part
     pool_record, pool_states = pool.record, pool.states
-    kinds, limits, codes, codes_at, share = borrow(held_rules)
-    ruled = kinds.size > 0
-    counts = np.zeros((pool.size.size if ruled else 1, share.size), np.int64)
+    rules = None if held_rules is None else borrow(held_rules)
     d = s.states.shape[1]
     room = pool.record.size
     name = np.empty(POOL, np.int64)
@@ -131,17 +160,13 @@ def anneal(
         bar = old - heat * np.log(1.0 - draw(random))
         loose = bar + SLACK * old
         most = found + s.free_count[part]
-        if ruled:
-            aim = max(k, count // found) if draw(random) < AIMED else k
-            formed, now = form_ruled(
-                columns, cost, table, pool, m, aim, most, loose, random,
-                kinds, limits, codes, codes_at, share, counts,
-            )  # fmt: skip
-        else:
-            formed, now = form(columns, cost, table, pool, m, k, most, loose, random)
+        aim = k
+        if held_rules is not None and draw(random) < AIMED:
+            aim = max(k, count // found)
+        formed, now = form(columns, cost, table, pool, count, aim, most, loose, random, rules)
         if now > loose:
             continue
-        now += polish(columns, cost, table, pool, formed, k, codes)
+        now += polish(columns, cost, table, pool, formed, k, rules)
         if now > bar:
             continue
         kept += 1
@@ -151,9 +176,7 @@ def anneal(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _write(
-    s: Groups, pool: Pool, name: NDArray[np.int64], found: int, formed: int, part: int
-) -> None:
+def _write(s: Groups, pool: Pool, name: Ints, found: int, formed: int, part: int) -> None:
     """The pool's new groups take the place of the old ones."""
     for f in range(formed):
         if f < found:
