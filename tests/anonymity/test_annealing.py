@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.kernels.classes.annealing import anneal, schedule, walk
+from sfumato.kernels.classes.annealing import REFORMED, anneal, schedule, walk
 from sfumato.kernels.classes.moves import groups_of
 from sfumato.kernels.classes.near import near_records
 from sfumato.kernels.classes.regroup import cut_large
@@ -24,18 +24,18 @@ from tests.oracle import recoding_searches as oracle
 def test_the_cost_is_kept_exactly(table: Table, k: int, heat: float, seed: int) -> None:
     priced = oracle.priced(table)
     everybody = np.zeros(table.height, np.int64)
-    labels, _ = cut_large(priced.prices, priced.states, everybody, 1, k)
+    labels = cut_large(priced.prices, priced.states, everybody, k)
     near = near_records(priced.prices, priced.states, np.random.default_rng(seed))
     on = walk(groups_of(priced.prices, priced.states, labels, k), near, seed)
     cost = oracle.cost_of(table)
     before = oracle.total(cost, labels)
-    change = anneal(on, 60, heat * WHOLE)
+    change = anneal(on, 60, heat * WHOLE, REFORMED)
     after = oracle.total(cost, on.groups.label)
     assert after - before == change == int(on.groups.cost.sum()) - before
     sizes = on.groups.size[on.groups.size > 0]
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
-    assert anneal(on, 60, 0.0) <= 0
+    assert anneal(on, 60, 0.0, REFORMED) <= 0
 
 
 def test_it_cools_from_the_heat_to_almost_nothing() -> None:

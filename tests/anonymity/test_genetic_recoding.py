@@ -21,7 +21,7 @@ from tests.oracle import recoding_searches as oracle
 def breeder(table: Table, k: int, seed: int) -> genetic_recoding.Breeder:
     priced = oracle.priced(table)
     everybody = np.zeros(table.height, np.int64)
-    labels, _ = cut_large(priced.prices, priced.states, everybody, 1, k)
+    labels = cut_large(priced.prices, priced.states, everybody, k)
     rng = np.random.default_rng(seed)
     near = near_records(priced.prices, priced.states, rng)
     return genetic_recoding.Breeder(priced.prices, priced.states, near, labels, k, 3, 1.0, rng)

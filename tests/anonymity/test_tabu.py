@@ -26,7 +26,7 @@ from sfumato.kernels.classes.moves import (
 from sfumato.kernels.classes.regroup import cut_large, reform, regroup
 from sfumato.kernels.classes.tabu import best_step
 from sfumato.kernels.joins import lub
-from sfumato.kernels.joins.prices import ANY, WHOLE, in_units, join_cell, joined_cell
+from sfumato.kernels.joins.prices import ANY, WHOLE, in_units, joined_cell
 from sfumato.poset.birth_date import BirthDate
 from tests.oracle import recoding_searches as oracle
 from tests.oracle.mixed_tables import mixed_table
@@ -40,7 +40,7 @@ def some_groups(table: Table, k: int, seed: int) -> Groups:
     labels = np.random.default_rng(seed).integers(0, 2, table.height)
     if min(np.bincount(labels, minlength=2)) < k:
         labels[:] = 0
-    labels, _ = cut_large(priced.prices, priced.states, labels, int(labels.max()) + 1, k)
+    labels = cut_large(priced.prices, priced.states, labels, k)
     return groups_of(priced.prices, priced.states, labels, k)
 
 
@@ -77,7 +77,7 @@ def test_prices_are_those_of_the_joins(small: int, monkeypatch: pytest.MonkeyPat
         for i in range(1, len(x)):
             # Joined again and again, so that bounds are joined as well as records.
             state = lub.join(found.joins, j, x[i - 1, j], x[i, j])
-            assert join_cell(prices, j, x[i - 1, j], x[i, j]) == state
+            assert lub.join(prices, j, x[i - 1, j], x[i, j]) == state
             wanted = int(lub.cell_cost(found.joins, j, state) * scale + 0.5)
             assert joined_cell(prices, j, x[i - 1, j], x[i, j]) == pytest.approx(wanted, abs=1)
             if i % 4:
@@ -158,11 +158,11 @@ def test_groups_formed_anew_cost_what_they_say(table: Table, k: int, seed: int) 
     pool = np.concatenate([s.member[g, : s.size[g]] for g in alive])
     part = np.zeros(pool.size, np.int64)
     rest = int(s.cost.sum() - s.cost[alive].sum())
-    wanted, cost = reform(s, pool, part, RANDOM)
+    wanted, cost = reform(s, pool, pool.size, part, RANDOM)
     sizes = np.bincount(part, minlength=wanted)
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
-    regroup(s, names, alive.size, pool, part, wanted)
+    regroup(s, names, alive.size, pool, pool.size, part, wanted)
     assert int(s.cost.sum()) == rest + cost
     in_order(s)
 

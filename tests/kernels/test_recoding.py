@@ -15,6 +15,7 @@ from sfumato.data.generalized.cell_costs import CellCosts, cell_costs
 from sfumato.kernels import recoding as kernel
 from sfumato.kernels.joins.cells import addresses, joined, make_cells, pair_cost
 from sfumato.kernels.joins.lub import cell_cost, join
+from sfumato.kernels.recoding import _search
 from sfumato.kernels.recoding._lattice import nodes
 from sfumato.kernels.recoding._levels import Levels
 from sfumato.kernels.recoding._near import nearest
@@ -197,7 +198,7 @@ def test_small_tables_are_solved(seed: int, n: int, k: int) -> None:
 
 @pytest.mark.parametrize("ruled", [False, True])
 def test_threads_do_not_alter_the_result(ruled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "PART", 100)
+    monkeypatch.setattr(_search, "PART", 100)
     found = costs(1, 900)
     rules = rules_of([(EQUAL, 0.3)], 1, 900) if ruled else None
     results = []

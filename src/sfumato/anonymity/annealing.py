@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..kernels.classes.annealing import anneal, schedule, walk
-from ..kernels.classes.moves import groups_of
+from ..kernels.classes.annealing import REFORMED, anneal, schedule, walk
+from ..kernels.classes.moves import groups_of, numbered
 from ..kernels.classes.near import near_records
 from .cheap_groups import Clock, Improvement, Priced
 
@@ -52,11 +52,12 @@ class Annealing(Improvement):
 
         def take(steps: int, share: float) -> int:
             nonlocal best, cost
-            anneal(on, steps, schedule(hot, self.cooling, share) if share < 1 - COLD else 0.0)
+            heat = schedule(hot, self.cooling, share) if share < 1 - COLD else 0.0
+            anneal(on, steps, heat, REFORMED)
             now = int(groups.cost.sum())
             if now < cost:
                 best, cost = groups.label.copy(), now
             return steps
 
         clock.run(take)
-        return np.unique(best, return_inverse=True)[1].reshape(-1)
+        return numbered(best)

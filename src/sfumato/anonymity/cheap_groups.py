@@ -88,11 +88,7 @@ def keeping(priced: Priced, labels: np.ndarray, criteria: Sequence[Criterion]) -
                 f"all records in one group do not keep {' and '.join(broken)}",
                 remedy="weaken the criterion, or leave it to [require]",
             )
-        into = join_chosen(
-            priced.prices, priced.states, labels, len(grouping), np.flatnonzero(~kept)
-        )
-        _, labels = np.unique(into[labels], return_inverse=True)
-        labels = labels.reshape(-1).astype(np.int64)
+        labels = join_chosen(priced.prices, priced.states, labels, np.flatnonzero(~kept))
     return labels
 
 
@@ -136,7 +132,7 @@ class Improvement(CheapGroups):
         given = self._start(x, rng)
         # What the start promises is what it is without our criteria: they may have to join groups.
         start = keeping(priced, given, self.criteria)
-        labels, _ = cut_large(priced.prices, priced.states, given, int(given.max()) + 1, self.k)
+        labels = cut_large(priced.prices, priced.states, given, self.k)
         before = priced.loss(start)
         clock = Clock(self._steps(len(x)), self.seconds, self.name)
         best = start

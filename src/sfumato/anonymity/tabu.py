@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ..kernels.classes.annealing import walk
-from ..kernels.classes.moves import groups_of
+from ..kernels.classes.moves import groups_of, numbered
 from ..kernels.classes.near import near_records
 from ..kernels.classes.tabu import memory, search
 from .cheap_groups import Clock, Improvement, Priced
@@ -42,4 +42,4 @@ class Tabu(Improvement):
         groups = groups_of(priced.prices, priced.states, labels, self.k)
         on, mind = walk(groups, near, int(rng.integers(2**63))), memory(groups)
         clock.run(lambda steps, share: int(search(on, mind, steps, self.tenure)))
-        return np.unique(groups.label, return_inverse=True)[1].reshape(-1)
+        return numbered(groups.label)

@@ -29,7 +29,7 @@ def draw(random: Random) -> float:
     return float(mixed(random[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pick(random: Random, bound: int) -> int:
     """A whole number from 0 to bound - 1."""
     return min(int(draw(random) * bound), bound - 1)

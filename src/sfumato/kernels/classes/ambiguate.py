@@ -18,34 +18,27 @@ from numba import njit
 from sfumato.progress import report
 
 from ..arrays import Floats, Ints
-from ..joins.lub import Joins, States, join, join_into, record_cost
+from ..joins.lub import Joins, States, bounds_of, join, settle_open
 from ..threads import cores
-from .growing_sets import grow, room_for
-from .record_trie import Trie, all_left, build_trie, scratch, take
+from .growing_sets import Pool, Sets, grow, room_for
+from .record_trie import Left, Scratch, Trie, all_left, build_trie, scratch, take
 
 _PARTS = 32
+FIRST = np.int64(0)
+"""A row; a plain 0 would have whoever takes it compiled once more."""
 
 
 @njit(cache=True, nogil=True)
 def _cover_part(
-    joins: Joins,
-    trie: Trie,
-    monotone: Ints,
-    states: States,
-    k: int,
-    width: int,
-    start: int,
-    stop: int,
-    members: Ints,
-    cost: Floats,
-    ties: Ints,
-) -> None:
-    left, work = all_left(trie), scratch(trie)
-    room = room_for(width, k, states.shape[1])
+    joins: Joins, trie: Trie, monotone: Ints, states: States, left: Left, k: int,
+    room: tuple[Sets, Sets, Pool], work: Scratch, start: int, stop: int, members: Ints,
+    cost: Floats, ties: Ints,
+) -> None:  # fmt: skip
+    """Grow the sets of the records at the places start..stop of the trie."""
     for place in range(start, stop):
         row = trie.rows[place]
         cost[row], ties[row] = grow(
-            joins, trie, monotone, states, left, row, k, room, work, members[row]
+            joins, trie, monotone, states, left, row, k, room, work, members, row
         )
 
 
@@ -72,7 +65,8 @@ def grow_cover(
     cuts = np.linspace(0, n, min(n, max(_PARTS, 4 * workers)) + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         tasks = [
-            pool.submit(_cover_part, joins, trie, steady, states, k, width, start, stop, members,
+            pool.submit(_cover_part, joins, trie, steady, states, all_left(trie), k,
+                        room_for(width, k, states.shape[1]), scratch(trie), start, stop, members,
                         cost, ties)
             for start, stop in pairwise(cuts.tolist())
         ]  # fmt: skip
@@ -84,19 +78,11 @@ def grow_cover(
 
 @njit(cache=True, nogil=True)
 def _classes(
-    joins: Joins,
-    trie: Trie,
-    monotone: Ints,
-    states: States,
-    k: int,
-    width: int,
-    order: Ints,
-    labels: Ints,
-) -> tuple[int, int]:
-    """Close classes of k in the order of their seeds; how many, and the ties."""
-    left, work = all_left(trie), scratch(trie)
-    room = room_for(width, k, states.shape[1])
-    members = np.empty(k, np.int64)
+    joins: Joins, trie: Trie, monotone: Ints, states: States, left: Left, k: int,
+    room: tuple[Sets, Sets, Pool], work: Scratch, order: Ints, labels: Ints, members: Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Close classes of k in the order of their seeds; how many, and the ties. `members` (1, k) is
+    scratch."""
     n, classes, ties = order.size, 0, 0
     for i in range(n):
         seed = order[i]
@@ -104,45 +90,13 @@ def _classes(
             break
         if labels[seed] >= 0:
             continue
-        _, found = grow(joins, trie, monotone, states, left, seed, k, room, work, members)
+        _, found = grow(joins, trie, monotone, states, left, seed, k, room, work, members, FIRST)
         ties += found
-        for row in members:
-            labels[row] = classes
-            take(trie, left, int(row))
+        for m in range(k):
+            labels[members[0, m]] = classes
+            take(trie, left, members[0, m])
         classes += 1
     return classes, ties
-
-
-@njit(cache=True, nogil=True)
-def _place_leftovers(joins: Joins, states: States, labels: Ints, classes: int) -> None:
-    """Each record without a class joins the one whose total cost it raises least."""
-    n, d = states.shape
-    bound = np.zeros((classes, d), np.int64)
-    size = np.zeros(classes, np.int64)
-    for row in range(n):
-        g = labels[row]
-        if g >= 0:
-            if size[g] == 0:
-                bound[g] = states[row]
-            else:
-                join_into(joins, bound[g], states[row])
-            size[g] += 1
-    joined = np.empty(d, np.int64)
-    for row in range(n):
-        if labels[row] >= 0:
-            continue
-        best, least = 0, np.inf
-        for g in range(classes):
-            joined[:] = bound[g]
-            join_into(joins, joined, states[row])
-            rise = (size[g] + 1) * record_cost(joins, joined) - size[g] * record_cost(
-                joins, bound[g]
-            )
-            if rise < least:
-                best, least = g, rise
-        labels[row] = best
-        size[best] += 1
-        join_into(joins, bound[best], states[row])
 
 
 def grow_classes(
@@ -164,8 +118,13 @@ def grow_classes(
     labels = np.full(n, -1, dtype=np.int64)
     seeds = np.arange(n) if order is None else np.ascontiguousarray(order, dtype=np.int64)
     trie, steady = build_trie(states), _steady(states, monotone)
-    classes, ties = _classes(joins, trie, steady, states, k, width, seeds, labels)
-    _place_leftovers(joins, states, labels, classes)
+    classes, ties = _classes(
+        joins, trie, steady, states, all_left(trie), k, room_for(width, k, states.shape[1]),
+        scratch(trie), seeds, labels, np.empty((1, k), np.int64),
+    )  # fmt: skip
+    bound, size, cells = bounds_of(joins, states, labels, classes)
+    cost = np.cumsum(cells, axis=1)[:, -1].copy()
+    settle_open(joins, states, labels, np.arange(classes), bound, size, cost)
     return labels, int(ties)
 
 

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ..arrays import Ints
-from ..joins.prices import ANY
-from ..random import draw, pick
+from ..joins.prices import ANY, NOBODY
+from ..random import Random, draw, pick
 from .moves import Groups, move, move_change, swap, swap_change
 from .near import Near
 from .regroup import reform, regroup
@@ -35,7 +34,7 @@ class Walk(NamedTuple):
 
     groups: Groups
     near: Near
-    random: NDArray[np.uint64]
+    random: Random
     names: Ints
     pool: Ints
     part: Ints
@@ -43,15 +42,8 @@ class Walk(NamedTuple):
 
 def walk(groups: Groups, near: Near, seed: int) -> Walk:
     """A walk that starts from these groups."""
-    room = 2 * groups.k * POOL
-    return Walk(
-        groups,
-        near,
-        np.array([seed], np.uint64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-    )
+    scratch = (np.zeros(2 * groups.k * POOL, np.int64) for _ in range(3))
+    return Walk(groups, near, np.array([seed], np.uint64), *scratch)
 
 
 @njit(cache=True, nogil=True)
@@ -61,85 +53,101 @@ def nearby(w: Walk, i: int) -> int:
     Of a few, drawn at random, it is the one whose group costs most: cheap groups have nothing to
     gain from others.
     """
-    best = -1
-    for _ in range(1 + pick(w.random, RIVALS)):
-        p = w.near.of[i]
+    random, near, label, cost = w.random, w.near, w.groups.label, w.groups.cost
+    best = label[i]
+    for _ in range(1 + pick(random, RIVALS)):
+        p = near.of[i]
         # One more than there are: its own equals, who may be in other groups.
-        t = pick(w.random, 1 + pick(w.random, w.near.lists.shape[1] + 1))
-        if t > 0 and w.near.lists[p, t - 1] >= 0:
-            p = w.near.lists[p, t - 1]
-        low, high = w.near.at[p], w.near.at[p + 1]
-        g = w.groups.label[w.near.rows[low + pick(w.random, high - low)]]
-        if g != w.groups.label[i] and (best < 0 or w.groups.cost[g] > w.groups.cost[best]):
+        t = pick(random, 1 + pick(random, near.lists.shape[1] + 1))
+        if t > 0 and near.lists[p, t - 1] >= 0:
+            p = near.lists[p, t - 1]
+        low, high = near.at[p], near.at[p + 1]
+        g = label[near.rows[low + pick(random, high - low)]]
+        if g != label[i] and (best == label[i] or cost[g] > cost[best]):
             best = g
-    return int(w.groups.label[i] if best < 0 else best)
+    return int(best)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def dear_pair(w: Walk) -> tuple[int, int]:
+    """The dearer of two random records, and a group nearby."""
+    s = w.groups
+    i, rival = pick(w.random, s.label.size), pick(w.random, s.label.size)
+    if s.cost[s.label[rival]] > s.cost[s.label[i]]:
+        i = rival
+    return i, nearby(w, i)
 
 
 @njit(cache=True, nogil=True)
-def gather(w: Walk, a: int, b: int) -> tuple[int, int, int]:
-    """Pool two groups and up to POOL - 2 near them: groups, records, and what they cost."""
+def widen(w: Walk, names: Ints, count: int, wanted: int, tries: int) -> int:
+    """Add groups near those in names[:count] until there are `wanted`; how many there are."""
     s = w.groups
-    w.names[0], w.names[1] = a, b
-    count, wanted = 2, 2 + pick(w.random, POOL - 1)
-    for _ in range(2 * (wanted - 2)):
+    for _ in range(tries):
         if count == wanted:
             break
-        g = w.names[pick(w.random, count)]
+        g = names[pick(w.random, count)]
         h = nearby(w, s.member[g, pick(w.random, s.size[g])])
         is_new = True
         for f in range(count):
-            is_new = is_new and w.names[f] != h
+            is_new = is_new and names[f] != h
         if is_new:
-            w.names[count] = h
+            names[count] = h
             count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, inline="always")
+def gather(w: Walk, a: int, b: int) -> tuple[int, int, int]:
+    """Pool two groups and up to POOL - 2 near them: groups, records, and what they cost."""
+    s, names, pool = w.groups, w.names, w.pool
+    names[0], names[1] = a, b
+    wanted = 2 + pick(w.random, POOL - 1)
+    count = widen(w, names, np.int64(2), wanted, 2 * (wanted - 2))
     total, cost = 0, 0
     for f in range(count):
-        g = w.names[f]
+        g = names[f]
         cost += s.cost[g]
         for m in range(s.size[g]):
-            w.pool[total] = s.member[g, m]
+            pool[total] = s.member[g, m]
             total += 1
     return count, total, cost
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def step(w: Walk, reformed: float, limit: float) -> int:
     """Take a step that raises the cost by less than `limit`, if the one drawn does; the change."""
     s = w.groups
-    i = pick(w.random, s.label.size)
-    rival = pick(w.random, s.label.size)
-    if s.cost[s.label[rival]] > s.cost[s.label[i]]:
-        i = rival
-    a, b = s.label[i], nearby(w, i)
+    i, b = dear_pair(w)
+    a, made = s.label[i], 0
     if a == b:
-        return 0
+        return made
     if draw(w.random) < reformed:
         count, total, before = gather(w, a, b)
-        wanted, after = reform(s, w.pool[:total], w.part, w.random)
-        change = after - before
-        if change < limit:
-            regroup(s, w.names, count, w.pool[:total], w.part, wanted)
-            return int(change)
-        return 0
+        wanted, after = reform(s, w.pool, np.int64(total), w.part, w.random)
+        if after - before < limit:
+            regroup(s, w.names, count, w.pool, np.int64(total), w.part, wanted)
+            made = after - before
+        return made
     if s.size[a] > s.k and s.size[b] < 2 * s.k - 1:
         change = move_change(s, i, b)
         if change < limit:
             move(s, i, b)
-            return int(change)
-    best, least = -1, ANY
+            return change
+    best, least = NOBODY, ANY
     for m in range(s.size[b]):
         change = swap_change(s, i, s.member[b, m], least)
         if change < least:
             best, least = s.member[b, m], change
     if least < limit:
         swap(s, i, best)
-        return int(least)
-    return 0
+        made = least
+    return made
 
 
 @njit(cache=True, nogil=True)
-def anneal(w: Walk, steps: int, heat: float, reformed: float = REFORMED) -> int:
-    """Take `steps` steps at one heat, in units of cost; the change of the cost."""
+def anneal(w: Walk, steps: int, heat: float, reformed: float) -> int:
+    """Take `steps` steps at one heat, in units of cost, of which about the share `reformed` forms
+    groups anew; the change of the cost."""
     change = 0
     for _ in range(steps):
         limit = 0.0

@@ -22,7 +22,7 @@ from ..arrays import Ints
 from ..joins.lub import States
 from ..joins.prices import ANY, Prices, join_into, joined, units
 from ..neighbours.blocks import distinct_rows
-from .moves import bounds_of, cheapest_join
+from .moves import cheapest_join, ends, numbered, priced_groups
 from .regroup import SWEEPS, cut_in_two, cut_large
 
 Report = Callable[[int, int], None]
@@ -40,18 +40,16 @@ def bottom_up(prices: Prices, states: States, k: int, report: Report = _nobody) 
     head = prices._replace(head=np.ascontiguousarray(prices.head[by_spread]))
     x = np.ascontiguousarray(states[:, by_spread])
     while True:
-        groups = int(labels.max()) + 1
-        labels, groups = cut_large(head, x, labels, groups, k)
-        short = np.bincount(labels, minlength=groups) < k
-        if groups == 1 or not short.any():
+        labels = cut_large(head, x, labels, k)
+        bound, size, cost = priced_groups(head, x, labels)
+        groups = size.size
+        if groups == 1 or size.min() >= k:
             return labels
-        bound, size, cost = bounds_of(head, x, labels, groups)
         into = np.arange(groups)
         for start in range(0, groups, 512):
             _join_small(head, bound, size, cost, k, start, min(start + 512, groups), into)
             report(start, groups)
-        _, labels = np.unique(_ends(into)[labels], return_inverse=True)
-        labels = labels.reshape(-1).astype(np.int64)
+        labels = numbered(ends(into)[labels])
 
 
 def _dearest_first(prices: Prices, states: States) -> Ints:
@@ -60,19 +58,10 @@ def _dearest_first(prices: Prices, states: States) -> Ints:
     some = states[np.linspace(0, len(states) - 1, min(len(states), 1000)).astype(np.int64)]
     usual = []
     for j in range(states.shape[1]):
-        one = prices._replace(head=np.ascontiguousarray(prices.head[j : j + 1]))
-        column = np.ascontiguousarray(some[:, j : j + 1])
-        usual.append(sum(joined(one, column, i - 1, column, i, ANY) for i in range(1, len(some))))
+        pairs = np.ascontiguousarray(np.column_stack([some[:-1, j], some[1:, j]]).reshape(-1, 1))
+        of_pair = np.repeat(np.arange(len(some) - 1), 2)
+        usual.append(int(priced_groups(prices.column(j), pairs, of_pair)[2].sum()))
     return np.argsort(-np.array(usual, dtype=np.float64), kind="stable")
-
-
-def _ends(into: Ints) -> Ints:
-    """Where each group's joins lead in the end."""
-    while True:
-        further = into[into]
-        if np.array_equal(further, into):
-            return into
-        into = further
 
 
 @njit(cache=True, nogil=True)
@@ -83,7 +72,7 @@ def _join_small(
     for g in range(start, stop):
         if size[g] == 0 or size[g] >= k:
             continue
-        best, _ = cheapest_join(p, bound, size, cost, g, 0, ANY)
+        best, _ = cheapest_join(p, bound, size, cost, g)
         if best < 0:
             return
         join_into(p, bound, g, bound, best)
@@ -93,26 +82,21 @@ def _join_small(
         into[best] = g
 
 
-@njit(cache=True, nogil=True)
-def _split(p: Prices, states: States, k: int, sweeps: int) -> tuple[Ints, int]:
-    """Labels of parts that were divided as long as one side kept k, and how many there are."""
-    n = states.shape[0]
-    labels = np.zeros(n, np.int64)
-    stack = [np.arange(n)]
-    count = 0
-    while len(stack) > 0:
+def _split(p: Prices, states: States, k: int, sweeps: int) -> Ints:
+    """Labels of parts that were divided as long as one side kept k."""
+    labels = np.zeros(len(states), np.int64)
+    stack, count = [np.arange(len(states))], 0
+    while stack:
         rows = stack.pop()
         if rows.size > k:
             second = cut_in_two(p, states, rows, rows.size, sweeps)
             ones, twos = rows[~second], rows[second]
             if max(ones.size, twos.size) >= k:
-                stack.append(twos)
-                stack.append(ones)
+                stack += [twos, ones]
                 continue
-        for q in range(rows.size):
-            labels[rows[q]] = count
+        labels[rows] = count
         count += 1
-    return labels, count
+    return labels
 
 
 @njit(cache=True, nogil=True)
@@ -147,18 +131,20 @@ def _borrow(
 
 
 @njit(cache=True, nogil=True)
-def _repair(p: Prices, states: States, labels: Ints, groups: int, k: int) -> None:
-    """Join or fill up every group below k; changes `labels`."""
-    bound, size, cost = bounds_of(p, states, labels, groups)
-    order = np.argsort(labels, kind="mergesort")
-    starts = np.searchsorted(labels[order], np.arange(groups + 1))
+def _repair(
+    p: Prices, states: States, labels: Ints, k: int, order: Ints, starts: Ints,
+    bound: States, size: Ints, cost: Ints,
+) -> None:  # fmt: skip
+    """Join or fill up every group below k; changes `labels`. `order` has the records group by
+    group, group g from starts[g] on."""
+    groups = size.size
     members = [order[starts[g] : starts[g + 1]].copy() for g in range(groups)]
     taken, chosen = np.zeros(labels.size, np.int64), np.zeros(labels.size, np.int64)
     for g in range(groups):
         if size[g] == 0 or size[g] >= k:
             continue
         have, own = size[g], size[g] * cost[g]
-        partner, least = cheapest_join(p, bound, size, cost, g, 0, ANY)
+        partner, least = cheapest_join(p, bound, size, cost, g)
         lender = -1
         for h in range(groups):
             # Whatever it lends, all k records will cost what the group's cost now, and more.
@@ -197,11 +183,10 @@ def _repair(p: Prices, states: States, labels: Ints, groups: int, k: int) -> Non
 def top_down(prices: Prices, states: States, k: int, order: Ints, sweeps: int = SWEEPS) -> Ints:
     """Labels 0..g-1 of parts divided while one side keeps k; records are taken in `order`."""
     x = np.ascontiguousarray(states[order])
-    labels, groups = _split(prices, x, k, sweeps)
-    _repair(prices, x, labels, groups, k)
-    _, labels = np.unique(labels, return_inverse=True)
-    labels = labels.reshape(-1).astype(np.int64)
-    labels, _ = cut_large(prices, x, labels, int(labels.max()) + 1, k)
+    labels = _split(prices, x, k, sweeps)
+    starts = np.append(0, np.cumsum(np.bincount(labels)))
+    by_part = np.argsort(labels, kind="stable")
+    _repair(prices, x, labels, k, by_part, starts, *priced_groups(prices, x, labels))
     found = np.empty(labels.size, np.int64)
-    found[order] = labels
+    found[order] = cut_large(prices, x, numbered(labels), k)
     return found

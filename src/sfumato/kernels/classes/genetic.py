@@ -22,8 +22,8 @@ from ..joins.lub import States
 from ..joins.prices import Prices
 from ..micro.genetic import cross
 from ..threads import cores
-from .annealing import anneal, walk
-from .moves import bounds_of, groups_of
+from .annealing import REFORMED, anneal, walk
+from .moves import groups_of, numbered, priced_groups
 from .near import Near
 
 HEAT = 0.3
@@ -84,15 +84,14 @@ class Breeder:
         labels, costs = one
         on = walk(groups_of(self.prices, self.states, labels, self.k), self.near, seed)
         times = max(int(self.mutation * costs.size), 4)
-        anneal(on, max(int(FREELY * times), 1), self.heat)
-        anneal(on, times, 0.0)
-        _, changed = np.unique(on.groups.label, return_inverse=True)
-        changed = changed.reshape(-1).astype(np.int64)
+        anneal(on, max(int(FREELY * times), 1), self.heat, REFORMED)
+        anneal(on, times, 0.0, REFORMED)
+        changed = numbered(on.groups.label)
         found: Individual = cross(labels, costs, changed, self._costs(changed))
         return found
 
     def _costs(self, labels: Ints) -> Floats:
-        _, size, cost = bounds_of(self.prices, self.states, labels, int(labels.max()) + 1)
+        _, size, cost = priced_groups(self.prices, self.states, labels)
         # Whole numbers below 2 ** 53 are exact as floats.
         found: Floats = (size * cost).astype(np.float64)
         return found

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Floats, Ints
-from ..joins.lub import Joins, States, join, record_cost
+from ..joins.lub import Joins, States, cell_cost, join
 from .record_trie import (
     NEAR,
     Left,
@@ -52,26 +52,17 @@ class Pool(NamedTuple):
     kept: Ints
 
 
-@njit(cache=True, nogil=True)
 def room_for(width: int, k: int, d: int) -> tuple[Sets, Sets, Pool]:
-    old = Sets(
-        np.zeros((width, k), np.int64),
-        np.zeros((width, d), np.int64),
-        np.zeros(width, np.int64),
-        np.zeros(1, np.int64),
-    )
-    new = Sets(old.members.copy(), old.states.copy(), old.marks.copy(), old.held.copy())
-    pool = Pool(
-        np.full(width, np.inf),
-        np.zeros(width, np.int64),
-        np.zeros(width, np.int64),
-        np.zeros(width, np.int64),
-        np.zeros(2, np.int64),
-    )
-    return old, new, pool
+    """Room for a beam: its sets, the next ones, and their extensions."""
+
+    def ints(*shape: int) -> Ints:
+        return np.zeros(shape, np.int64)
+
+    old, new = (Sets(ints(width, k), ints(width, d), ints(width), ints(1)) for _ in range(2))
+    return old, new, Pool(np.full(width, np.inf), ints(width), ints(width), ints(width), ints(2))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _mark(row: int) -> int:
     """A number that scatters; sums of them tell most sets apart at once."""
     x = np.uint64(row + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -80,7 +71,7 @@ def _mark(row: int) -> int:
     return int((x ^ (x >> np.uint64(29))) >> np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _same(sets: Sets, size: int, p: int, row: int, q: int, other: int) -> bool:
     """Whether two extended sets hold the same records."""
     if sets.marks[p] + _mark(row) != sets.marks[q] + _mark(other):
@@ -133,7 +124,7 @@ def _offer(pool: Pool, sets: Sets, size: int, cost: float, p: int, row: int, lea
         pool.kept[0] = kept + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _hopeless(pool: Pool, cost: float, p: int, least: int) -> bool:
     """Whether no extension of set p that costs this, by a row from `least` on, matters any more."""
     last = pool.cost.size - 1
@@ -146,7 +137,7 @@ def _hopeless(pool: Pool, cost: float, p: int, least: int) -> bool:
     return pool.parent[last] < p or pool.row[last] <= least
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _extend(
     joins: Joins,
     trie: Trie,
@@ -206,8 +197,9 @@ def grow(
     room: tuple[Sets, Sets, Pool],
     work: Scratch,
     members: Ints,
+    place: int,
 ) -> tuple[float, int]:
-    """Fill `members` with the cheapest set of k found around a row that is left.
+    """Fill members[place] with the cheapest set of k found around a row that is left.
 
     Says what its least upper bound costs, and in how many steps costs alike were decided by order.
     Every row is left again afterwards.
@@ -215,11 +207,13 @@ def grow(
     old, new, pool = room
     ties = 0
     old.members[0, 0], old.marks[0], old.held[0] = seed, _mark(seed), 1
-    old.states[0] = states[seed]
+    for j in range(states.shape[1]):
+        old.states[0, j] = states[seed, j]
     take(trie, left, seed)
     for size in range(1, k):
-        pool.kept[:] = 0
-        pool.cost[:] = np.inf
+        pool.kept[0], pool.kept[1] = 0, 0
+        for e in range(pool.cost.size):
+            pool.cost[e] = np.inf
         for p in range(old.held[0]):
             for m in range(1, size):
                 take(trie, left, old.members[p, m])
@@ -229,7 +223,8 @@ def grow(
         ties += pool.kept[1]
         for e in range(pool.kept[0]):
             p, row = pool.parent[e], pool.row[e]
-            new.members[e, :size] = old.members[p, :size]
+            for m in range(size):
+                new.members[e, m] = old.members[p, m]
             new.members[e, size] = row
             new.marks[e] = old.marks[p] + _mark(row)
             for j in range(states.shape[1]):
@@ -237,5 +232,9 @@ def grow(
         new.held[0] = pool.kept[0]
         old, new = new, old
     give_back(trie, left, seed)
-    members[:] = old.members[0]
-    return record_cost(joins, old.states[0]), ties
+    cost = 0.0
+    for j in range(states.shape[1]):
+        cost += cell_cost(joins, j, old.states[0, j])
+    for m in range(k):
+        members[place, m] = old.members[0, m]
+    return cost, ties

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
-from ..joins.lub import ORDER, States
-from ..joins.prices import ANY, KIND, TABLE, WIDTH, Prices, join_cell, join_into, joined, units
+from ..joins.lub import KIND, ORDER, TABLE, WIDTH, States, bounds_of, join
+from ..joins.prices import ANY, NOBODY, Prices, join_into, joined, units
 
 
 class Groups(NamedTuple):
@@ -66,58 +66,46 @@ def groups_of(prices: Prices, states: States, labels: Ints, k: int) -> Groups:
         free=free,
         counts=np.array([most - used], np.int64),
     )
-    _refresh_all(found)
+    refresh(found, 0, used)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _refresh_all(s: Groups) -> None:
-    for g in range(s.size.size):
-        if s.size[g] > 0:
-            refresh(s, g)
-
-
-@njit(cache=True, nogil=True)
-def refresh(s: Groups, g: int) -> None:
-    """Make afresh what group g keeps, from its members."""
-    p, x, others, size = s.prices, s.states, s.others, s.size[g]
-    first = 2 * s.k * g
-    for m in range(size):
-        s.label[s.member[g, m]] = g
-        s.place[s.member[g, m]] = m
-    if size == 1:
-        i = s.member[g, 0]
+def refresh(s: Groups, start: int, stop: int) -> None:
+    """Make afresh what the groups start..stop keep, from their members."""
+    p, x, others, bound, member = s.prices, s.states, s.others, s.bound, s.member
+    head, nodes = p.head, p.nodes
+    for g in range(start, stop):
+        size, first = s.size[g], 2 * s.k * g
+        for m in range(size):
+            s.label[member[g, m]] = g
+            s.place[member[g, m]] = m
         for j in range(x.shape[1]):
-            s.bound[g, j] = x[i, j]
-            others[first, j] = x[i, j]  # of nobody; never asked for
-        s.cost[g] = units(p, s.bound, g)
-        return
-    for j in range(x.shape[1]):
-        is_order, table, width = p.head[j, KIND] == ORDER, p.head[j, TABLE], p.head[j, WIDTH]
-        # From the left the bound of the members before m; then from the right of those behind it.
-        state = x[s.member[g, 0], j]
-        for m in range(1, size):
-            others[first + m, j] = state
-            other = x[s.member[g, m], j]
-            if is_order:
-                state = p.nodes[table + state * width + other]
-            else:
-                state = join_cell(p, j, state, other)
-        s.bound[g, j] = state
-        state = x[s.member[g, size - 1], j]
-        for m in range(size - 2, 0, -1):
-            other = x[s.member[g, m], j]
-            if is_order:
-                others[first + m, j] = p.nodes[table + others[first + m, j] * width + state]
-                state = p.nodes[table + state * width + other]
-            else:
-                others[first + m, j] = join_cell(p, j, others[first + m, j], state)
-                state = join_cell(p, j, state, other)
-        others[first, j] = state
-    s.cost[g] = size * units(p, s.bound, g)
+            is_order, table, width = head[j, KIND] == ORDER, head[j, TABLE], head[j, WIDTH]
+            # From the left the bound of the members before m; then from the right of those behind.
+            state = x[member[g, 0], j]
+            for m in range(1, size):
+                others[first + m, j] = state
+                other = x[member[g, m], j]
+                if is_order:
+                    state = nodes[table + state * width + other]
+                else:
+                    state = join(p, j, state, other)
+            bound[g, j] = state
+            state = x[member[g, size - 1], j]
+            for m in range(size - 2, 0, -1):
+                other = x[member[g, m], j]
+                if is_order:
+                    others[first + m, j] = nodes[table + others[first + m, j] * width + state]
+                    state = nodes[table + state * width + other]
+                else:
+                    others[first + m, j] = join(p, j, others[first + m, j], state)
+                    state = join(p, j, state, other)
+            others[first, j] = state
+        s.cost[g] = size * units(p, bound, g)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def move_change(s: Groups, i: int, b: int) -> int:
     """How the cost changes when record i moves to group b."""
     a = s.label[i]
@@ -126,7 +114,7 @@ def move_change(s: Groups, i: int, b: int) -> int:
     return int(left + right - s.cost[a] - s.cost[b])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def swap_change(s: Groups, i: int, r: int, limit: int) -> int:
     """How the cost changes when the records i and r of different groups change places.
 
@@ -146,7 +134,7 @@ def swap_change(s: Groups, i: int, r: int, limit: int) -> int:
     return int(left + right - before)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def move(s: Groups, i: int, b: int) -> None:
     """Move record i to group b, which has room."""
     a, m = s.label[i], s.place[i]
@@ -154,53 +142,40 @@ def move(s: Groups, i: int, b: int) -> None:
     s.member[a, m] = s.member[a, s.size[a]]
     s.member[b, s.size[b]] = i
     s.size[b] += 1
-    refresh(s, a)
-    refresh(s, b)
+    refresh(s, a, a + 1)
+    refresh(s, b, b + 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def swap(s: Groups, i: int, r: int) -> None:
     """Let two records of different groups change places."""
     a, b = s.label[i], s.label[r]
     s.member[a, s.place[i]] = r
     s.member[b, s.place[r]] = i
-    refresh(s, a)
-    refresh(s, b)
+    refresh(s, a, a + 1)
+    refresh(s, b, b + 1)
 
 
-@njit(cache=True, nogil=True)
-def bounds_of(p: Prices, states: States, labels: Ints, groups: int) -> tuple[States, Ints, Ints]:
-    """The least upper bound of each group of any partition, its size, and what one of its records
-    costs."""
-    bound = np.empty((groups, states.shape[1]), np.int64)
-    size, cost = np.zeros(groups, np.int64), np.empty(groups, np.int64)
-    for i in range(labels.size):
-        g = labels[i]
-        if size[g] == 0:
-            bound[g] = states[i]
-        else:
-            join_into(p, bound, g, states, i)
-        size[g] += 1
-    for g in range(groups):
-        cost[g] = units(p, bound, g)
-    return bound, size, cost
+def priced_groups(prices: Prices, states: States, labels: Ints) -> tuple[States, Ints, Ints]:
+    """The least upper bound of each group 0..g-1 of any partition, its size, and what one of its
+    records costs."""
+    bound, size, cells = bounds_of(prices, states, labels, int(labels.max()) + 1)
+    return bound, size, (cells + 0.5).astype(np.int64).sum(axis=1)
 
 
 def total_cost(prices: Prices, states: States, labels: Ints) -> int:
     """The cost of any partition, from its labels 0..g-1."""
-    _, size, cost = bounds_of(prices, states, labels, int(labels.max()) + 1)
+    _, size, cost = priced_groups(prices, states, labels.astype(np.int64))
     return int(size @ cost)
 
 
 @njit(cache=True, nogil=True)
-def cheapest_join(
-    p: Prices, bound: States, size: Ints, cost: Ints, g: int, start: int, limit: int
-) -> tuple[int, int]:
-    """The group, of those from `start` on with records, whose join with g raises the cost least,
-    the first of equals; and by how much. -1 where none raises it by less than `limit`."""
-    best, least = -1, limit
+def cheapest_join(p: Prices, bound: States, size: Ints, cost: Ints, g: int) -> tuple[int, int]:
+    """The group with records whose join with g raises the cost least, the first of equals, and by
+    how much; -1 where there is none."""
+    best, least = NOBODY, ANY
     own = size[g] * cost[g]
-    for h in range(start, size.size):
+    for h in range(size.size):
         if size[h] == 0 or h == g:
             continue
         both, before = size[g] + size[h], own + size[h] * cost[h]
@@ -217,27 +192,38 @@ def cheapest_join(
 
 
 @njit(cache=True, nogil=True)
-def join_chosen(p: Prices, states: States, labels: Ints, groups: int, chosen: Ints) -> Ints:
-    """Join each chosen group, unless another has joined it already, with the one that raises the
-    cost least; returns a label for each group, with gaps."""
-    bound, size, cost = bounds_of(p, states, labels, groups)
-    into, grown = np.arange(groups), np.zeros(groups, np.bool_)
-    for c in range(chosen.size):
-        g = chosen[c]
+def _join_chosen(p: Prices, bound: States, size: Ints, cost: Ints, chosen: Ints) -> Ints:
+    """The group that each one joins, itself where it joins none."""
+    into, grown = np.arange(size.size), np.zeros(size.size, np.int64)
+    for g in chosen:
         if grown[g]:
             continue
-        best, _ = cheapest_join(p, bound, size, cost, g, 0, ANY)
+        best, _ = cheapest_join(p, bound, size, cost, g)
         if best < 0:
             break
         into[g] = best
-        grown[best] = True
+        grown[best] = 1
         join_into(p, bound, best, bound, g)
         cost[best] = units(p, bound, best)
         size[best] += size[g]
         size[g] = 0
-    for g in range(groups):
-        to = into[g]
-        while into[to] != to:
-            to = into[to]
-        into[g] = to
     return into
+
+
+def join_chosen(prices: Prices, states: States, labels: Ints, chosen: Ints) -> Ints:
+    """Labels 0..g-1 after each chosen group, unless another has joined it already, has joined the
+    one that raises the cost least."""
+    into = _join_chosen(prices, *priced_groups(prices, states, labels.astype(np.int64)), chosen)
+    return numbered(ends(into)[labels])
+
+
+def ends(into: Ints) -> Ints:
+    """Where each group's joins lead in the end."""
+    while not np.array_equal(into[into], into):
+        into = into[into]
+    return into
+
+
+def numbered(labels: Ints) -> Ints:
+    """The labels without gaps, 0..g-1."""
+    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -41,7 +41,7 @@ class Near(NamedTuple):
     at: Ints
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _offer(near: Ints, gap: Ints, i: int, other: int, cost: int) -> None:
     """Put a record into the list of i, where it belongs, unless it is there already."""
     last = near.shape[1] - 1
@@ -58,36 +58,18 @@ def _offer(near: Ints, gap: Ints, i: int, other: int, cost: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _beside(
-    p: Prices, x: States, order: Ints, where: Ints, near: Ints, gap: Ints, start: int, stop: int
+def _compare(
+    p: Prices, x: States, others: Ints, near: Ints, gap: Ints, start: int, stop: int
 ) -> None:
-    """Compare records start..stop with those beside them in the order."""
+    """Compare records start..stop with those that `others` lists for each; -1 is nobody."""
     last = near.shape[1] - 1
     for i in range(start, stop):
-        mine = where[i]
-        for q in range(max(mine - WINDOW, 0), min(mine + WINDOW + 1, order.size)):
-            if q != mine:
-                cost = joined(p, x, i, x, order[q], gap[i, last])
+        for t in range(others.shape[1]):
+            other = others[i, t]
+            if other >= 0 and other != i:
+                cost = joined(p, x, i, x, other, gap[i, last])
                 if cost < gap[i, last]:
-                    _offer(near, gap, i, order[q], cost)
-
-
-@njit(cache=True, nogil=True)
-def _descend(p: Prices, x: States, old: Ints, near: Ints, gap: Ints, start: int, stop: int) -> None:
-    """Compare records start..stop with the neighbours of their neighbours."""
-    last = near.shape[1] - 1
-    for i in range(start, stop):
-        for t in range(last + 1):
-            if old[i, t] < 0:
-                break
-            for u in range(last + 1):
-                other = old[old[i, t], u]
-                if other < 0:
-                    break
-                if other != i:
-                    cost = joined(p, x, i, x, other, gap[i, last])
-                    if cost < gap[i, last]:
-                        _offer(near, gap, i, other, cost)
+                    _offer(near, gap, i, other, cost)
 
 
 def near_records(prices: Prices, states: States, rng: np.random.Generator) -> Near:
@@ -102,19 +84,22 @@ def near_records(prices: Prices, states: States, rng: np.random.Generator) -> Ne
     gap = np.full((m, wanted), ANY, np.int64)
     workers = cores()
     cuts = list(pairwise(np.linspace(0, m, min(m, 4 * workers) + 1).astype(np.int64).tolist()))
-    where = np.empty(m, np.int64)
+    beside = np.array([away for away in range(-WINDOW, WINDOW + 1) if away])
     with ThreadPoolExecutor(workers) as pool:
+
+        def compare(others: Ints) -> None:
+            for task in [pool.submit(_compare, prices, x, others, near, gap, *cut) for cut in cuts]:
+                task.result()
+
         for _ in range(ORDERS):
             order = np.lexsort(rank[:, rng.permutation(d)].T)
-            where[order] = np.arange(m)
-            tasks = [pool.submit(_beside, prices, x, order, where, near, gap, *cut) for cut in cuts]
-            for task in tasks:
-                task.result()
+            place = np.argsort(order)[:, None] + beside
+            inside = (place >= 0) & (place < m)
+            compare(np.where(inside, order[np.clip(place, 0, m - 1)], -1))
         for _ in range(DESCENTS):
             old = near.copy()
-            tasks = [pool.submit(_descend, prices, x, old, near, gap, *cut) for cut in cuts]
-            for task in tasks:
-                task.result()
+            for t in range(wanted):
+                compare(np.where(old[:, t, None] >= 0, old[old[:, t]], -1))
     rows = np.argsort(of, kind="stable")
     at = np.append(0, np.cumsum(np.bincount(of, minlength=m)))
     return Near(near, of, rows, at)

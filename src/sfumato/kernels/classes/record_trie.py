@@ -144,18 +144,22 @@ def _children(firsts: list[np.ndarray], level_at: np.ndarray, n: int) -> tuple[I
     return np.concatenate(child).astype(np.int64), np.concatenate(stop).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
 def all_left(trie: Trie) -> Left:
     """Every record is left."""
-    nodes, n = trie.value.size, trie.rows.size
-    leaves = trie.level_at[-2]
-    below = np.zeros(nodes, np.int64)
-    for node in range(nodes - 1, -1, -1):
-        if node >= leaves:
-            below[node] = trie.stop[node] - trie.child[node]
-        if trie.parent[node] >= 0:
-            below[trie.parent[node]] += below[node]
-    return Left(below, trie.child[leaves:].copy(), np.zeros(n, np.int64))
+    below = trie.stop - trie.child
+    for level in range(trie.column.size - 1, 0, -1):
+        at, end = trie.level_at[level : level + 2]
+        above = trie.level_at[level - 1]
+        counted = np.bincount(trie.parent[at:end] - above, below[at:end], at - above)
+        below[above:at] = counted.astype(np.int64)
+    return Left(below, trie.child[trie.level_at[-2] :].copy(), np.zeros(trie.rows.size, np.int64))
+
+
+def scratch(trie: Trie) -> Scratch:
+    """Room for one search at a time."""
+    d = trie.column.size
+    cursor, end = np.zeros((2, d), np.int64)
+    return Scratch(np.zeros((d, TABLED)), np.zeros(d), cursor, end, np.zeros(d))
 
 
 @njit(cache=True, nogil=True)
@@ -190,21 +194,13 @@ def give_back(trie: Trie, left: Left, row: int) -> None:
         leaf = trie.parent[leaf]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def lowest_left(trie: Trie, left: Left, leaf: int) -> int:
     """The lowest row of a leaf that is left; there must be one."""
     return trie.rows[left.first[leaf - trie.level_at[-2]]]
 
 
-@njit(cache=True, nogil=True)
-def scratch(trie: Trie) -> Scratch:
-    """Room for one search at a time."""
-    d = trie.column.size
-    ints = np.zeros((2, d), np.int64)
-    return Scratch(np.zeros((d, TABLED)), np.zeros(d), ints[0], ints[1], np.zeros(d))
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def prepare(joins: Joins, trie: Trie, monotone: Ints, state: States, work: Scratch) -> None:
     """Work out what joining `state` costs, column by column, and the least it costs from each on.
 
@@ -238,7 +234,7 @@ def step_cost(
     return cell_cost(joins, j, join(joins, j, state[j], value))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def leaf_cost(joins: Joins, trie: Trie, state: States, work: Scratch, leaf: int) -> float:
     """What joining a whole record costs, summed as the search sums it."""
     total, node = 0.0, leaf
@@ -248,7 +244,7 @@ def leaf_cost(joins: Joins, trie: Trie, state: States, work: Scratch, leaf: int)
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def first_within(
     joins: Joins,
     trie: Trie,
@@ -278,7 +274,7 @@ def first_within(
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def beyond(joins: Joins, trie: Trie, state: States, level: int, node: int) -> bool:
     """Whether all later siblings cost at least as much, being further above the interval."""
     j = trie.column[level]

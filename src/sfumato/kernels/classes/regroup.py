@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Ints
 from ..joins.lub import States
-from ..joins.prices import ANY, Prices, join_into, joined, units
-from ..random import draw, pick
+from ..joins.prices import ANY, NOBODY, Prices, join_into, joined, units
+from ..random import Random, draw, pick
 from .moves import Groups, refresh
 
 SWEEPS = 6
@@ -18,7 +18,7 @@ RESIZED = 0.3
 """Chance that a pool is formed anew into another number of groups than there is room for."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def farthest_pair(p: Prices, states: States, rows: Ints, sweeps: int) -> tuple[int, int]:
     """Places in `rows` of two records whose bound costs much: from the first record to the farthest
     of all, from there to the farthest again, and so on; the first of equals."""
@@ -44,130 +44,129 @@ def cut_in_two(p: Prices, states: States, rows: Ints, room: int, sweeps: int) ->
     """
     u, v = farthest_pair(p, states, rows, sweeps)
     second = np.zeros(rows.size, np.bool_)
-    second[v] = True
     bound = np.empty((2, states.shape[1]), np.int64)
-    bound[0], bound[1] = states[rows[u]], states[rows[v]]
-    ones, twos = 1, 1
-    one_cost, two_cost = units(p, bound, 0), units(p, bound, 1)
+    size, cost, raised = np.ones(2, np.int64), np.empty(2, np.int64), np.empty(2, np.int64)
+    for part in range(2):
+        for j in range(states.shape[1]):
+            bound[part, j] = states[rows[v if part else u], j]
+        cost[part] = units(p, bound, part)
+    second[v] = True
     for q in range(rows.size):
         if q in (u, v):
             continue
-        if ones >= room:
-            to_two = True
-        elif twos >= room:
-            to_two = False
+        if max(size[0], size[1]) >= room:
+            to = 1 if size[0] >= room else 0
         else:
-            to_one = (ones + 1) * joined(p, bound, 0, states, rows[q], ANY) - ones * one_cost
-            raised = (twos + 1) * joined(p, bound, 1, states, rows[q], ANY) - twos * two_cost
-            to_two = raised < to_one or (raised == to_one and twos < ones)
-        if to_two:
-            second[q] = True
-            twos += 1
-            join_into(p, bound, 1, states, rows[q])
-            two_cost = units(p, bound, 1)
-        else:
-            ones += 1
-            join_into(p, bound, 0, states, rows[q])
-            one_cost = units(p, bound, 0)
+            for part in range(2):
+                price = joined(p, bound, part, states, rows[q], ANY)
+                raised[part] = (size[part] + 1) * price - size[part] * cost[part]
+            even = raised[1] == raised[0]
+            to = 1 if raised[1] < raised[0] or (even and size[1] < size[0]) else 0
+        second[q] = to == 1
+        size[to] += 1
+        join_into(p, bound, to, states, rows[q])
+        cost[to] = units(p, bound, to)
     return second
 
 
-@njit(cache=True, nogil=True)
-def cut_large(p: Prices, states: States, labels: Ints, groups: int, k: int) -> tuple[Ints, int]:
-    """Labels in which every group of 2k or more has been cut in two until none is left, and how
-    many groups there are: cutting never costs."""
-    labels = labels.copy()
-    order = np.argsort(labels, kind="mergesort")
-    starts = np.searchsorted(labels[order], np.arange(groups + 1))
-    count = groups
-    for g in range(groups):
-        stack = [order[starts[g] : starts[g + 1]].copy()]
-        is_first = True
-        while len(stack) > 0:
+def cut_large(prices: Prices, states: States, labels: Ints, k: int) -> Ints:
+    """Labels in which every group 0..g-1 of 2k or more has been cut in two until none is left:
+    cutting never costs."""
+    labels = labels.astype(np.int64)
+    sizes = np.bincount(labels)
+    order, starts = np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes
+    count = sizes.size
+    for g in np.flatnonzero(sizes >= 2 * k).tolist():
+        stack, parts = [order[starts[g] :][: sizes[g]]], []
+        while stack:
             rows = stack.pop()
             if rows.size < 2 * k:
-                name = g
-                if not is_first:
-                    name = count
-                    count += 1
-                is_first = False
-                for q in range(rows.size):
-                    labels[rows[q]] = name
+                parts.append(rows)
                 continue
-            second = cut_in_two(p, states, rows, rows.size - k, SWEEPS)
-            stack.append(rows[second])
-            stack.append(rows[~second])
-    return labels, count
+            second = cut_in_two(prices, states, rows, rows.size - k, SWEEPS)
+            stack += [rows[second], rows[~second]]
+        for rows in parts[1:]:
+            labels[rows] = count
+            count += 1
+    return labels
 
 
 @njit(cache=True, nogil=True)
-def reform(s: Groups, pool: Ints, part: Ints, random: NDArray[np.uint64]) -> tuple[int, int]:
-    """Form the records of a pool anew: how many groups, and what they cost; `part` numbers them.
+def reform(s: Groups, pool: Ints, total: int, part: Ints, random: Random) -> tuple[int, int]:
+    """Form pool[:total] anew: how many groups, and what they cost; `part` numbers them.
 
     Each group grows from a random record by the one that costs least, to k; who is left goes where
     it costs least.
     """
-    k, total, d = s.k, pool.size, s.states.shape[1]
+    k, p, x = s.k, s.prices, s.states
     most, least = total // k, (total + 2 * k - 2) // (2 * k - 1)
     wanted = most
     if most > least and draw(random) < RESIZED:
         wanted = least + pick(random, most - least + 1)
-    bound = np.empty((wanted, d), np.int64)
-    size, cost = np.zeros(wanted, np.int64), np.zeros(wanted, np.int64)
-    left = np.arange(total)
-    many = total
+    bound = np.empty((wanted, x.shape[1]), np.int64)
+    size, cost = np.empty(wanted, np.int64), np.empty(wanted, np.int64)
+    left = np.empty(total, np.int64)
+    for q in range(total):
+        left[q] = q
+    many, spent = total, 0
     for g in range(wanted):
         at = pick(random, many)
         for m in range(k):
             if m > 0:
                 at, cheapest = 0, ANY
                 for q in range(many):
-                    price = joined(s.prices, bound, g, s.states, pool[left[q]], cheapest)
+                    price = joined(p, bound, g, x, pool[left[q]], cheapest)
                     if price < cheapest:
                         at, cheapest = q, price
-            p = left[at]
+            chosen = left[at]
             many -= 1
             left[at] = left[many]
-            part[p] = g
+            part[chosen] = g
             if m == 0:
-                bound[g] = s.states[pool[p]]
+                for j in range(x.shape[1]):
+                    bound[g, j] = x[pool[chosen], j]
             else:
-                join_into(s.prices, bound, g, s.states, pool[p])
+                join_into(p, bound, g, x, pool[chosen])
         size[g] = k
-        cost[g] = units(s.prices, bound, g)
+        cost[g] = units(p, bound, g)
     while many > 0:
         many -= 1
-        p = left[many]
-        best, lowest = -1, ANY
+        chosen = left[many]
+        best, lowest = NOBODY, ANY
         for g in range(wanted):
             if size[g] < 2 * k - 1:
-                price = joined(s.prices, bound, g, s.states, pool[p], ANY)
+                price = joined(p, bound, g, x, pool[chosen], ANY)
                 raised = (size[g] + 1) * price - size[g] * cost[g]
                 if raised < lowest:
                     best, lowest = g, raised
-        part[p] = best
+        part[chosen] = best
         size[best] += 1
-        join_into(s.prices, bound, best, s.states, pool[p])
-        cost[best] = units(s.prices, bound, best)
-    return wanted, int(np.sum(size * cost))
+        join_into(p, bound, best, x, pool[chosen])
+        cost[best] = units(p, bound, best)
+    for g in range(wanted):
+        spent += size[g] * cost[g]
+    return wanted, spent
 
 
 @njit(cache=True, nogil=True)
-def regroup(s: Groups, names: Ints, groups: int, pool: Ints, part: Ints, wanted: int) -> None:
-    """Make the groups `names[:groups]` those that `part` numbers; `names` gets the new ones too,
-    and those that are left over become free."""
+def regroup(
+    s: Groups, names: Ints, groups: int, pool: Ints, total: int, part: Ints, wanted: int
+) -> None:
+    """Make the groups `names[:groups]` those that `part` numbers, of pool[:total]; `names` gets the
+    new ones too, and those that are left over become free."""
+    size, free, counts = s.size, s.free, s.counts
     for f in range(groups, wanted):
-        s.counts[0] -= 1
-        names[f] = s.free[s.counts[0]]
+        counts[0] -= 1
+        names[f] = free[counts[0]]
     for f in range(max(groups, wanted)):
-        s.size[names[f]] = 0
-    for p in range(pool.size):
+        size[names[f]] = 0
+    for p in range(total):
         g = names[part[p]]
-        s.member[g, s.size[g]] = pool[p]
-        s.size[g] += 1
+        s.member[g, size[g]] = pool[p]
+        size[g] += 1
     for f in range(wanted):
-        refresh(s, names[f])
+        refresh(s, names[f], names[f] + 1)
     for f in range(wanted, groups):
         s.cost[names[f]] = 0
-        s.free[s.counts[0]] = names[f]
-        s.counts[0] += 1
+        free[counts[0]] = names[f]
+        counts[0] += 1

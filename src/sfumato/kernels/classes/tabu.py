@@ -17,8 +17,7 @@ from numba import njit
 
 from ..arrays import Ints
 from ..joins.prices import ANY
-from ..random import pick
-from .annealing import Walk, gather, nearby
+from .annealing import Walk, dear_pair, gather, widen
 from .moves import Groups, move, move_change, swap, swap_change
 from .regroup import reform, regroup
 
@@ -41,16 +40,10 @@ class Memory(NamedTuple):
 def memory(groups: Groups) -> Memory:
     """Of a search that has not begun."""
     room = 2 * groups.k * (WINDOW + 1)
-    return Memory(
-        np.zeros(groups.label.size, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-    )
+    return Memory(*(np.zeros(size, np.int64) for size in (groups.label.size, 1, room, room, room)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _note(s: Groups, names: Ints, count: int, pool: Ints, part: Ints) -> int:
     """Write down who is where in the window; how many records it has."""
     total = 0
@@ -62,7 +55,7 @@ def _note(s: Groups, names: Ints, count: int, pool: Ints, part: Ints) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def best_step(
     s: Groups, names: Ints, count: int, until: Ints, turn: int, allowed: int
 ) -> tuple[int, int, int, int]:
@@ -96,45 +89,29 @@ def best_step(
     return least, who, to, other
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
     """Search in one window; how many turns that took, and how much lower the cost is."""
     s = w.groups
-    i = pick(w.random, s.label.size)
-    rival = pick(w.random, s.label.size)
-    if s.cost[s.label[rival]] > s.cost[s.label[i]]:
-        i = rival
-    a, b = s.label[i], nearby(w, i)
+    i, b = dear_pair(w)
+    a = s.label[i]
     if a == b:
         return 1, 0
     # A few are formed anew; then the window grows around them.
     count, total, before = gather(w, a, b)
-    best_count = count
     for f in range(count):
         mind.names[f] = w.names[f]
-    for _ in range(2 * WINDOW):
-        if best_count == WINDOW:
-            break
-        g = mind.names[pick(w.random, best_count)]
-        h = nearby(w, s.member[g, pick(w.random, s.size[g])])
-        is_new = True
-        for f in range(best_count):
-            is_new = is_new and mind.names[f] != h
-        if is_new:
-            mind.names[best_count] = h
-            best_count += 1
+    best_count = widen(w, mind.names, count, WINDOW, 2 * WINDOW)
     best_total = _note(s, mind.names, best_count, mind.pool, mind.part)
-    wanted, after = reform(s, w.pool[:total], w.part, w.random)
+    wanted, after = reform(s, w.pool, np.int64(total), w.part, w.random)
     around = best_count - count
-    regroup(s, w.names, count, w.pool[:total], w.part, wanted)
+    regroup(s, w.names, count, w.pool, np.int64(total), w.part, wanted)
     for f in range(around):
         w.names[wanted + f] = mind.names[count + f]
     now, best = after - before, 0
     count = wanted + around
     vain, turns = 0, 0
-    improved = False
-    if now < best:
-        improved = True
+    improved = now < best
     while True:
         if improved:
             best, vain, improved = now, 0, False
@@ -158,7 +135,7 @@ def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
         vain += 1
         improved = now < best
     if now > best:
-        regroup(s, w.names, count, mind.pool[:best_total], mind.part, best_count)
+        regroup(s, w.names, count, mind.pool, np.int64(best_total), mind.part, best_count)
     return max(turns, 1), best
 
 

@@ -49,7 +49,7 @@ def _pair(head: int, cost: int, nodes: int, j: int, a: int, b: int) -> float:
     return cost_of(head, cost, nodes, j, join_at(head, nodes, j, a, b))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def joined(head: int, nodes: int, j: int, a: int, b: int) -> int:
     """The least upper bound of two states of column j."""
     return a if a == b else join_at(head, nodes, j, a, b)

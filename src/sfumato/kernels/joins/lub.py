@@ -247,3 +247,27 @@ def bounds_of(
         for j in range(d):
             cells[g, j] = cost_of(head, cost, nodes, j, bound[g, j])
     return bound, size, cells
+
+
+@njit(cache=True, nogil=True)
+def settle_open(
+    joins: Joins, states: States, labels: Ints, few: Ints, lub: States, size: Ints, cost: Floats
+) -> None:
+    """Records without a group join the one of `few` that they burden least, in place."""
+    for i in range(labels.size):
+        if labels[i] >= 0:
+            continue
+        best, lowest = few[0], np.inf
+        for g in few:
+            one = 0.0
+            for j in range(states.shape[1]):
+                one += cell_cost(joins, j, join(joins, j, lub[g, j], states[i, j]))
+            rise = (size[g] + 1) * one - size[g] * cost[g]
+            if rise < lowest:
+                best, lowest = g, rise
+        labels[i] = best
+        size[best] += 1
+        cost[best] = 0.0
+        for j in range(states.shape[1]):
+            lub[best, j] = join(joins, j, lub[best, j], states[i, j])
+            cost[best] += cell_cost(joins, j, lub[best, j])

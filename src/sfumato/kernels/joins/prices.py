@@ -10,18 +10,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .lub import COST, ORDER, STAR, Joins, States, cell_cost, join
-from .lub import KIND as KIND
-from .lub import TABLE as TABLE
-from .lub import WIDTH as WIDTH
+from .lub import COST, KIND, ORDER, STAR, TABLE, WIDTH, Joins, States, cell_cost, join
 
 Prices = Joins
-join_cell = join
 
 WHOLE = 1 << 32
 """Units of a record that is suppressed whole: a table of 2 ** 30 records cannot overflow."""
 ANY = np.int64(np.iinfo(np.int64).max)
 """The bound of whoever wants to know every cost."""
+NOBODY = np.int64(-1)
+"""No record, or no group. A plain number would have whoever takes it compiled once more."""
 
 
 def in_units(joins: Joins) -> Prices:

@@ -198,12 +198,14 @@ def _grow(
     states, cell, total, lub = pool.states, pool.cell, pool.total, pool.lub
     total[taken] = total[left]
     if size == 0:
-        total[:left] = 0.0
+        for c in range(left):
+            total[c] = 0.0
     for j in range(states.shape[0]):
         state = states[j, left]
         cell[j, taken] = cell[j, left]
         if size == 0:
-            cell[j, :left] = 0.0
+            for c in range(left):
+                cell[j, c] = 0.0
         else:
             state = joined(columns, table, j, lub[f, j], state)
             if state == lub[f, j]:

@@ -7,10 +7,9 @@ the group that they burden least.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Floats, Ints
-from ..joins.lub import Joins, States, bounds_of, cell_cost, join
+from ..joins.lub import Joins, States, bounds_of, settle_open
 from ._rules import Rules, group_keeps
 
 MOST_COMPARED = 4096
@@ -27,30 +26,6 @@ def total_cost(joins: Joins, states: States, labels: Ints) -> float:
     _, size, cells = bounds_of(joins, states, labels.astype(np.int64), int(labels.max()) + 1)
     hidden = labels.size - int(size.sum())
     return in_order((size[:, None] * cells).ravel()) + hidden * in_order(joins.star)
-
-
-@njit(cache=True, nogil=True)
-def settle_open(
-    joins: Joins, states: States, labels: Ints, few: Ints, lub: States, size: Ints, cost: Floats
-) -> None:
-    """Records without a group join the one of `few` that they burden least, in place."""
-    for i in range(labels.size):
-        if labels[i] >= 0:
-            continue
-        best, lowest = few[0], np.inf
-        for g in few:
-            one = 0.0
-            for j in range(states.shape[1]):
-                one += cell_cost(joins, j, join(joins, j, lub[g, j], states[i, j]))
-            rise = (size[g] + 1) * one - size[g] * cost[g]
-            if rise < lowest:
-                best, lowest = g, rise
-        labels[i] = best
-        size[best] += 1
-        cost[best] = 0.0
-        for j in range(states.shape[1]):
-            lub[best, j] = join(joins, j, lub[best, j], states[i, j])
-            cost[best] += cell_cost(joins, j, lub[best, j])
 
 
 def split_large(order: Ints, labels: Ints, sizes: Ints, k: int, rules: Rules | None) -> Ints:
