@@ -64,6 +64,15 @@ def _coded(codes: Array) -> tuple[Array, int]:
     return _columns(codes), missing
 
 
+def numbered(labels: Ints) -> Ints:
+    """The same groups, numbered 0..g-1 by first appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    named: Ints = rank[inverse]
+    return named
+
+
 @njit(cache=True, nogil=True)
 def _offsets(labels: Array, groups: int) -> Ints:
     offsets = np.zeros(groups + 1, np.int64)

@@ -12,16 +12,14 @@ from numba import njit
 
 from sfumato.kernels.micro.mdav._lanes import (
     LANES,
-    add_gap_weights,
+    add_distances,
     add_gaps,
-    add_squares,
-    add_weights,
     lanes_at_least,
     lanes_at_most,
 )
 from sfumato.kernels.micro.mdav._search import mdav
-from sfumato.kernels.micro.mdav._shells import distance, farthest, leave_shells, shells
-from sfumato.kernels.micro.mdav._tree import leave_tree, nearest, room, tree
+from sfumato.kernels.micro.mdav._shells import AHEAD, END, farthest, leave_shells, shells
+from sfumato.kernels.micro.mdav._tree import _distance, leave_tree, nearest, room, tree
 from sfumato.progress import listening
 from tests.oracle.mdav import mdav as oracle
 
@@ -149,12 +147,9 @@ def test_both_zeros_are_one_value() -> None:
 
 def test_what_searches_keep_is_linear_in_the_records() -> None:
     def bytes_per_point(n: int) -> float:
-        x, codes = np.random.default_rng(1).normal(size=(n, 4)), np.empty((n, 0), np.int32)
-        rows, none, where = np.arange(n), np.empty(0), np.empty((2, n), np.int64)
-        parts = [
-            *tree(x, codes, none, rows, where[0]),
-            *shells(x, codes, none, rows, np.zeros(4), np.empty(0, np.int32), where[1]),
-        ]
+        x, none = np.random.default_rng(1).normal(size=(n, 4)), np.empty(0)
+        rows, place = np.arange(n), np.empty((n, 4), np.int64)
+        parts = [*tree(x, none, rows, place), *shells(x, none, rows, np.zeros(4), place)]
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray)) / n
 
     assert bytes_per_point(16 * LANES**3) < 1.01 * bytes_per_point(LANES**3)
@@ -166,41 +161,37 @@ def test_what_searches_keep_is_linear_in_the_records() -> None:
 def test_searches_after_removals_find_what_a_scan_finds(p: int, q: int) -> None:
     rng = np.random.default_rng(p)
     n, k = 2 * LANES**2 + 7, 6
-    x = rng.normal(size=(n, p))
     codes, weights = _nominal(rng, n, q)
-    modes = codes[0]
-    rows, where = np.arange(n), np.empty((2, n), np.int64)
-    ahead, ends = rows.copy(), rows + 1
-    t = tree(x, codes, weights, rows, where[0])
-    s = shells(x, codes, weights, rows, np.zeros(p), modes, where[1])
-    keys, found, seen = np.empty(k), np.empty(k, np.int64), np.zeros(1, np.int64)
+    x = np.hstack([rng.normal(size=(n, p)), codes])
+    rows, place = np.arange(n), np.empty((n, 4), np.int64)
+    place[:, AHEAD], place[:, END] = rows, rows + 1
+    t = tree(x, weights, rows, place)
+    s = shells(x, weights, rows, np.append(np.zeros(p), codes[0]), place)
+    work, found, marks = room(p + q, k + 1), np.empty(k, np.int64), np.zeros(2, np.int64)
     order, taken = rng.permutation(n), 0
     while n - taken > k:
         some = order[taken : taken + 41]
         taken += len(some)
-        ahead[some] = ends[some]
-        leave_tree(t, some)
-        leave_shells(s, some)
+        place[some, AHEAD] = place[some, END]
+        leave_tree(t, place, some)
+        leave_shells(s, place, some, marks)
         rest = np.sort(order[taken:])
         if len(rest) < k:
             break
         point = some[0]
-        squares = np.array([distance(x, codes, weights, i, x[point], codes[point]) for i in rest])
-        nearest(t, point, x, codes, weights, rows, ahead, ends, room(p), seen, keys, found)
+        squares = np.array([_distance(x, weights, i, point) for i in rest])
+        nearest(t, point, x, weights, rows, place, work, marks, found)
         assert sorted(found.tolist()) == sorted(rest[np.argsort(squares, kind="stable")[:k]])
-        assert sorted(keys.tolist()) == sorted(squares)[:k]
-        far = farthest(s, x[point], codes[point], rows, ahead, seen, np.empty(LANES))
+        assert sorted(work.keys.tolist()) == sorted(squares)[:k]
+        far = farthest(s, x[point], weights, rows, place, marks, np.empty(LANES))
         assert far == rest[np.argmax(squares)]
         # The root's boxes are those of the records that are left: none stays too wide.
-        for j in range(p):
-            scaled = ((x[rest, j] - t.centre[j]) * t.scale).astype(np.float32)
-            assert t.box[-1, j, 0].min() == scaled.min()
-            assert t.box[-1, j, 1].max() == scaled.max()
-        for j in range(q):
-            assert t.span[-1, j, 0].min() == codes[rest, j].min()
-            assert t.span[-1, j, 1].max() == codes[rest, j].max()
-    leave_tree(t, order[taken:])
-    assert np.all(t.opening == np.inf)
+        scaled = x[rest].copy()
+        scaled[:, :p] = (scaled[:, :p] - t.centre) * t.scale
+        assert np.array_equal(t.boxes[-1, 1::2].min(axis=1), scaled.astype(np.float32).min(axis=0))
+        assert np.array_equal(t.boxes[-1, 2::2].max(axis=1), scaled.astype(np.float32).max(axis=0))
+    leave_tree(t, place, order[taken:])
+    assert np.all(t.boxes[:, 0] == np.inf)
 
 
 def test_progress_is_told_and_ends_before_the_last_group() -> None:
@@ -247,8 +238,8 @@ def _compiled(add: Any) -> Any:
     """Intrinsics can only be called from compiled functions."""
 
     @njit
-    def call(data, at, values, weights, base, base_at, out):  # type: ignore[no-untyped-def]
-        add(data, at, values, weights, base, base_at, out)
+    def call(data, at, values, weights, out):  # type: ignore[no-untyped-def]
+        add(data, at, values, weights, out)
 
     return call
 
@@ -260,29 +251,29 @@ def _bits(compare: Any, sums: np.ndarray, limit: Any) -> int:
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_lanes_sum_as_loops_do(kind: type) -> None:
     rng = np.random.default_rng(4)
-    p, pieces, at = 5, 3, 1
-    values, weights = rng.normal(size=p).astype(kind), np.array([0.5, 1, 2, 4, 8], kind)
-    codes = rng.integers(0, 3, p).astype(np.int32)
-    base = rng.normal(size=2 * LANES).astype(kind)
-    for sides, numeric, nominal in [(1, add_squares, add_weights), (2, add_gaps, add_gap_weights)]:
-        data = np.sort(rng.normal(size=(pieces, p, sides, LANES)), axis=2).astype(kind)
-        spans = np.sort(rng.integers(0, 3, (pieces, p, sides, LANES)), axis=2).astype(np.int32)
-        found, found_codes = np.empty(LANES, kind), np.empty(LANES, kind)
-        offset = at * p * sides * LANES
-        _compiled(numeric)(data, offset, values, weights, base, LANES, found)
-        _compiled(nominal)(spans, offset, codes, weights, base, LANES, found_codes)
+    p, q, pieces, at = 5, 4, 3, 1
+    weights = np.array([0.5, 1, 2, 4], kind)
+    values = np.append(rng.normal(size=p), rng.integers(0, 3, q)).astype(kind)
+    for sides, add in [(1, add_distances), (2, add_gaps)]:
+        numbers = np.sort(rng.normal(size=(pieces, p, sides, LANES)), axis=2)
+        codes = np.sort(rng.integers(0, 3, (pieces, q, sides, LANES)), axis=2)
+        columns = np.concatenate([numbers, codes], axis=1).astype(kind)
+        base = rng.normal(size=(pieces, 1, LANES)).astype(kind)
+        data = np.concatenate([base, columns.reshape(pieces, -1, LANES)], axis=1)
+        found = np.empty(LANES, kind)
+        _compiled(add)(data, at * data.shape[1] * LANES, values, weights, found)
         for i in range(LANES):
-            total = total_codes = base[LANES + i]
-            for j in range(p):
-                low, high = data[at, j, 0, i], data[at, j, -1, i]
-                inside = spans[at, j, 0, i] <= codes[j] <= spans[at, j, -1, i]
+            total = base[at, 0, i]
+            for j in range(p + q):
+                low, high = columns[at, j, 0, i], columns[at, j, -1, i]
                 step = low - values[j]
                 if sides == 2:
                     step = max(step, values[j] - high, kind(0))
-                total = total + step * step
-                total_codes = total_codes + (kind(0) if inside else weights[j])
+                if j < p:
+                    total = total + step * step
+                else:
+                    total = total + (kind(0) if low <= values[j] <= high else weights[j - p])
             assert found[i] == total
-            assert found_codes[i] == total_codes
         middle = kind(np.sort(found)[LANES // 2])
         powers = 2 ** np.arange(LANES)
         assert _bits(lanes_at_most, found, middle) == powers[found <= middle].sum()

@@ -176,7 +176,7 @@ def test_blocks_hold_every_row_and_lie_apart() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=(1000, 2))
     rows = np.flatnonzero(rng.random(1000) < 0.9)
-    order = order_in_blocks(x, np.empty((1000, 0), np.int32), np.empty(0), rows, 32)
+    order = order_in_blocks(x, np.empty(0), rows, 32)
     assert sorted(order.tolist()) == rows.tolist()
     areas = [
         np.prod(np.ptp(x[order[start : start + 32]], axis=0)) for start in range(0, rows.size, 32)

@@ -67,12 +67,10 @@ def _fill(points: Floats, order: Ints, starts: Ints, kinds: Ints, blocks: int) -
     rows, length = np.empty((blocks, BLOCK), np.int64), np.zeros(blocks, np.int64)
     kind, box = np.empty(blocks, np.int64), np.empty((p, 2, blocks))
     where = np.full(n, -1, np.int64)
-    codes, weights = np.empty((n, 0), np.int32), np.empty(0)
+    weights = np.empty(0)
     b = 0
     for part in range(kinds.size):
-        arranged = order_in_blocks(
-            points, codes, weights, order[starts[part] : starts[part + 1]], BLOCK
-        )
+        arranged = order_in_blocks(points, weights, order[starts[part] : starts[part + 1]], BLOCK)
         for at in range(arranged.size):
             i, row = at % BLOCK, arranged[at]
             if i == 0 and at > 0:

@@ -83,8 +83,7 @@ def first_centres(points: Floats, clusters: int, rng: np.random.Generator) -> Fl
     Equal ones are one centre: they would stay together for ever.
     """
     n = len(points)
-    none, weights = np.empty((n, 0), np.int32), np.empty(0)
-    order = order_in_blocks(points, none, weights, np.arange(n), max(1, n // clusters))
+    order = order_in_blocks(points, np.empty(0), np.arange(n), max(1, n // clusters))
     ends = np.linspace(0, n, clusters + 1).astype(np.int64)
     found: Floats = np.unique(points[order[rng.integers(ends[:-1], ends[1:])]], axis=0)
     return found

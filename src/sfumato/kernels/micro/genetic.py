@@ -28,8 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
-from sfumato.kernels.micro.size_repair import as_points, best_cut, numbered, squared, sse_of
+from sfumato.kernels.micro.size_repair import as_points, best_cut, squared, sse_of
 from sfumato.kernels.neighbours.blocks import distinct_rows
 from sfumato.kernels.random import below
 from sfumato.progress import report

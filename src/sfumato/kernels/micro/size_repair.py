@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows
 
@@ -365,15 +366,6 @@ def repair(points: ArrayLike, labels: ArrayLike, k: int) -> NDArray[np.int64]:
         cost = size[small] * size[near] / (size[small] + size[near]) * step
         turn = np.argsort(cost, kind="stable")
         _settle(x, small[turn], around[turn], k, label, head, after, size, centre)
-
-
-def numbered(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups, numbered 0..g-1 by first appearance."""
-    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    out: NDArray[np.int64] = rank[inverse]
-    return out
 
 
 def _without_self(found: Ints, own: Ints) -> Ints:

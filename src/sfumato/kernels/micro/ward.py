@@ -28,7 +28,8 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.micro.size_repair import as_points, numbered, squared
+from sfumato.kernels.groups import numbered
+from sfumato.kernels.micro.size_repair import as_points, squared
 from sfumato.progress import report
 
 BLOCK = 256  # groups compared at a time: their partial sums stay in the first cache

@@ -1,8 +1,10 @@
 """Records arranged for nearest-neighbour search: distinct records, and blocks of neighbours.
 
-MDAV and record linkage both look for the records nearest to one, many times over. Both keep the
-records in small blocks that lie close together (leaves of a k-d tree; Friedman, Bentley & Finkel
-1977), so that one comparison with a block's bounding box can spare the whole block.
+Whoever looks for the nearest records, many times over, keeps the records in small blocks that lie
+close together (leaves of a k-d tree; Friedman, Bentley & Finkel 1977), column by column. So the
+distances to all of a block are a few vector instructions, and one comparison with the block's
+bounding box can spare them. Distances and bounds add the columns in order, and rounding is
+monotone: a bound never exceeds the distances that it stands for.
 """
 
 from __future__ import annotations
@@ -43,13 +45,45 @@ def select(keys: Floats, rows: Ints, low: int, high: int, middle: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _widest(x: Floats, codes: Codes, weights: Floats, rows: Ints) -> int:
-    """The column along which a sample of `rows` is spread most; nominal columns come after."""
-    p, q = x.shape[1], codes.shape[1]
+def ranked(keys: Floats) -> Ints:
+    """Places in the order of rising keys, of equals the first: runs of 16, then merged.
+
+    numba's own sorts say the same, but take a second to compile.
+    """
+    n = keys.size
+    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        at = i
+        while at % 16 > 0 and keys[order[at - 1]] > keys[i]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+    run = 16
+    while run < n:
+        for low in range(0, n, 2 * run):
+            middle, high = min(low + run, n), min(low + 2 * run, n)
+            i, j = low, middle
+            for at in range(low, high):
+                if j >= high or (i < middle and keys[order[i]] <= keys[order[j]]):
+                    merged[at] = order[i]
+                    i += 1
+                else:
+                    merged[at] = order[j]
+                    j += 1
+        order, merged = merged, order
+        run *= 2
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _widest(x: Floats, weights: Floats, rows: Ints) -> int:
+    """The column along which a sample of `rows` is spread most; the first of equals."""
+    p = x.shape[1] - weights.size
     step = max(1, rows.size // SAMPLE)
     best, widest = 0, -1.0
-    for j in range(p):
-        count, total, squares, origin = 0, 0.0, 0.0, np.nan
+    for j in range(x.shape[1]):
+        count, total, squares, same, origin = 0, 0.0, 0.0, 0, np.nan
+        middle = x[rows[rows.size // 2], j]
         for i in range(0, rows.size, step):
             value = x[rows[i], j]
             if np.isnan(origin):
@@ -58,44 +92,69 @@ def _widest(x: Floats, codes: Codes, weights: Floats, rows: Ints) -> int:
                 count += 1
                 total += value - origin
                 squares += (value - origin) ** 2
-        spread = squares / count - (total / count) ** 2 if count > 0 else -1.0
+                same += value == middle
+        spread = -1.0
+        if count > 0 and j < p:
+            spread = squares / count - (total / count) ** 2
+        elif count > 0:
+            spread = weights[j - p] * (same / count) * (1.0 - same / count)
         if spread > widest:
             best, widest = j, spread
-    for j in range(q):
-        count, same = 0, 0
-        for i in range(0, rows.size, step):
-            count += 1
-            same += codes[rows[i], j] == codes[rows[rows.size // 2], j]
-        share = same / max(count, 1)
-        if weights[j] * share * (1.0 - share) > widest:
-            best, widest = p + j, weights[j] * share * (1.0 - share)
     return best
 
 
 @njit(cache=True, nogil=True)
-def order_in_blocks(x: Floats, codes: Codes, weights: Floats, rows: Ints, block: int) -> Ints:
-    """`rows` rearranged so that each run of `block` of them lies close together (k-d splits)."""
-    p = x.shape[1]
+def order_in_blocks(x: Floats, weights: Floats, rows: Ints, block: int) -> Ints:
+    """`rows` rearranged so that each run of `block` of them lies close together (k-d splits).
+
+    The last columns of `x` are codes, as many as there are weights.
+    """
     order = rows.copy()
     keys = np.empty(rows.size)
-    stack = [(0, rows.size)]
-    while len(stack) > 0:
-        low, high = stack.pop()
+    stack = np.empty((64, 2), np.int64)  # one part waits for each halving
+    stack[0, 0], stack[0, 1], waiting = 0, rows.size, 1
+    while waiting > 0:
+        waiting -= 1
+        low, high = stack[waiting, 0], stack[waiting, 1]
         blocks = (high - low + block - 1) // block
         if blocks <= 1:
             continue
         middle = low + block * (blocks // 2)
-        column = _widest(x, codes, weights, order[low:high])
+        column = _widest(x, weights, order[low:high])
         for i in range(low, high):
-            if column < p:
-                value = x[order[i], column]
-                keys[i] = np.inf if np.isnan(value) else value
-            else:
-                keys[i] = codes[order[i], column - p]
+            value = x[order[i], column]
+            keys[i] = np.inf if np.isnan(value) else value
         select(keys, order, low, high, middle)
-        stack.append((low, middle))
-        stack.append((middle, high))
+        stack[waiting, 0], stack[waiting, 1] = low, middle
+        stack[waiting + 1, 0], stack[waiting + 1, 1] = middle, high
+        waiting += 2
     return order
+
+
+def in_blocks(x: Floats, order: Ints, block: int) -> tuple[Floats, Floats]:
+    """Records (block, column, place) in the given order, and their boxes (3, column, block).
+
+    A box has the least and the greatest values, and whether one is missing (0 or 1). A last block
+    that is not full repeats the last record.
+    """
+    blocks = -(-len(order) // block)
+    full = x[np.pad(order, (0, blocks * block - len(order)), "edge")]
+    points = full.reshape(blocks, block, x.shape[1]).transpose(0, 2, 1).copy()
+    gone = np.isnan(points)
+    low = np.where(gone, np.inf, points).min(axis=2)
+    high = np.where(gone, -np.inf, points).max(axis=2)
+    return points, np.stack([low.T, high.T, gone.any(axis=2).T])
+
+
+@njit(cache=True, nogil=True)
+def box_distances(low: Floats, high: Floats, box: Floats, out: Floats) -> None:
+    """Least squared distance between one box and each of the boxes."""
+    out[:] = 0.0
+    for j in range(low.size):
+        left, right, below, above = low[j], high[j], box[0, j], box[1, j]
+        for b in range(out.size):
+            step = max(below[b] - right, left - above[b], 0.0)
+            out[b] += step * step
 
 
 @njit(cache=True, nogil=True)

@@ -16,8 +16,6 @@ result do not depend on one another, hence not on the number of threads.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +23,14 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, order_in_blocks
-from sfumato.kernels.threads import cores
+from sfumato.kernels.neighbours.blocks import (
+    LARGEST,
+    distinct_rows,
+    in_blocks,
+    order_in_blocks,
+    ranked,
+)
+from sfumato.kernels.threads import in_parts
 
 BLOCK = 64  # records to a box: eight full vector registers, and still a small box
 
@@ -45,50 +49,15 @@ class Nearest(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _fill(x: Floats, codes: Codes, order: Ints) -> tuple[Floats, Codes, Floats, Codes, Codes]:
-    """Blocks of `order`, column by column, and their boxes.
+def distances(block: Floats, weights: Floats, penalty: Floats, x: Floats, out: Floats) -> float:
+    """Squared distances of one record to a block of them; returns the least.
 
-    A last block that is not full repeats its first record: a repeat alters neither a least distance
-    nor a box, and it carries no multiplicity. `gaps` says 0: none, 1: some, 2: only missing values.
+    A negative penalty says that nothing is missing in a column; the last columns are nominal.
     """
-    p, q = x.shape[1], codes.shape[1]
-    blocks = (order.size + BLOCK - 1) // BLOCK
-    xb = np.empty((blocks, p, BLOCK))
-    cb = np.empty((blocks, q, BLOCK), np.int32)
-    box = np.empty((p, 2, blocks))
-    span = np.empty((q, 2, blocks), np.int32)
-    gaps = np.zeros((p, blocks), np.int32)
-    for b in range(blocks):
-        start = b * BLOCK
-        for i in range(BLOCK):
-            r = order[start + i] if start + i < order.size else order[start]
-            for j in range(p):
-                xb[b, j, i] = x[r, j]
-            for j in range(q):
-                cb[b, j, i] = codes[r, j]
-        for j in range(p):
-            low, high, missing = np.inf, -np.inf, 0
-            for i in range(BLOCK):
-                if np.isnan(xb[b, j, i]):
-                    missing += 1
-                else:
-                    low, high = min(low, xb[b, j, i]), max(high, xb[b, j, i])
-            box[j, 0, b], box[j, 1, b] = low, high
-            gaps[j, b] = 0 if missing == 0 else 2 if missing == BLOCK else 1
-        for j in range(q):
-            span[j, 0, b], span[j, 1, b] = cb[b, j].min(), cb[b, j].max()
-    return xb, cb, box, span, gaps
-
-
-@njit(cache=True, nogil=True)
-def _distances(
-    xb: Floats, cb: Codes, weights: Floats, penalty: Floats, x: Floats, c: Codes, out: Floats
-) -> float:
-    """Squared distances of one record to a block of them; returns the least."""
     out[:] = 0.0
-    for j in range(x.size):
-        value, column = x[j], xb[j]
-        if penalty[j] < 0.0:  # nothing is missing in this column
+    for j in range(penalty.size):
+        value, column = x[j], block[j]
+        if penalty[j] < 0.0:
             for i in range(BLOCK):
                 step = column[i] - value
                 out[i] += step * step
@@ -98,9 +67,10 @@ def _distances(
                 step = column[i] - value
                 apart = penalty[j] if np.isnan(column[i]) != gone else 0.0
                 out[i] += apart if np.isnan(step) else step * step
-    for j in range(c.size):
+    for j in range(penalty.size, x.size):
+        value, column, weight = x[j], block[j], weights[j - penalty.size]
         for i in range(BLOCK):
-            out[i] += weights[j] if cb[j, i] != c[j] else 0.0
+            out[i] += weight if column[i] != value else 0.0
     least = np.inf
     for i in range(BLOCK):
         least = min(least, out[i])
@@ -108,16 +78,17 @@ def _distances(
 
 
 @njit(cache=True, nogil=True)
-def _bounds(
-    box: Floats, span: Codes, gaps: Codes, weights: Floats, penalty: Floats,
-    near: Floats, near_span: Codes, near_gaps: Codes, out: Floats,
-) -> None:  # fmt: skip
+def bounds(box: Floats, weights: Floats, penalty: Floats, near: Floats, out: Floats) -> None:
     """Least squared distance that any record of one box can have to any record of each block."""
     out[:] = 0.0
-    for j in range(box.shape[0]):
-        low, high = near[j, 0], near[j, 1]
-        below, above = box[j, 0], box[j, 1]
-        if penalty[j] < 0.0:
+    for j in range(box.shape[1]):
+        low, high, gap = near[0, j], near[1, j], near[2, j]
+        below, above, gaps = box[0, j], box[1, j], box[2, j]
+        if j >= penalty.size:
+            weight = weights[j - penalty.size]
+            for b in range(out.size):
+                out[b] += weight if high < below[b] or low > above[b] else 0.0
+        elif penalty[j] < 0.0:
             for b in range(out.size):
                 step = max(below[b] - high, low - above[b], 0.0)
                 out[b] += step * step
@@ -125,112 +96,103 @@ def _bounds(
             for b in range(out.size):
                 step = max(below[b] - high, low - above[b], 0.0)
                 square = step * step
-                if near_gaps[j] + gaps[j, b] > 0:
+                if gap + gaps[b] > 0.0:
                     square = min(square, penalty[j])
-                if near_gaps[j] > 0 and gaps[j, b] > 0:
-                    square = 0.0
-                out[b] += square
-    for j in range(span.shape[0]):
-        for b in range(out.size):
-            outside = near_span[j, 1] < span[j, 0, b] or near_span[j, 0] > span[j, 1, b]
-            out[b] += weights[j] if outside else 0.0
+                out[b] += 0.0 if gap * gaps[b] > 0.0 else square
+
+
+@njit(cache=True, nogil=True)
+def _near(bound: Floats, limit: float, box: Floats, near: Ints) -> Floats:
+    """The blocks within the limit, the nearest first, and their boxes."""
+    count = 0
+    keys = np.empty(bound.size)
+    for b in range(bound.size):
+        if bound[b] <= limit:
+            keys[count], near[count] = bound[b], b
+            count += 1
+    order = ranked(keys[:count])
+    for s in range(count):
+        order[s] = near[order[s]]
+    near[:count] = order
+    some = np.empty((3, box.shape[1], count))
+    for side in range(3):
+        for j in range(box.shape[1]):
+            for s in range(count):
+                some[side, j, s] = box[side, j, near[s]]
+    return some
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    a: tuple[Floats, Codes, Floats, Codes, Codes], b: tuple[Floats, Codes, Floats, Codes, Codes],
-    copies: Ints, lowest: Ints, weights: Floats, penalty: Floats, tolerance: float,
-    start: int, stop: int, least: Floats, ties: Ints, first: Ints,
+    rows: Floats, groups: Floats, blocks: Floats, boxes: Floats, copies: Ints, lowest: Ints,
+    weights: Floats, penalty: Floats, tolerance: float, start: int, stop: int,
+    least: Floats, ties: Ints, first: Ints,
 ) -> None:  # fmt: skip
-    """Fill `least`, `ties` and `first` for the queries of blocks start..stop of `a`.
+    """Fill `least`, `ties` and `first` for the queries of groups start..stop.
 
     On entry `least` holds a distance that some record of `b` attains, or infinity.
     """
-    ax, ac, abox, aspan, agaps = a
-    bx, bc, bbox, bspan, bgaps = b
-    p, q, blocks = bx.shape[1], bc.shape[1], bx.shape[0]
-    bound, out = np.empty(blocks), np.empty(BLOCK)
-    reached = np.empty(blocks)
-    point, point_span = np.empty((p, 2)), np.empty((q, 2), np.int32)
-    point_gaps = np.empty(p, np.int32)
+    bound, out = np.empty(len(blocks)), np.empty(BLOCK)
+    reached, within = np.empty(len(blocks)), np.empty(len(blocks))
+    near, point = np.empty(len(blocks), np.int64), np.empty((3, rows.shape[1]))
     for g in range(start, stop):
-        queries = min(BLOCK, least.size - g * BLOCK)
-        _bounds(
-            bbox, bspan, bgaps, weights, penalty,
-            abox[:, :, g].copy(), aspan[:, :, g].copy(), agaps[:, g].copy(), bound,
-        )  # fmt: skip
+        bounds(boxes, weights, penalty, groups[g], bound)
         # The block most likely to be near gives each query a first distance, and the largest of
         # these says which blocks concern any query of this group at all.
-        seed, furthest = np.argmin(bound), 0.0
-        for i in range(queries):
-            x, c = ax[g, :, i].copy(), ac[g, :, i].copy()
-            here = _distances(bx[seed], bc[seed], weights, penalty, x, c, out)
-            least[g * BLOCK + i] = min(least[g * BLOCK + i], here)
-            furthest = max(furthest, least[g * BLOCK + i])
-        near = np.flatnonzero(bound <= furthest + tolerance * furthest)
-        near = near[np.argsort(bound[near])]
-        near_bound = np.empty(near.size)
-        box, span = np.empty((p, 2, near.size)), np.empty((q, 2, near.size), np.int32)
-        gaps = np.empty((p, near.size), np.int32)
-        for s in range(near.size):
-            for j in range(p):
-                box[j, 0, s], box[j, 1, s] = bbox[j, 0, near[s]], bbox[j, 1, near[s]]
-                gaps[j, s] = bgaps[j, near[s]]
-            for j in range(q):
-                span[j, 0, s], span[j, 1, s] = bspan[j, 0, near[s]], bspan[j, 1, near[s]]
-        for i in range(queries):
-            x, c = ax[g, :, i].copy(), ac[g, :, i].copy()
-            for j in range(p):
-                point_gaps[j] = 2 if np.isnan(x[j]) else 0
-                point[j, 0] = np.inf if np.isnan(x[j]) else x[j]
-                point[j, 1] = -np.inf if np.isnan(x[j]) else x[j]
-            for j in range(q):
-                point_span[j, 0], point_span[j, 1] = c[j], c[j]
-            _bounds(box, span, gaps, weights, penalty, point, point_span, point_gaps, near_bound)
-            best = least[g * BLOCK + i]
+        seed, furthest = 0, 0.0
+        for b in range(bound.size):
+            if bound[b] < bound[seed]:
+                seed = b
+        for i in range(g * BLOCK, min((g + 1) * BLOCK, least.size)):
+            here = distances(blocks[seed], weights, penalty, rows[i], out)
+            least[i] = min(least[i], here)
+            furthest = max(furthest, least[i])
+        box = _near(bound, furthest + tolerance * furthest, boxes, near)
+        count = box.shape[2]
+        for i in range(g * BLOCK, min((g + 1) * BLOCK, least.size)):
+            x = rows[i]
+            for j in range(x.size):
+                gone = np.isnan(x[j])
+                point[0, j] = np.inf if gone else x[j]
+                point[1, j] = -np.inf if gone else x[j]
+                point[2, j] = gone
+            bounds(box, weights, penalty, point, within[:count])
+            best = least[i]
             limit = best + tolerance * best
-            for s in range(near.size):
+            for s in range(count):
                 reached[s] = np.inf
-                if near_bound[s] <= limit:
-                    block = near[s]
-                    reached[s] = _distances(bx[block], bc[block], weights, penalty, x, c, out)
+                if within[s] <= limit:
+                    reached[s] = distances(blocks[near[s]], weights, penalty, x, out)
                     if reached[s] < best:
                         best = reached[s]
                         limit = best + tolerance * best
             # Only now is the limit final: count in the few blocks that come within it.
-            count, row = 0, np.int64(-1)
-            for s in range(near.size):
+            ties[i], first[i] = 0, -1
+            for s in range(count):
                 if reached[s] <= limit:
-                    block = near[s]
-                    _distances(bx[block], bc[block], weights, penalty, x, c, out)
-                    for k in range(block * BLOCK, min((block + 1) * BLOCK, copies.size)):
-                        if out[k - block * BLOCK] <= limit:
-                            count += copies[k]
-                            if row < 0 or lowest[k] < row:
-                                row = lowest[k]
-            least[g * BLOCK + i], ties[g * BLOCK + i], first[g * BLOCK + i] = best, count, row
+                    distances(blocks[near[s]], weights, penalty, x, out)
+                    begin = near[s] * BLOCK
+                    for k in range(begin, min(begin + BLOCK, copies.size)):
+                        if out[k - begin] <= limit:
+                            ties[i] += copies[k]
+                            if first[i] < 0 or lowest[k] < first[i]:
+                                first[i] = lowest[k]
+            least[i] = best
 
 
-@njit(cache=True, nogil=True)
-def _own(
-    a: Floats, b: Floats, ac: Codes, bc: Codes, own: Ints, weights: Floats, penalty: Floats
-) -> Floats:
+def to_own(a: Floats, b: Floats, own: Ints, weights: Floats, penalty: Floats) -> Floats:
     """Squared distance of each row to its own masked record; infinite where it has none."""
-    result = np.full(own.size, np.inf)
-    for i in range(own.size):
-        r = own[i]
-        if r >= 0:
-            total = 0.0
-            for j in range(a.shape[1]):
-                step = a[i, j] - b[r, j]
-                if not np.isnan(step):
-                    total += step * step
-                elif np.isnan(a[i, j]) != np.isnan(b[r, j]):
-                    total += penalty[j]
-            for j in range(ac.shape[1]):
-                if ac[i, j] != bc[r, j]:
-                    total += weights[j]
-            result[i] = total
+    has = own >= 0
+    a, b = a[has], b[own[has]]
+    total = np.zeros(len(a))
+    for j, cost in enumerate(penalty):
+        step = a[:, j] - b[:, j]
+        apart = np.where(np.isnan(a[:, j]) != np.isnan(b[:, j]), cost, 0.0)
+        total += np.where(np.isnan(step), apart, step * step)
+    for j, weight in enumerate(weights, len(penalty)):
+        total += np.where(a[:, j] != b[:, j], weight, 0.0)
+    result = np.full(len(own), np.inf)
+    result[has] = total
     return result
 
 
@@ -251,6 +213,39 @@ def _code_matrix(name: str, codes: ArrayLike | None, rows: int) -> Codes:
     if c.ndim != 2 or len(c) != rows:
         raise ValueError(f"{name} must have {rows} rows and one column per code: {c.shape}")
     return c
+
+
+def both_files(
+    a: ArrayLike, b: ArrayLike, codes_a: ArrayLike | None, codes_b: ArrayLike | None
+) -> tuple[Floats, Floats, int]:
+    """Both files as matrices of numbers, then codes, and how many columns are numbers."""
+    xa, xb = _matrix("a", a), _matrix("b", b)
+    ca, cb = _code_matrix("codes_a", codes_a, len(xa)), _code_matrix("codes_b", codes_b, len(xb))
+    if xa.shape[1] != xb.shape[1] or ca.shape[1] != cb.shape[1]:
+        raise ValueError("a and b must have the same columns")
+    if not len(xb):
+        raise ValueError("b has no records to link to")
+    return np.hstack([xa, ca]), np.hstack([xb, cb]), xa.shape[1]
+
+
+def where_missing(a: Floats, b: Floats, penalty: Floats) -> Floats:
+    """The penalty of each numeric column, -1 where nothing is missing."""
+    gone = np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
+    return np.where(gone[: len(penalty)], penalty, -1.0)
+
+
+def masked_blocks(b: Floats, weights: Floats) -> tuple[Floats, Floats, Ints, Ints]:
+    """The distinct records of `b` in blocks, their boxes, copies and lowest rows."""
+    first, member = distinct_rows(b.view(np.int64), np.empty((len(b), 0), np.int32))
+    lowest = order_in_blocks(b, weights, first, BLOCK)
+    copies = np.bincount(member, minlength=len(first))[member[lowest]].astype(np.int64)
+    return *in_blocks(b, lowest, BLOCK), copies, lowest
+
+
+def queries(a: Floats, order: Ints) -> tuple[Floats, Floats]:
+    """Records in that order, and the box of each group of them."""
+    boxes = in_blocks(a, order, BLOCK)[1] if len(order) else np.empty((3, a.shape[1], 0))
+    return a[order], np.ascontiguousarray(boxes.transpose(2, 0, 1))
 
 
 def nearest(
@@ -277,13 +272,8 @@ def nearest(
     >>> found.distance.tolist(), found.ties.tolist(), found.own_tied.tolist()
     ([1.0, 1.0], [2, 1], [True, False])
     """
-    xa, xb = _matrix("a", a), _matrix("b", b)
-    ca, cb = _code_matrix("codes_a", codes_a, len(xa)), _code_matrix("codes_b", codes_b, len(xb))
-    if xa.shape[1] != xb.shape[1] or ca.shape[1] != cb.shape[1]:
-        raise ValueError("a and b must have the same columns")
-    if not len(xb):
-        raise ValueError("b has no records to link to")
-    p, q = xa.shape[1], ca.shape[1]
+    xa, xb, p = both_files(a, b, codes_a, codes_b)
+    q = xa.shape[1] - p
     weights = np.ones(q) if nominal_weights is None else np.array(nominal_weights, np.float64)
     penalty = np.ones(p) if missing_penalty is None else np.array(missing_penalty, np.float64)
     mine = np.full(len(xa), -1, np.int64) if own is None else np.array(own, np.int64)
@@ -294,34 +284,23 @@ def nearest(
         raise ValueError("weights, penalties and tolerance must not be negative")
     if mine.size and (mine.min() < -1 or mine.max() >= len(xb)):
         raise ValueError("own must name rows of b, or -1")
-    whole = ~(np.isnan(xa).any(axis=0) | np.isnan(xb).any(axis=0))
-    rule = np.where(whole, -1.0, penalty)
-
-    first_a, member_a = distinct_rows(xa.view(np.int64), ca)
-    first_b, member_b = distinct_rows(xb.view(np.int64), cb)
-    copies = np.bincount(member_b, minlength=len(first_b))
-    order_a = order_in_blocks(xa, ca, weights, first_a, BLOCK)
-    by_block = order_in_blocks(xb, cb, weights, first_b, BLOCK)
-    queries, blocks = _fill(xa, ca, order_a), _fill(xb, cb, by_block)
-    copies = copies[member_b[by_block]].astype(np.int64)
-    to_own = _own(xa, xb, ca, cb, mine, weights, penalty)
+    rule = where_missing(xa, xb, penalty)
+    blocks, boxes, copies, lowest = masked_blocks(xb, weights)
+    first_a, member = distinct_rows(xa.view(np.int64), np.empty((len(xa), 0), np.int32))
+    order = order_in_blocks(xa, weights, first_a, BLOCK)
+    rows, groups = queries(xa, order)
     # A row's own masked record is seldom far: its distance is a good limit to start from.
-    least, ties, first = to_own[order_a], np.empty(len(order_a), np.int64), np.empty_like(order_a)
+    far = to_own(xa, xb, mine, weights, penalty)
+    least, ties, first = far[order], np.empty(len(order), np.int64), np.empty_like(order)
 
-    workers = cores(threads)
-    groups = len(queries[0])
-    cuts = np.linspace(0, groups, min(groups, 8 * workers) + 1).astype(np.int64)
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(_search, queries, blocks, copies, by_block, weights, rule, float(tolerance),
-                        start, stop, least, ties, first)
-            for start, stop in pairwise(cuts.tolist())
-        ]  # fmt: skip
-        for task in tasks:
-            task.result()
-    place = np.empty(len(order_a), np.int64)
-    place[member_a[order_a]] = np.arange(len(order_a))
-    where = place[member_a]
+    def work(start: int, stop: int) -> None:
+        _search(rows, groups, blocks, boxes, copies, lowest, weights, rule, float(tolerance),
+                start, stop, least, ties, first)  # fmt: skip
+
+    in_parts(work, len(groups), threads)
+    place = np.empty(len(order), np.int64)
+    place[member[order]] = np.arange(len(order))
+    where = place[member]
     distance = least[where]
-    own_tied = to_own <= distance + tolerance * distance
+    own_tied = far <= distance + tolerance * distance
     return Nearest(distance, ties[where], own_tied & (mine >= 0), first[where])

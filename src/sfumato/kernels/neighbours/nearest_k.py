@@ -11,18 +11,15 @@ order of the coordinates.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ...progress import report
 from ..arrays import Floats, Ints
-from ..threads import cores
-from .blocks import LARGEST, distinct_rows, order_in_blocks
+from ..threads import in_parts
+from .blocks import LARGEST, box_distances, distinct_rows, order_in_blocks, ranked
 
 TOLERANCE = 1e-9
 """Records tie for the nearest place up to this share of the squared distance."""
@@ -51,9 +48,8 @@ class _Blocks(NamedTuple):
 
     points: Floats
     """(m, d), block after block"""
-    low: Floats
-    """(d, blocks)"""
-    high: Floats
+    box: Floats
+    """(2, d, blocks): least and greatest coordinates"""
     scores: Singles
     """(blocks, d, BLOCK): centred and scaled, padded to four coordinates"""
     base: Singles
@@ -100,20 +96,6 @@ def _scores(block: Singles, base: Singles, factors: Singles, out: Singles, least
 
 
 @njit(cache=True, nogil=True)
-def _gaps(lower: Floats, upper: Floats, low: Floats, high: Floats, out: Floats) -> None:
-    """Least squared distance between one box and each block.
-
-    Summed like a distance, and rounding is monotone: it never exceeds the distance to a record.
-    """
-    out[:] = 0.0
-    for j in range(lower.size):
-        left, right, below, above = lower[j], upper[j], low[j], high[j]
-        for b in range(out.size):
-            step = max(below[b] - right, left - above[b], 0.0)
-            out[b] += step * step
-
-
-@njit(cache=True, nogil=True)
 def _square(x: Floats, y: Floats) -> float:
     total = 0.0
     for j in range(x.size):
@@ -141,7 +123,7 @@ def _search(
     squares: Floats, rows: Ints, ties: Ints,
 ) -> None:  # fmt: skip
     """Fill the results for the targets of groups start..stop."""
-    d, blocks = b.low.shape
+    _, d, blocks = b.box.shape
     n, m = a.points.shape[0], b.points.shape[0]
     k = squares.shape[1]
     group, gap = np.empty(blocks), np.empty(blocks)
@@ -153,14 +135,14 @@ def _search(
         for j in range(d):
             here = a.points[g * BLOCK : min((g + 1) * BLOCK, n), j]
             lower[j], upper[j] = here.min(), here.max()
-        _gaps(lower, upper, b.low, b.high, group)
-        order = np.argsort(group)
+        box_distances(lower, upper, b.box, group)
+        order = ranked(group)
         for first in range(g * BLOCK, min((g + 1) * BLOCK, n), LANES):
             lanes = min(LANES, n - first)
             for j in range(d):
                 here = a.points[first : first + lanes, j]
                 lower[j], upper[j] = here.min(), here.max()
-            _gaps(lower, upper, b.low, b.high, gap)
+            box_distances(lower, upper, b.box, gap)
             factors = a.factors[first : first + LANES]
             reached[:] = NOBODY
             limit[:] = np.inf
@@ -222,24 +204,18 @@ def nearest_k(
         return NearestK(np.empty((0, k), np.int64), np.empty((0, k)), np.empty(0, np.int64))
     blocks, centre, unit = _arranged(b, a)
     first, member = distinct_rows(a.view(np.int64), np.empty((len(a), 0), np.int32))
-    order = _neighbours(a, first)
+    order = order_in_blocks(a, np.empty(0), first, BLOCK)
     queries = _queries(a[order], centre, unit)
     n, d = queries.points.shape
     squares, rows = np.full((n, k), np.inf), np.full((n, k), len(b), np.int64)
     ties = np.zeros(n, np.int64)
     # d products and sums, three roundings of what goes in, and room to spare.
     error = (d + 12) * 2.0**-24
-    workers = cores(threads)
-    groups = -(-n // BLOCK)
-    cuts = np.linspace(0, groups, min(groups, 16 * workers) + 1).astype(np.int64)
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(_search, queries, blocks, unit**2, error, start, stop, squares, rows, ties)
-            for start, stop in pairwise(cuts.tolist())
-        ]
-        for done, task in enumerate(as_completed(tasks), 1):
-            task.result()
-            report("predicting", done, len(tasks))
+
+    def work(start: int, stop: int) -> None:
+        _search(queries, blocks, unit**2, error, start, stop, squares, rows, ties)
+
+    in_parts(work, -(-n // BLOCK), threads, 16, "predicting")
     place = np.empty(n, np.int64)
     place[member[order]] = np.arange(n)
     where = place[member]
@@ -253,12 +229,6 @@ def _points(name: str, values: np.ndarray) -> Floats:
     if x.size and not np.abs(x).max() <= LARGEST:
         raise ValueError(f"{name} hold a value that is missing or beyond {LARGEST:g}")
     return x + 0.0  # one zero, so that equal records have equal bits
-
-
-def _neighbours(x: Floats, rows: Ints) -> Ints:
-    no_codes = np.empty((len(x), 0), np.int32)
-    found: Ints = order_in_blocks(x, no_codes, np.empty(0), rows, BLOCK)
-    return found
 
 
 def _singles(x: Floats, centre: Floats, unit: float, rows: int) -> tuple[Floats, Singles]:
@@ -277,7 +247,7 @@ def _queries(x: Floats, centre: Floats, unit: float) -> _Targets:
 def _arranged(b: Floats, a: Floats) -> tuple[_Blocks, Floats, float]:
     """The release in blocks, and the centre and unit of its single precision."""
     first, member = distinct_rows(b.view(np.int64), np.empty((len(b), 0), np.int32))
-    order = _neighbours(b, first)
+    order = order_in_blocks(b, np.empty(0), first, BLOCK)
     points = b[order]
     m = len(points)
     blocks = -(-m // BLOCK)
@@ -287,8 +257,8 @@ def _arranged(b: Floats, a: Floats) -> tuple[_Blocks, Floats, float]:
     starts = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=m))])
     rows = np.argsort(where, kind="stable")
     edges = np.arange(0, m, BLOCK)
-    low = np.ascontiguousarray(np.minimum.reduceat(points, edges, axis=0).T)
-    high = np.ascontiguousarray(np.maximum.reduceat(points, edges, axis=0).T)
+    ends = (np.minimum.reduceat(points, edges, axis=0), np.maximum.reduceat(points, edges, axis=0))
+    box = np.stack([ends[0].T, ends[1].T])
     centre = points.mean(axis=0)
     spread = max((np.abs(x - centre).max() if x.size else 0.0) for x in (points, a))
     # A power of two scales without rounding; no coordinate exceeds 1 in single precision.
@@ -300,7 +270,7 @@ def _arranged(b: Floats, a: Floats) -> tuple[_Blocks, Floats, float]:
     scores = padded.reshape(blocks, BLOCK, -1).transpose(0, 2, 1).copy()
     length = np.sqrt(np.maximum.reduceat(squares, edges))
     return (
-        _Blocks(points, low, high, scores, base.reshape(blocks, BLOCK), length, starts, rows),
+        _Blocks(points, box, scores, base.reshape(blocks, BLOCK), length, starts, rows),
         centre,
         unit,
     )

@@ -11,26 +11,25 @@ then weighted mismatches, and bounds that rounding cannot lift above a distance.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.neighbours.blocks import distinct_rows, order_in_blocks
+from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.neighbours.blocks import order_in_blocks, ranked
 from sfumato.kernels.neighbours.linkage import (
     BLOCK,
-    _bounds,
-    _code_matrix,
-    _distances,
-    _fill,
-    _matrix,
-    _own,
+    both_files,
+    bounds,
+    distances,
+    masked_blocks,
+    queries,
+    to_own,
+    where_missing,
 )
-from sfumato.kernels.threads import cores
+from sfumato.kernels.threads import in_parts
 
 
 class OwnRank(NamedTuple):
@@ -43,68 +42,53 @@ class OwnRank(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _far(
-    block: int, box: Floats, span: Codes, gaps: Codes, weights: Floats, penalty: Floats,
-    x: Floats, c: Codes,
-) -> float:  # fmt: skip
+def _far(block: int, box: Floats, weights: Floats, penalty: Floats, x: Floats) -> float:
     """Least squared distance that a record of the block can have to this one."""
     total = 0.0
     for j in range(x.size):
-        low, high = box[j, 0, block], box[j, 1, block]
-        if penalty[j] < 0.0:
-            step = max(low - x[j], x[j] - high, 0.0)
-            total += step * step
+        low, high, gaps = box[0, j, block], box[1, j, block], box[2, j, block]
+        step = max(low - x[j], x[j] - high, 0.0)
+        square = step * step
+        if j >= penalty.size:
+            total += weights[j - penalty.size] if x[j] < low or x[j] > high else 0.0
         elif np.isnan(x[j]):
-            total += penalty[j] if gaps[j, block] == 0 else 0.0
+            total += penalty[j] if gaps == 0.0 else 0.0
         else:
-            step = max(low - x[j], x[j] - high, 0.0)
-            square = step * step
-            total += min(square, penalty[j]) if gaps[j, block] > 0 else square
-    for j in range(c.size):
-        outside = c[j] < span[j, 0, block] or c[j] > span[j, 1, block]
-        total += weights[j] if outside else 0.0
+            total += min(square, penalty[j]) if gaps > 0.0 else square
     return total
 
 
 @njit(cache=True, nogil=True)
 def _count(
-    a: tuple[Floats, Codes, Floats, Codes, Codes], b: tuple[Floats, Codes, Floats, Codes, Codes],
-    copies: Ints, weights: Floats, penalty: Floats, tolerance: float, enough: int,
-    start: int, stop: int, to_own: Floats, nearer: Ints, ties: Ints,
+    rows: Floats, groups: Floats, blocks: Floats, boxes: Floats, copies: Ints, weights: Floats,
+    penalty: Floats, tolerance: float, enough: int, start: int, stop: int, own: Floats,
+    nearer: Ints, ties: Ints,
 ) -> None:  # fmt: skip
-    """Fill `nearer` and `ties` for the queries of blocks start..stop of `a`."""
-    ax, ac, abox, aspan, agaps = a
-    bx, bc, bbox, bspan, bgaps = b
-    bound, out = np.empty(bx.shape[0]), np.empty(BLOCK)
+    """Fill `nearer` and `ties` for the queries of groups start..stop."""
+    bound, out = np.empty(len(blocks)), np.empty(BLOCK)
     for g in range(start, stop):
         # One order of the blocks serves all queries of the group, which lie close together.
-        _bounds(
-            bbox, bspan, bgaps, weights, penalty,
-            abox[:, :, g].copy(), aspan[:, :, g].copy(), agaps[:, g].copy(), bound,
-        )  # fmt: skip
-        order = np.argsort(bound)
-        for i in range(g * BLOCK, min((g + 1) * BLOCK, to_own.size)):
-            if to_own[i] == np.inf:
-                nearer[i], ties[i] = enough, 0
+        bounds(boxes, weights, penalty, groups[g], bound)
+        order = ranked(bound)
+        for i in range(g * BLOCK, min((g + 1) * BLOCK, own.size)):
+            nearer[i], ties[i] = enough, 0
+            if own[i] == np.inf:
                 continue
-            x, c = ax[g, :, i - g * BLOCK].copy(), ac[g, :, i - g * BLOCK].copy()
-            low = to_own[i] - tolerance * to_own[i]
-            high = to_own[i] + tolerance * to_own[i]
+            low, high = own[i] - tolerance * own[i], own[i] + tolerance * own[i]
             below, level = np.int64(0), np.int64(0)
-            for s in range(order.size):
-                block = order[s]
+            for block in order:
                 if bound[block] > high or below >= enough:
                     break
-                if _far(block, bbox, bspan, bgaps, weights, penalty, x, c) > high:
+                if _far(block, boxes, weights, penalty, rows[i]) > high:
                     continue
-                _distances(bx[block], bc[block], weights, penalty, x, c, out)
+                distances(blocks[block], weights, penalty, rows[i], out)
                 for k in range(block * BLOCK, min((block + 1) * BLOCK, copies.size)):
                     if out[k - block * BLOCK] < low:
                         below += copies[k]
                     elif out[k - block * BLOCK] <= high:
                         level += copies[k]
-            nearer[i] = below if below < enough else enough
-            ties[i] = level if below < enough else 0
+            if below < enough:
+                nearer[i], ties[i] = below, level
 
 
 def own_rank(
@@ -129,40 +113,25 @@ def own_rank(
     >>> found.nearer.tolist(), found.ties.tolist()
     ([0, 1, 2], [1, 2, 0])
     """
-    xa, xb = _matrix("a", a), _matrix("b", b)
-    ca, cb = _code_matrix("codes_a", codes_a, len(xa)), _code_matrix("codes_b", codes_b, len(xb))
+    xa, xb, p = both_files(a, b, codes_a, codes_b)
     mine = np.array(own, dtype=np.int64)
-    if xa.shape[1] != xb.shape[1] or ca.shape[1] != cb.shape[1]:
-        raise ValueError("a and b must have the same columns")
-    if not len(xb):
-        raise ValueError("b has no records to link to")
     if mine.shape != (len(xa),) or (mine.size and (mine.min() < -1 or mine.max() >= len(xb))):
         raise ValueError("own must name a row of b, or -1, for each row of a")
     if enough < 1 or not 0 <= tolerance < 1:
         raise ValueError("enough is at least 1, and the tolerance from 0 to below 1")
-    nearer, ties = np.empty(len(xa), np.int64), np.empty(len(xa), np.int64)
-    if not len(xa):
-        return OwnRank(nearer, ties)
-    weights, penalty = np.ones(ca.shape[1]), np.ones(xa.shape[1])
-    whole = ~(np.isnan(xa).any(axis=0) | np.isnan(xb).any(axis=0))
-    rule = np.where(whole, -1.0, penalty)
-    first, member = distinct_rows(xb.view(np.int64), cb)
-    by_block = order_in_blocks(xb, cb, weights, first, BLOCK)
-    copies = np.bincount(member, minlength=first.size)[member[by_block]].astype(np.int64)
-    order = order_in_blocks(xa, ca, weights, np.arange(len(xa)), BLOCK)
-    queries, blocks = _fill(xa, ca, order), _fill(xb, cb, by_block)
-    to_own = _own(xa, xb, ca, cb, mine, weights, penalty)[order]
-    workers = cores(threads)
-    groups = len(queries[0])
-    cuts = np.linspace(0, groups, min(groups, 8 * workers) + 1).astype(np.int64)
+    weights, penalty = np.ones(xa.shape[1] - p), np.ones(p)
+    rule = where_missing(xa, xb, penalty)
+    blocks, boxes, copies, _ = masked_blocks(xb, weights)
+    order = order_in_blocks(xa, weights, np.arange(len(xa)), BLOCK)
+    rows, groups = queries(xa, order)
+    far = to_own(xa, xb, mine, weights, penalty)[order]
     found, level = np.empty(len(xa), np.int64), np.empty(len(xa), np.int64)
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(_count, queries, blocks, copies, weights, rule, float(tolerance), enough,
-                        start, stop, to_own, found, level)
-            for start, stop in pairwise(cuts.tolist())
-        ]  # fmt: skip
-        for task in tasks:
-            task.result()
+
+    def work(start: int, stop: int) -> None:
+        _count(rows, groups, blocks, boxes, copies, weights, rule, float(tolerance), enough,
+               start, stop, far, found, level)  # fmt: skip
+
+    in_parts(work, len(groups), threads)
+    nearer, ties = np.empty_like(found), np.empty_like(level)
     nearer[order], ties[order] = found, level
     return OwnRank(nearer, ties)

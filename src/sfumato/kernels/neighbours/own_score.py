@@ -9,8 +9,6 @@ a better fit than its own was found is not searched further.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.threads import cores
+from sfumato.kernels.threads import in_parts
 
 Bools = NDArray[np.bool_]
 
@@ -157,12 +155,6 @@ def _by_block(block: Ints, count: int) -> tuple[Ints, Ints]:
     return begin, order
 
 
-def _parts(n: int, threads: int | None) -> tuple[int, list[tuple[int, int]]]:
-    workers = cores(threads)
-    cuts = np.linspace(0, n, min(max(n, 1), 8 * workers) + 1).astype(np.int64).tolist()
-    return workers, list(pairwise(cuts))
-
-
 def own_fit(
     sides: Sides,
     own: Ints,
@@ -192,15 +184,11 @@ def own_fit(
     begin, order = _by_block(sides.block_b, blocks)
     shift = np.zeros(m) if weight is None else weight
     fit, best, ties = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.int64)
-    workers, cuts = _parts(n, threads)
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(_search, sides, own, begin, order, shift, tolerance, start, stop, fit,
-                        best, ties)
-            for start, stop in cuts
-        ]  # fmt: skip
-        for task in tasks:
-            task.result()
+
+    def work(start: int, stop: int) -> None:
+        _search(sides, own, begin, order, shift, tolerance, start, stop, fit, best, ties)
+
+    in_parts(work, n, threads)
     return OwnFit(fit, best, ties)
 
 
@@ -211,11 +199,5 @@ def log_mixture(sides: Sides, *, threads: int | None = None) -> Floats:
     blocks = int(max(sides.block_a.max(initial=-1), sides.block_b.max(initial=-1))) + 1
     begin, order = _by_block(sides.block_a, blocks)
     out = np.empty(m)
-    workers, cuts = _parts(m, threads)
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(_mixed, sides, begin, order, n, start, stop, out) for start, stop in cuts
-        ]
-        for task in tasks:
-            task.result()
+    in_parts(lambda *part: _mixed(sides, begin, order, n, *part, out), m, threads)
     return out

@@ -19,7 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.neighbours.rank_windows import Places, Windows, apart, in_parts
+from sfumato.kernels.neighbours.rank_windows import Places, Windows, apart
+from sfumato.kernels.threads import in_parts
 
 MOST_COLUMNS = 16
 """2^16 patterns fit the caches; beyond, a pattern has hardly a pair, and says nothing of m."""

@@ -14,17 +14,15 @@ and shortest runs of w places; a bitset for each record would cost O(n m v / 64)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.threads import cores
+from sfumato.kernels.threads import in_parts
 
 Places = NDArray[np.int32]
 
@@ -174,18 +172,6 @@ def gather(columns: Sequence[Sorted], runs: Sequence[tuple[Places, Places]]) -> 
         np.column_stack([high for _, high in runs]),
         np.array([column.tail for column in columns], np.int64),
     )
-
-
-def in_parts(
-    work: Callable[[int, int], Any], rows: int, threads: int | None, parts: int = 8
-) -> list[Any]:
-    """`work(start, stop)` over all rows, in threads; the results in order. Kernels release the
-    interpreter's lock, and how rows are cut never alters what is found for a row."""
-    workers = cores(threads)
-    cuts = np.linspace(0, rows, min(max(rows, 1), parts * workers) + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [pool.submit(work, start, stop) for start, stop in pairwise(cuts)]
-        return [task.result() for task in tasks]
 
 
 @njit(cache=True, nogil=True)

@@ -7,10 +7,10 @@ therefore written in the compiler's vector operations (numba's `intrinsic`), whi
 every processor that numba supports. Nothing is reordered or fused: a lane gets exactly the sum that
 a loop would give.
 
-Each of the first four computes `out[i] = base[base_at + i] + term(0) + term(1) + ...` for all lanes
-i, over the columns j in their order. The LANES values of column j start at `data[at + j * LANES]`;
-with two sides to a column they are at `data[at + 2 * j * LANES]`, one side after the other. Arrays
-are contiguous; `data` and `values` hold numbers of one kind, `weights`, `base` and `out` too.
+A piece starts at `data[at]` with LANES values at which the sums start, and then has LANES values to
+a column, or two times LANES, one side after the other. Columns are added in their order: the
+numeric ones first, then the nominal ones, of which there are as many as `weights`. Arrays are
+contiguous and hold numbers of one kind.
 """
 
 from __future__ import annotations
@@ -49,91 +49,78 @@ def _load(builder: Any, array: Any, at: Any) -> Any:
     return vector
 
 
-def _add_columns(sides: int, term: Callable[..., Any]) -> Any:
+def _add_columns(sides: int, number: Callable[..., Any], code: Callable[..., Any]) -> Any:
     """A compiled function that adds one term per column; a term is made of `sides` vectors."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def add(
-        _typing: Any,
-        data: Any,
-        at: Any,
-        values: Any,
-        weights: Any,
-        base: Any,
-        base_at: Any,
-        out: Any,
-    ) -> Any:
+    def add(_typing: Any, data: Any, at: Any, values: Any, weights: Any, out: Any) -> Any:
         def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            kinds = signature.args
-
-            def array(i: int) -> Any:
-                return context.make_array(kinds[i])(context, builder, given[i])
-
-            columns, value, weight, result = array(0), array(2), array(3), array(6)
-            start = _load(builder, array(4), given[5])
+            columns, value, weight, result = (
+                context.make_array(signature.args[i])(context, builder, given[i])
+                for i in (0, 2, 3, 4)
+            )
+            start = _load(builder, columns, given[1])
             total = cgutils.alloca_once_value(builder, start)  # type: ignore[no-untyped-call]
-            count = builder.extract_value(value.shape, 0)
-            with cgutils.for_range(builder, count) as loop:
-                j = loop.index
+
+            def add_column(j: Any, term: Callable[..., Any]) -> None:
                 first = builder.add(given[1], builder.mul(j, ir.Constant(_INDEX, sides * LANES)))
                 vectors = [
                     _load(builder, columns, builder.add(first, ir.Constant(_INDEX, side * LANES)))
-                    for side in range(sides)
+                    for side in range(1, sides + 1)
                 ]
                 point = _splat(builder, builder.load(builder.gep(value.data, [j])))
-                added = term(builder, vectors, point, builder.gep(weight.data, [j]))
+                added = term(builder, vectors, point)
                 builder.store(builder.fadd(builder.load(total), added), total)
+
+            nominal = builder.extract_value(weight.shape, 0)
+            numeric = builder.sub(builder.extract_value(value.shape, 0), nominal)
+            with cgutils.for_range(builder, numeric) as loop:
+                add_column(loop.index, number)
+            with cgutils.for_range(builder, nominal) as loop:
+                cost = _splat(builder, builder.load(builder.gep(weight.data, [loop.index])))
+                nothing = ir.Constant(cost.type, [0.0] * LANES)
+                add_column(
+                    builder.add(numeric, loop.index),
+                    lambda *given: builder.select(code(*given), cost, nothing),
+                )
             stored = builder.store(
                 builder.load(total), _pointer(builder, result, ir.Constant(_INDEX, 0))
             )
             stored.align = 4
             return context.get_dummy_value()
 
-        return types.void(data, at, values, weights, base, base_at, out), emit
+        return types.void(data, at, values, weights, out), emit
 
     return add
 
 
-def _zero(builder: Any, like: Any) -> Any:
-    return ir.Constant(like.type, [0.0] * LANES)
-
-
-def _square(builder: Any, vectors: list[Any], point: Any, weight: Any) -> Any:
+def _square(builder: Any, vectors: list[Any], point: Any) -> Any:
     step = builder.fsub(vectors[0], point)
     return builder.fmul(step, step)
 
 
-def _gap(builder: Any, vectors: list[Any], point: Any, weight: Any) -> Any:
+def _gap(builder: Any, vectors: list[Any], point: Any) -> Any:
     under, over = builder.fsub(vectors[0], point), builder.fsub(point, vectors[1])
     step = builder.select(builder.fcmp_ordered(">", under, over), under, over)
-    zero = _zero(builder, step)
+    zero = ir.Constant(step.type, [0.0] * LANES)
     step = builder.select(builder.fcmp_ordered(">", step, zero), step, zero)
     return builder.fmul(step, step)
 
 
-def _weigh(builder: Any, apart: Any, weight: Any) -> Any:
-    cost = _splat(builder, builder.load(weight))
-    return builder.select(apart, cost, _zero(builder, cost))
+def _differ(builder: Any, vectors: list[Any], point: Any) -> Any:
+    return builder.fcmp_ordered("!=", vectors[0], point)
 
 
-def _differ(builder: Any, vectors: list[Any], point: Any, weight: Any) -> Any:
-    return _weigh(builder, builder.icmp_signed("!=", vectors[0], point), weight)
+def _outside(builder: Any, vectors: list[Any], point: Any) -> Any:
+    under = builder.fcmp_ordered("<", point, vectors[0])
+    over = builder.fcmp_ordered(">", point, vectors[1])
+    return builder.or_(under, over)
 
 
-def _outside(builder: Any, vectors: list[Any], point: Any, weight: Any) -> Any:
-    under = builder.icmp_signed("<", point, vectors[0])
-    over = builder.icmp_signed(">", point, vectors[1])
-    return _weigh(builder, builder.or_(under, over), weight)
-
-
-add_squares = _add_columns(1, _square)
-"""Squared differences of numbers; `weights` is not looked at."""
-add_gaps = _add_columns(2, _gap)
-"""Squared distances to intervals, whose least and greatest values are the two sides."""
-add_weights = _add_columns(1, _differ)
-"""The weight of a column where codes differ."""
-add_gap_weights = _add_columns(2, _outside)
-"""The weight of a column where a code is outside an interval of codes."""
+add_distances = _add_columns(1, _square, _differ)
+"""Squared differences of numbers, and the weights of the codes that differ."""
+add_gaps = _add_columns(2, _gap, _outside)
+"""Squared distances to intervals and weights of the codes outside; the sides are their ends."""
 
 
 def _compare_lanes(sign: str) -> Any:

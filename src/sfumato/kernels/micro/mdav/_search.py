@@ -32,8 +32,16 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
-from sfumato.kernels.micro.mdav._lanes import LANES
-from sfumato.kernels.micro.mdav._shells import Shells, farthest, leave_shells, shells
+from sfumato.kernels.groups import numbered
+from sfumato.kernels.micro.mdav._shells import (
+    AHEAD,
+    END,
+    SEEN,
+    Shells,
+    farthest,
+    leave_shells,
+    shells,
+)
 from sfumato.kernels.micro.mdav._tree import Room, Tree, leave_tree, nearest, room, tree
 from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows
 from sfumato.progress import report
@@ -58,16 +66,13 @@ class Remaining(NamedTuple):
     """What is left of the file: distinct records ("points") with their rows, sums and modes."""
 
     x: Floats
-    """(points, p): numeric columns of each point."""
-    c: Codes
-    """(points, q): nominal columns."""
+    """(points, columns): the numeric columns of each point, then its nominal ones."""
     weights: Floats
+    """Of the nominal columns."""
     rows: Ints
     """(n,): rows by point, rising. They are taken in this order, for ties go to the lowest row."""
-    ahead: Ints
-    """(points,): where the remaining rows of each point start in `rows`."""
-    ends: Ints
-    """(points,): where they end."""
+    place: Ints
+    """(points, 4): AHEAD, END, LEAF and CHUNK of each."""
     member: Ints
     """(n,): the point of each row."""
     sums: Floats
@@ -75,142 +80,124 @@ class Remaining(NamedTuple):
     counts: Ints
     """Remaining rows with each code, column after column."""
     starts: Ints
-    """(q,): where the counts of each column start."""
-    modes: Codes
-    """(q,): the most frequent code, of equals the lowest."""
+    """Where the counts of each column start, and where the last ends."""
+    centre: Floats
+    """(columns,): means of the numeric columns when last asked for; then the most frequent code of
+    each nominal one, of equals the lowest."""
     label: Ints
     """(n,): group of each row, or -1."""
 
 
 @njit(cache=True, nogil=True)
-def _mode(counts: Ints, starts: Ints, j: int) -> int:
-    end = starts[j + 1] if j + 1 < starts.size else counts.size
-    return int(np.argmax(counts[starts[j] : end]))
-
-
-@njit(cache=True, nogil=True)
-def _describe(left: Remaining) -> None:
-    """Sums, counts and modes of all rows."""
-    x, c, sums = left.x, left.c, left.sums
-    for row in range(left.member.size):
-        point = left.member[row]
-        for j in range(x.shape[1]):
+def _sum(x: Floats, member: Ints, sums: Floats) -> None:
+    """Sums of all rows."""
+    for point in member:
+        for j in range(len(sums)):
             sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], x[point, j])
-        for j in range(c.shape[1]):
-            left.counts[left.starts[j] + c[point, j]] += 1
-    for j in range(c.shape[1]):
-        left.modes[j] = _mode(left.counts, left.starts, j)
 
 
 @njit(cache=True, nogil=True)
-def _take(left: Remaining, t: Tree, s: Shells, taken: Ints, group: int) -> None:
-    """Put rows into a group."""
-    x, c, sums, counts, starts, modes = (
-        left.x, left.c, left.sums, left.counts, left.starts, left.modes,
-    )  # fmt: skip
-    used = np.empty(taken.size, np.int64)
-    size = 0
+def _count_off(left: Remaining, point: int) -> None:
+    """One row less of a point: in the sums, in the counts and in the modes."""
+    x, sums, counts, starts, centre = left.x, left.sums, left.counts, left.starts, left.centre
+    p = len(sums)
+    for j in range(p):
+        sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], -x[point, j])
+    for j in range(left.weights.size):
+        code = x[point, p + j]
+        counts[starts[j] + int(code)] -= 1
+        if code == centre[p + j]:  # any other code only falls further behind
+            best = starts[j]
+            for at in range(starts[j] + 1, starts[j + 1]):
+                if counts[at] > counts[best]:
+                    best = at
+            centre[p + j] = best - starts[j]
+
+
+@njit(cache=True, nogil=True)
+def _take(
+    left: Remaining, t: Tree, s: Shells, taken: Ints, group: int, used: Ints, marks: Ints
+) -> None:
+    """Put rows into a group; `used` is room for as many points."""
+    place, size = left.place, 0
     for row in taken:
         point = left.member[row]
         left.label[row] = group
-        left.ahead[point] += 1
-        if left.ahead[point] == left.ends[point]:
+        place[point, AHEAD] += 1
+        if place[point, AHEAD] == place[point, END]:
             used[size] = point
             size += 1
-        for j in range(x.shape[1]):
-            sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], -x[point, j])
-        for j in range(c.shape[1]):
-            code = c[point, j]
-            counts[starts[j] + code] -= 1
-            if code == modes[j]:  # any other code only falls further behind
-                modes[j] = _mode(counts, starts, j)
-    leave_tree(t, used[:size])
-    leave_shells(s, used[:size])
+        _count_off(left, point)
+    leave_tree(t, place, used[:size])
+    leave_shells(s, place, used[:size], marks)
 
 
 @njit(cache=True, nogil=True)
 def _advance(
-    left: Remaining, t: Tree, s: Shells, work: Room, seen: Ints, k: int, remaining: int,
+    left: Remaining, t: Tree, s: Shells, work: Room, marks: Ints, k: int, remaining: int,
     groups: int, stop: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Form groups until at most `stop` rows remain; how many do, and how many groups there are."""
-    p = left.x.shape[1]
-    centre = np.empty(p)
-    keys, found = np.empty(k - 1), np.empty(k - 1, np.int64)
-    out, first = np.empty(LANES), np.empty(1, np.int64)
+    x, weights, rows, place, centre = left.x, left.weights, left.rows, left.place, left.centre
+    sums, found = left.sums, work.found
     anchor = -1  # the point of r, while its counterpart s is still to be found
     while anchor >= 0 or (remaining >= 2 * k and remaining > stop):
-        if anchor < 0:
-            for j in range(p):
-                centre[j] = left.sums[j, 0] / remaining
-            point = farthest(s, centre, left.modes, left.rows, left.ahead, seen, out)
-            anchor = point if remaining >= 3 * k else -1
+        far = centre
+        if anchor >= 0:
+            far = x[anchor]
         else:
-            point = farthest(s, left.x[anchor], left.c[anchor], left.rows, left.ahead, seen, out)
-            anchor = -1
-        first[0] = left.rows[left.ahead[point]]
-        _take(left, t, s, first, groups)
-        nearest(
-            t, point, left.x, left.c, left.weights, left.rows, left.ahead, left.ends,
-            work, seen, keys, found,
-        )  # fmt: skip
-        _take(left, t, s, found, groups)
+            for j in range(len(sums)):
+                centre[j] = sums[j, 0] / remaining
+        point = farthest(s, far, weights, rows, place, marks, work.sums)
+        anchor = point if anchor < 0 and remaining >= 3 * k else -1
+        found[0] = rows[place[point, AHEAD]]
+        taken = found[:1]
+        for step in range(2):
+            _take(left, t, s, taken, groups, work.used, marks)
+            if step == 0:
+                taken = found[1:]
+                nearest(t, point, x, weights, rows, place, work, marks, taken)
         remaining -= k
         groups += 1
     return remaining, groups
 
 
-def _form(
-    left: Remaining, work: Room, where: Ints, k: int, remaining: int, groups: int
-) -> tuple[int, int]:
+def _form(left: Remaining, work: Room, k: int, remaining: int, groups: int) -> tuple[int, int]:
     """Build tree and shells of what remains and form groups until building anew is worth it."""
-    points = np.flatnonzero(left.ahead < left.ends)
-    centre = left.sums[:, 0] / remaining
-    t = tree(left.x, left.c, left.weights, points, where[0])
-    s = shells(left.x, left.c, left.weights, points, centre, left.modes, where[1])
-    seen, enough = np.zeros(1, np.int64), remaining * KEEP
-    while remaining >= 2 * k and (remaining > enough or seen[0] < len(points) * BUILD):
+    points = np.flatnonzero(left.place[:, AHEAD] < left.place[:, END])
+    left.centre[: len(left.sums)] = left.sums[:, 0] / remaining
+    t = tree(left.x, left.weights, points, left.place)
+    s = shells(left.x, left.weights, points, left.centre, left.place)
+    marks, enough = np.zeros(2, np.int64), remaining * KEEP
+    while remaining >= 2 * k and (remaining > enough or marks[SEEN] < len(points) * BUILD):
         stop = remaining - max(remaining // 8, SLICE)
-        remaining, groups = _advance(left, t, s, work, seen, k, remaining, groups, stop)
+        remaining, groups = _advance(left, t, s, work, marks, k, remaining, groups, stop)
         report("grouping", len(left.label) - remaining, len(left.label))
     return remaining, groups
 
 
-@njit(cache=True, nogil=True)
-def _number_by_appearance(label: Ints) -> Ints:
-    names = np.full(label.size, -1, np.int64)
-    result = np.empty(label.size, np.int64)
-    count = 0
-    for i in range(label.size):
-        if names[label[i]] < 0:
-            names[label[i]] = count
-            count += 1
-        result[i] = names[label[i]]
-    return result
-
-
-def _start(numeric: Floats, dense: Codes, weights: Floats, cards: Ints) -> Remaining:
+def _start(numeric: Floats, nominal: Codes, weights: Floats) -> Remaining:
     """All rows, gathered by distinct record."""
     n, p = numeric.shape
     # Adding zero gives both zeros the same bits.
-    first, member = distinct_rows((numeric + 0.0).view(np.int64), dense)
-    rows = np.argsort(member, kind="stable")
+    first, member = distinct_rows((numeric + 0.0).view(np.int64), nominal)
     ends = np.cumsum(np.bincount(member, minlength=len(first)))
+    place = np.zeros((len(first), 4), np.int64)
+    place[1:, AHEAD], place[:, END] = ends[:-1], ends
+    counts = [np.bincount(column) for column in nominal.T]
     left = Remaining(
-        x=numeric if len(first) == n else numeric[first],
-        c=dense if len(first) == n else dense[first],
+        x=np.hstack([numeric[first], nominal[first]]),
         weights=weights,
-        rows=rows,
-        ahead=np.concatenate([np.zeros(1, np.int64), ends[:-1]]),
-        ends=ends,
+        rows=np.argsort(member, kind="stable"),
+        place=place,
         member=member,
         sums=np.zeros((p, 2)),
-        counts=np.zeros(int(cards.sum()), np.int64),
-        starts=np.cumsum(cards) - cards,
-        modes=np.zeros(len(cards), np.int32),
+        counts=np.concatenate([np.empty(0, np.int64), *counts]),
+        starts=np.append(0, np.cumsum([len(one) for one in counts], dtype=np.int64)),
+        centre=np.array([0.0] * p + [np.argmax(one) for one in counts], np.float64),
         label=np.full(n, -1, np.int64),
     )
-    _describe(left)
+    _sum(left.x, member, left.sums)
     return left
 
 
@@ -250,14 +237,13 @@ def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> 
     if k == 1:
         return np.arange(n, dtype=np.int64)
     # Ranks of the codes that occur, in the order of the codes: counting stays within memory.
-    dense, cards = np.empty((n, q), np.int32), np.empty(q, np.int64)
+    dense = np.empty((n, q), np.int32)
     for j in range(q):
-        present, dense[:, j] = np.unique(nominal[:, j], return_inverse=True)
-        cards[j] = len(present)
-    left = _start(numeric, dense, weights, cards)
-    work, where = room(left.x.shape[1]), np.empty((2, len(left.x)), np.int64)
+        dense[:, j] = np.unique(nominal[:, j], return_inverse=True)[1]
+    left = _start(numeric, dense, weights)
+    work = room(left.x.shape[1], k)
     remaining, groups = n, 0
     while remaining >= 2 * k:
-        remaining, groups = _form(left, work, where, int(k), remaining, groups)
+        remaining, groups = _form(left, work, int(k), remaining, groups)
     left.label[left.label < 0] = groups
-    return _number_by_appearance(left.label)
+    return numbered(left.label)

@@ -15,27 +15,24 @@ order that MDAV states, and only that distance decides.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.arrays import Codes, Floats, Ints
+from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.micro.mdav._lanes import (
     LANES,
-    add_gap_weights,
+    add_distances,
     add_gaps,
-    add_squares,
-    add_weights,
     lanes_at_most,
     lowest_lane,
 )
-from sfumato.kernels.micro.mdav._shells import LEAST, distance, gather, gather_codes, places
+from sfumato.kernels.micro.mdav._shells import AHEAD, END, LEAF, LEAST, SEEN, in_pieces, numbers
 from sfumato.kernels.neighbours.blocks import order_in_blocks
 
 NO_ROW = np.iinfo(np.int64).max
-LEAST_CODE, MOST_CODE = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 UNIT = 2.0**-24
 """Rounding to single precision takes or gives at most this share."""
 
@@ -53,10 +50,14 @@ class Room(NamedTuple):
     out: Singles
     bound: Singles
     own: Singles
+    sums: Floats
+    keys: Floats
+    found: Ints
+    used: Ints
 
 
-def room(p: int) -> Room:
-    """Room for searches among records with p numeric columns."""
+def room(columns: int, k: int) -> Room:
+    """Room for searches for groups of k among records with so many columns."""
     # Depth first: of each level at most LANES nodes wait, and 2**63 records make 15 levels.
     size = LANES * LANES
     return Room(
@@ -64,46 +65,42 @@ def room(p: int) -> Room:
         least=np.empty(size, np.float32),
         out=np.empty(LANES, np.float32),
         bound=np.empty(LANES, np.float32),
-        own=np.empty(p, np.float32),
+        own=np.empty(columns, np.float32),
+        sums=np.empty(LANES),
+        keys=np.empty(k - 1),
+        found=np.empty(k, np.int64),
+        used=np.empty(k, np.int64),
     )
 
 
 class Tree(NamedTuple):
     """Leaves and nodes, level by level: the last node is the root.
 
-    Numbers are single precision, relative to `centre` and times `scale`.
+    Numbers are single precision, relative to `centre` and times `scale`. Codes may be rounded: what
+    differs may then look alike, which passes over no more.
     """
 
-    x: Singles
-    """(leaves, p, LANES): numeric columns of the points of each leaf."""
-    c: Codes
-    """(leaves, q, LANES): nominal columns."""
-    start: Singles
-    """(leaves, LANES): 0 for a point that remains, else infinity: sums of squares start here."""
+    pieces: Singles
+    """(leaves, 1 + columns, LANES): 0 for a point that remains, else infinity; then its values."""
     point: Ints
     """(leaves, LANES): its number."""
-    where: Ints
-    """(points,): leaf * LANES + place of each."""
-    box: Singles
-    """(nodes, p, 2, LANES): least and greatest values of what is below each node."""
-    span: Codes
-    """(nodes, q, 2, LANES): the same of codes."""
-    opening: Singles
-    """(nodes, LANES): 0 if something remains there, else infinity: bounds start here."""
+    boxes: Singles
+    """(nodes, 1 + 2 columns, LANES): 0 if something remains there, else infinity; then the least
+    and the greatest values of what is below each node."""
     below: Ints
     """(nodes,): the first thing below, a leaf for the first `bottom` nodes, a node for others."""
     above: Ints
     """(nodes,): parent * LANES + place; the root has -1."""
     bottom: int
     weights: Singles
-    """(q,): times `scale` squared."""
+    """Of nominal columns, times `scale` squared."""
     centre: Floats
     scale: float
     slack: float
     """No scaled distance is farther than this from the one that single precision finds."""
 
 
-def _arrange(x: Floats, c: Codes, weights: Floats, points: Ints) -> Ints:
+def _arrange(x: Floats, weights: Floats, points: Ints) -> Ints:
     """`points` in an order in which every run of LANES, LANES squared, ... lies close together."""
     order = points.copy()
     run = LANES
@@ -113,25 +110,15 @@ def _arrange(x: Floats, c: Codes, weights: Floats, points: Ints) -> Ints:
         part = run // LANES
         for low in range(0, len(points), run):
             if len(points) - low > part:
-                order[low : low + run] = order_in_blocks(
-                    x, c, weights, order[low : low + run], part
-                )
+                some = order[low : low + run]
+                order[low : low + run] = order_in_blocks(x, weights, some, part)
         run = part
     return order
 
 
-@njit(cache=True, nogil=True)
-def _range(x: Floats, points: Ints, low: Floats, high: Floats) -> None:
-    """Least and greatest value of each column."""
-    for i in points:
-        for j in range(x.shape[1]):
-            low[j], high[j] = min(low[j], x[i, j]), max(high[j], x[i, j])
-
-
-def _extent(x: Floats, weights: Floats, points: Ints) -> tuple[Floats, float, float]:
+def _extent(x: Floats, weights: Floats) -> tuple[Floats, float, float]:
     """Centre, scale and slack (see Tree) of some points."""
-    low, high = x[points[0]].copy(), x[points[0]].copy()
-    _range(x, points, low, high)
+    low, high = x.min(axis=0), x.max(axis=0)
     centre = low + (high - low) / 2.0
     half = np.maximum(high - centre, centre - low)
     largest = max(half.max(initial=0.0), math.sqrt(weights.max(initial=0.0)))
@@ -142,57 +129,51 @@ def _extent(x: Floats, weights: Floats, points: Ints) -> tuple[Floats, float, fl
     return centre, scale, slack
 
 
-def _enclose(items: Any, faces: Any, sizes: list[int], least: Any, most: Any) -> None:
-    """Boxes of leaves, and of nodes level by level; `least` and `most` are above and below all."""
-    for side, nothing, outer in ((0, least, np.min), (1, most, np.max)):
-        inner, at = outer(items, axis=2), 0
+def _boxes(pieces: Singles, sizes: list[int]) -> Singles:
+    """Boxes of leaves, and of nodes level by level."""
+    columns = pieces.shape[1] - 1
+    boxes = np.empty((sum(sizes), 1 + 2 * columns, LANES), np.float32)
+    for side, outer in ((0, np.min), (1, np.max)):
+        inner, at, nothing = outer(pieces[:, 1:], axis=2), 0, (np.inf, -np.inf)[side]
         for size in sizes:
-            padded = np.full((size * LANES, items.shape[1]), nothing, items.dtype)
-            padded[: len(inner)] = inner
-            faces[at : at + size, :, side] = padded.reshape(size, LANES, -1).transpose(0, 2, 1)
-            inner = outer(faces[at : at + size, :, side], axis=2)
+            full = np.full((size * LANES, columns), nothing, np.float32)
+            full[: len(inner)] = inner
+            faces = full.reshape(size, LANES, columns).transpose(0, 2, 1)
+            boxes[at : at + size, 1 + side :: 2] = faces
+            inner = outer(faces, axis=2)
             at += size
+    return boxes
 
 
-def tree(x: Floats, c: Codes, weights: Floats, points: Ints, where: Ints) -> Tree:
-    """A tree of `points`, the ones that remain; `where` is filled for them."""
-    p, q = x.shape[1], c.shape[1]
-    order = _arrange(x, c, weights, points)
-    point, start = places(order, where, np.inf)
-    leaves = len(point)
+def tree(x: Floats, weights: Floats, points: Ints, place: Ints) -> Tree:
+    """A tree of `points`, the ones that remain; their places are filled in."""
+    order = _arrange(x, weights, points)
+    place[order, LEAF] = np.arange(len(order))
+    p = x.shape[1] - len(weights)
+    numeric, codes = x[order, :p], x[order, p:]
+    centre, scale, slack = _extent(numeric, weights)
+    pieces = in_pieces(np.hstack([(numeric - centre) * scale, codes]), np.inf, np.float32)
+    leaves = len(pieces)
     sizes = [-(-leaves // LANES)]  # nodes of each level
     while sizes[-1] > 1:
         sizes.append(-(-sizes[-1] // LANES))
     nodes = sum(sizes)
-
-    centre, scale, slack = _extent(x, weights, points)
-    tx, tc = np.empty((leaves, p, LANES), np.float32), np.empty((leaves, q, LANES), np.int32)
-    gather(x, order, centre, scale, tx)
-    gather_codes(c, order, tc)
-    box = np.empty((nodes, p, 2, LANES), np.float32)
-    span = np.empty((nodes, q, 2, LANES), np.int32)
-    _enclose(tx, box, sizes, np.inf, -np.inf)
-    _enclose(tc, span, sizes, MOST_CODE, LEAST_CODE)
-
-    opening = np.full((nodes, LANES), np.inf, np.float32)
+    boxes = _boxes(pieces, sizes)
+    opening = np.full(nodes * LANES, np.inf)
     below, above = np.empty(nodes, np.int64), np.full(nodes, -1, np.int64)
     at, children = 0, leaves
     for size in sizes:
-        opening[at : at + size].reshape(-1)[:children] = 0.0
+        opening[at * LANES : at * LANES + children] = 0.0
         first = at - children if at > 0 else 0  # of the level below
         below[at : at + size] = first + np.arange(0, size * LANES, LANES)
         if at > 0:
             above[first:at] = at * LANES + np.arange(children)
         at, children = at + size, size
+    boxes[:, 0] = opening.reshape(nodes, LANES)
     return Tree(
-        x=tx,
-        c=tc,
-        start=start.astype(np.float32),
-        point=point,
-        where=where,
-        box=box,
-        span=span,
-        opening=opening,
+        pieces=pieces,
+        point=numbers(order),
+        boxes=boxes,
         below=below,
         above=above,
         bottom=sizes[0],
@@ -204,64 +185,68 @@ def tree(x: Floats, c: Codes, weights: Floats, points: Ints, where: Ints) -> Tre
 
 
 @njit(cache=True, nogil=True)
-def _draw_in(
-    items: Any, start: Singles, faces: Any, above: Ints, leaf: int, i: int, side: int, nothing: Any
-) -> None:
-    """Move the faces that item i of a leaf held out, those of the leaf and those above it.
-
-    `side` 0 is the least values, 1 the greatest; `nothing` is the face of an empty box.
-    """
-    for j in range(items.shape[1]):
-        old = items[leaf, j, i]
-        if faces[leaf // LANES, j, side, leaf % LANES] != old:
-            continue
-        new = nothing
-        for a in range(LANES):
-            if start[leaf, a] == 0.0:
-                value = items[leaf, j, a]
-                new = min(new, value) if side == 0 else max(new, value)
-        at = leaf
-        while True:
-            node = at // LANES
-            faces[node, j, side, at % LANES] = new
-            at = above[node]
-            if at < 0 or faces[at // LANES, j, side, at % LANES] != old:
-                break
-            new = nothing
-            for a in range(LANES):
-                value = faces[node, j, side, a]
-                new = min(new, value) if side == 0 else max(new, value)
-            if new == old:
-                break
+def _draw_in(boxes: Singles, above: Ints, face: int, at: int, old: float, new: float) -> None:
+    """Move a face from `old` to `new`: of box `at` (node * LANES + place) and of those above."""
+    least = face % 2 == 1
+    while True:
+        node = at // LANES
+        boxes[node, face, at % LANES] = new
+        at = above[node]
+        if at < 0 or boxes[at // LANES, face, at % LANES] != old:
+            return
+        new = boxes[node, face, 0]
+        for a in range(1, LANES):
+            value = boxes[node, face, a]
+            new = min(new, value) if least else max(new, value)
+        if new == old:
+            return
 
 
 @njit(cache=True, nogil=True)
-def _all_gone(starts: Singles, at: int) -> bool:
+def _all_gone(pieces: Singles, at: int) -> bool:
     """Whether nothing remains in a leaf or below a node."""
     remains = False
     for a in range(LANES):
-        remains |= starts[at, a] == 0.0
+        remains |= pieces[at, 0, a] == 0.0
     return not remains
 
 
 @njit(cache=True, nogil=True)
-def leave_tree(t: Tree, points: Ints) -> None:
-    """Take points off."""
-    x, c, box, span = t.x, t.c, t.box, t.span
-    where, start, above, opening = t.where, t.start, t.above, t.opening
+def leave_tree(t: Tree, place: Ints, points: Ints) -> None:
+    """Take points off, and draw in the faces of the boxes that they held out."""
+    pieces, boxes, above = t.pieces, t.boxes, t.above
     for point in points:
-        leaf, i = where[point] // LANES, where[point] % LANES
-        start[leaf, i] = np.inf
-        _draw_in(x, start, box, above, leaf, i, 0, np.float32(np.inf))
-        _draw_in(x, start, box, above, leaf, i, 1, np.float32(-np.inf))
-        if c.shape[1] > 0:
-            _draw_in(c, start, span, above, leaf, i, 0, np.int32(MOST_CODE))
-            _draw_in(c, start, span, above, leaf, i, 1, np.int32(LEAST_CODE))
-        at = leaf if _all_gone(start, leaf) else -1
+        leaf, i = place[point, LEAF] // LANES, place[point, LEAF] % LANES
+        pieces[leaf, 0, i] = np.inf
+        for face in range(1, boxes.shape[1]):
+            j = (face + 1) // 2
+            old = pieces[leaf, j, i]
+            if boxes[leaf // LANES, face, leaf % LANES] != old:
+                continue
+            new = np.float32(np.inf if face % 2 == 1 else -np.inf)
+            for a in range(LANES):
+                if pieces[leaf, 0, a] == 0.0:
+                    value = pieces[leaf, j, a]
+                    new = min(new, value) if face % 2 == 1 else max(new, value)
+            _draw_in(boxes, above, face, leaf, old, new)
+        at = leaf if _all_gone(pieces, leaf) else -1
         while at >= 0:
             node = at // LANES
-            opening[node, at % LANES] = np.inf
-            at = above[node] if _all_gone(opening, node) else -1
+            boxes[node, 0, at % LANES] = np.inf
+            at = above[node] if _all_gone(boxes, node) else -1
+
+
+@njit(cache=True, nogil=True)
+def _distance(x: Floats, weights: Floats, a: int, b: int) -> float:
+    """Squared distance of two points."""
+    total, p = 0.0, x.shape[1] - weights.size
+    for j in range(p):
+        step = x[a, j] - x[b, j]
+        total += step * step
+    for j in range(weights.size):
+        if x[a, p + j] != x[b, p + j]:
+            total += weights[j]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -297,28 +282,28 @@ def _limit(key: float, scale: float, slack: float, terms: int) -> np.float32:
 
 @njit(cache=True, nogil=True)
 def nearest(
-    t: Tree, point: int, x: Floats, c: Codes, weights: Floats, rows: Ints, ahead: Ints, ends: Ints,
-    work: Room, seen: Ints, keys: Floats, found: Ints,
+    t: Tree, point: int, x: Floats, weights: Floats, rows: Ints, place: Ints, work: Room,
+    marks: Ints, found: Ints,
 ) -> None:  # fmt: skip
     """The `found.size` remaining rows nearest to `point`; of equals the lowest.
 
-    The rows of point i are `rows[ahead[i]:ends[i]]`. `found` and their squared distances `keys` are
-    a heap. `seen[0]` counts the boxes and leaves looked at.
+    The rows of point i are `rows[place[i, AHEAD] : place[i, END]]`. `found` and their squared
+    distances are a heap.
     """
-    p, q = x.shape[1], c.shape[1]
+    columns = x.shape[1]
+    p = columns - weights.size
     # Fields are read once: each reading counts a reference, which costs as much as a column.
-    tx, tc, start, points, light = t.x, t.c, t.start, t.point, t.weights
-    box, span, opening, below, bottom = t.box, t.span, t.opening, t.below, t.bottom
-    scale, slack = t.scale, t.slack
+    pieces, points, light, boxes = t.pieces, t.point, t.weights, t.boxes
+    below, bottom, scale, slack = t.below, t.bottom, t.scale, t.slack
     stack, least, out, bound, own = work.stack, work.least, work.out, work.bound, work.own
-    here, codes = x[point], c[point]
-    for j in range(p):
-        own[j] = (here[j] - t.centre[j]) * scale
+    keys = work.keys
+    for j in range(columns):
+        own[j] = (x[point, j] - t.centre[j]) * scale if j < p else x[point, j]
     keys[:] = np.inf
     found[:] = NO_ROW
     limit = FINITE  # not infinity, which stands for what is gone
     # What shares a node with the point is likely to be near: a good start spares many boxes.
-    root, home = below.size - 1, t.where[point] // (LANES * LANES)
+    root, home = below.size - 1, place[point, LEAF] // (LANES * LANES)
     stack[0], least[0], size = root, 0.0, 1
     if home != root:
         stack[1], least[1], size = home, 0.0, 2
@@ -327,15 +312,13 @@ def nearest(
         node = stack[size]
         if least[size] > limit:
             continue
-        seen[0] += 1
-        add_gaps(box, node * p * 2 * LANES, own, light, opening, node * LANES, bound)
-        if q > 0:
-            add_gap_weights(span, node * q * 2 * LANES, codes, light, bound, 0, bound)
+        marks[SEEN] += 1
+        add_gaps(boxes, node * (1 + 2 * columns) * LANES, own, light, bound)
         low = size
-        boxes = lanes_at_most(bound, limit)
-        while boxes != 0:
-            i = lowest_lane(boxes)
-            boxes &= boxes - 1
+        near = lanes_at_most(bound, limit)
+        while near != 0:
+            i = lowest_lane(near)
+            near &= near - 1
             if bound[i] > limit:
                 continue
             if node >= bottom:
@@ -350,18 +333,16 @@ def nearest(
                 size += 1
                 continue
             leaf = node * LANES + i
-            seen[0] += 1
-            add_squares(tx, leaf * p * LANES, own, light, start, leaf * LANES, out)
-            if q > 0:
-                add_weights(tc, leaf * q * LANES, codes, light, out, 0, out)
+            marks[SEEN] += 1
+            add_distances(pieces, leaf * (1 + columns) * LANES, own, light, out)
             hits = lanes_at_most(out, limit)
             while hits != 0:
                 a = lowest_lane(hits)
                 hits &= hits - 1
                 this = points[leaf, a]
-                key = distance(x, c, weights, this, here, codes)
-                for at in range(ahead[this], ends[this]):
+                key = _distance(x, weights, this, point)
+                for at in range(place[this, AHEAD], place[this, END]):
                     if not (key < keys[0] or (key == keys[0] and rows[at] < found[0])):
                         break
                     _sift(keys, found, key, rows[at])
-                    limit = _limit(keys[0], scale, slack, p + q)
+                    limit = _limit(keys[0], scale, slack, columns)

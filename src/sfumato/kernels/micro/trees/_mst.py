@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.micro.trees import _mst_join as mst_join
-from sfumato.kernels.micro.trees._mst_blocks import fill_blocks, near_lists
+from sfumato.kernels.micro.trees._mst_blocks import near_lists
 from sfumato.kernels.micro.trees._mst_join import Flags
-from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, order_in_blocks
+from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, in_blocks, order_in_blocks
 from sfumato.kernels.threads import cores
 from sfumato.progress import report
 
@@ -71,8 +71,8 @@ def _tree(x: Floats, threads: int | None) -> tuple[Ints, Floats]:
     if n <= FEW:
         mst_join.prim(x, edges, squares)
         return edges, squares
-    order = order_in_blocks(x, np.empty((n, 0), np.int32), np.empty(0), np.arange(n), BLOCK)
-    points, box = fill_blocks(x, order, BLOCK)
+    order = order_in_blocks(x, np.empty(0), np.arange(n), BLOCK)
+    points, box = in_blocks(x, order, BLOCK)
     starts = range(0, len(points), SHARE)
     spans = [(start, min(start + SHARE, len(points))) for start in starts]
     far, who = np.empty((n, LISTS)), np.empty((n, LISTS), np.int64)

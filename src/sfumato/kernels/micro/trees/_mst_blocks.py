@@ -13,37 +13,9 @@ import numpy as np
 from numba import njit
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.neighbours.blocks import box_distances, ranked
 
 STEP = 4  # columns added between two looks at whether a block can be given up
-
-
-@njit(cache=True, nogil=True)
-def fill_blocks(x: Floats, order: Ints, block: int) -> tuple[Floats, Floats]:
-    """Points (block, column, place) and boxes (2, column, block) of points in the given order."""
-    n, d = x.shape
-    blocks = (n + block - 1) // block
-    points, box = np.zeros((blocks, d, block)), np.empty((2, d, blocks))
-    for b in range(blocks):
-        for j in range(d):
-            low, high = np.inf, -np.inf
-            for i in range(min(block, n - b * block)):
-                value = x[order[b * block + i], j]
-                points[b, j, i] = value
-                low, high = min(low, value), max(high, value)
-            box[0, j, b], box[1, j, b] = low, high
-    return points, box
-
-
-@njit(cache=True, nogil=True)
-def box_distances(box: Floats, b: int, out: Floats) -> None:
-    """Least squared distance between block b's box and every box."""
-    out[:] = 0.0
-    for j in range(box.shape[1]):
-        low, high = box[0, j, b], box[1, j, b]
-        lows, highs = box[0, j], box[1, j]
-        for c in range(out.size):
-            step = max(lows[c] - high, low - highs[c], 0.0)
-            out[c] += step * step
 
 
 @njit(cache=True, nogil=True)
@@ -118,10 +90,9 @@ def near_lists(
         size = min(block, n - b * block)
         far[b * block : b * block + size] = np.inf
         who[b * block : b * block + size] = np.iinfo(np.int64).max
-        box_distances(box, b, bound)
+        box_distances(box[0, :, b].copy(), box[1, :, b].copy(), box, bound)
         bound[b] = -1.0  # itself first: it sets the limits
-        sequence = np.argsort(bound)
-        for c in sequence:
+        for c in ranked(bound):
             limit = 0.0
             for i in range(size):
                 limit = max(limit, far[b * block + i, -1])

@@ -17,7 +17,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
-from sfumato.kernels.micro.trees._mst_blocks import box_distances, distances, point_distances
+from sfumato.kernels.micro.trees._mst_blocks import distances, point_distances
+from sfumato.kernels.neighbours.blocks import box_distances, ranked
 
 Flags = NDArray[np.bool_]
 
@@ -111,6 +112,7 @@ def search(
     n = order.size
     bound, reach, out = np.empty(blocks), np.empty(block), np.empty(block)
     x, active = np.empty(d), np.empty(block, np.int64)
+    near, keys = np.empty(blocks, np.int64), np.empty(blocks)
     for b in range(first, last):
         count, ceiling = 0, -1.0
         for p in range(b * block, min(n, (b + 1) * block)):
@@ -125,9 +127,14 @@ def search(
                 ceiling = max(ceiling, length[own])
         if count == 0:
             continue
-        box_distances(box, b, bound)
-        near = np.flatnonzero(bound <= ceiling)
-        for c in near[np.argsort(bound[near])]:
+        box_distances(box[0, :, b].copy(), box[1, :, b].copy(), box, bound)
+        within = 0
+        for c in range(blocks):
+            if bound[c] <= ceiling:
+                near[within], keys[within] = c, bound[c]
+                within += 1
+        for s in ranked(keys[:within]):
+            c = near[s]
             ceiling = -1.0
             for a in range(count):
                 ceiling = max(ceiling, length[part[active[a]]])
@@ -187,8 +194,8 @@ def join(
     squares: Floats, count: int,
 ) -> int:  # fmt: skip
     """Add the best edges of settled parts to the tree; returns how many edges it has."""
-    for part in np.flatnonzero(size):
-        if not settled[part] or length[part] == np.inf:
+    for part in range(size.size):
+        if size[part] == 0 or not settled[part] or length[part] == np.inf:
             continue
         a, b = find(parent, ends[part, 0]), find(parent, ends[part, 1])
         if a != b:
