@@ -173,8 +173,8 @@ def test_searches_after_removals_find_what_a_scan_finds(p: int, q: int) -> None:
         some = order[taken : taken + 41]
         taken += len(some)
         place[some, AHEAD] = place[some, END]
-        leave_tree(t, place, some)
-        leave_shells(s, place, some, marks)
+        leave_tree(t.pieces, t.boxes, t.above, place, some)
+        leave_shells(s.pieces, s.left, place, some, marks)
         rest = np.sort(order[taken:])
         if len(rest) < k:
             break
@@ -190,7 +190,7 @@ def test_searches_after_removals_find_what_a_scan_finds(p: int, q: int) -> None:
         scaled[:, :p] = (scaled[:, :p] - t.centre) * t.scale
         assert np.array_equal(t.boxes[-1, 1::2].min(axis=1), scaled.astype(np.float32).min(axis=0))
         assert np.array_equal(t.boxes[-1, 2::2].max(axis=1), scaled.astype(np.float32).max(axis=0))
-    leave_tree(t, place, order[taken:])
+    leave_tree(t.pieces, t.boxes, t.above, place, order[taken:])
     assert np.all(t.boxes[:, 0] == np.inf)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.micro.mdav._search import mdav
-from sfumato.kernels.micro.refine._moves import apply_move, apply_swap, best_between
+from sfumato.kernels.micro.refine._moves import best_between, exchange
 from sfumato.kernels.micro.refine._near import nearest_records
 from sfumato.kernels.micro.refine._search import (
     best_labels,
@@ -21,7 +21,17 @@ from sfumato.kernels.micro.refine._search import (
     start,
     steps_done,
 )
-from sfumato.kernels.micro.refine._state import NOW, QUEUED, STALE, TOUCHED, Search, undo
+from sfumato.kernels.micro.refine._state import (
+    FREED,
+    HERE,
+    NOW,
+    QUEUED,
+    SIZE,
+    STALE,
+    TOUCHED,
+    Search,
+    undo,
+)
 from tests.oracle import refine as oracle
 
 
@@ -46,18 +56,19 @@ def _labels(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
 def _check(search: Search, points: np.ndarray) -> None:
     """The whole state is what its labels say, and the partition is valid."""
     k, n = search.k, len(points)
-    used = np.flatnonzero(search.size)
-    members = [search.member[g, : search.size[g]].tolist() for g in used]
+    size = search.group[SIZE]
+    used = np.flatnonzero(size)
+    members = [search.member[HERE, g, : size[g]].tolist() for g in used]
     assert sorted(i for group in members for i in group) == list(range(n))
     assert all(k <= len(group) < max(2 * k, 1) for group in members)
     for g, group in zip(used, members, strict=True):
         assert (search.label[group] == g).all()
-    free = search.free[: n // k - used.size]
+    free = search.group[FREED, : n // k - used.size]
     assert sorted([*free.tolist(), *used.tolist()]) == list(range(n // k))
     centred = points - points.mean(axis=0)
     now = oracle.loss(centred, search.label)
     scale = 1e-9 * (np.sum(centred**2) + 1e-300)
-    assert math.isclose(search.sse[used].sum(), now, rel_tol=1e-9, abs_tol=scale)
+    assert math.isclose(search.sse[HERE, used].sum(), now, rel_tol=1e-9, abs_tol=scale)
     assert math.isclose(search.loss[NOW], now, rel_tol=1e-9, abs_tol=scale)
     best = best_labels(search)
     assert k <= np.bincount(best).min() <= np.bincount(best).max() < 2 * k
@@ -81,16 +92,13 @@ def test_costs_are_exact(seed: int, n: int, d: int, k: int, kind: str) -> None:
     cost, first, second = best_between(search, labels[i], labels[j], np.inf)
     least = oracle.best_between(points, labels, k, labels[i], labels[j])
     assert cost == pytest.approx(least, abs=tolerance)
-    if second >= 0:
-        apply_swap(search, first, second)
-    else:
-        apply_move(search, first, labels[i] + labels[j] - labels[first])
+    exchange(search, first, second, labels[i] + labels[j] - labels[first])
     after = oracle.loss(points, search.label)
     assert after - before == pytest.approx(least, abs=tolerance)
     assert search.counts[TOUCHED] == 2
     undo(search)
     assert (search.label == labels).all()
-    assert search.sse.sum() == pytest.approx(before, abs=tolerance)
+    assert search.sse[HERE].sum() == pytest.approx(before, abs=tolerance)
 
 
 @settings(max_examples=60)

@@ -113,7 +113,8 @@ def _near(bound: Floats, limit: float, box: Floats, near: Ints) -> Floats:
     order = ranked(keys[:count])
     for s in range(count):
         order[s] = near[order[s]]
-    near[:count] = order
+    for s in range(count):
+        near[s] = order[s]
     some = np.empty((3, box.shape[1], count))
     for side in range(3):
         for j in range(box.shape[1]):

@@ -97,13 +97,14 @@ def _sum(x: Floats, member: Ints, sums: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _count_off(left: Remaining, point: int) -> None:
+def _count_off(
+    x: Floats, point: int, sums: Floats, counts: Ints, starts: Ints, centre: Floats
+) -> None:
     """One row less of a point: in the sums, in the counts and in the modes."""
-    x, sums, counts, starts, centre = left.x, left.sums, left.counts, left.starts, left.centre
     p = len(sums)
     for j in range(p):
         sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], -x[point, j])
-    for j in range(left.weights.size):
+    for j in range(starts.size - 1):
         code = x[point, p + j]
         counts[starts[j] + int(code)] -= 1
         if code == centre[p + j]:  # any other code only falls further behind
@@ -115,31 +116,13 @@ def _count_off(left: Remaining, point: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take(
-    left: Remaining, t: Tree, s: Shells, taken: Ints, group: int, used: Ints, marks: Ints
-) -> None:
-    """Put rows into a group; `used` is room for as many points."""
-    place, size = left.place, 0
-    for row in taken:
-        point = left.member[row]
-        left.label[row] = group
-        place[point, AHEAD] += 1
-        if place[point, AHEAD] == place[point, END]:
-            used[size] = point
-            size += 1
-        _count_off(left, point)
-    leave_tree(t, place, used[:size])
-    leave_shells(s, place, used[:size], marks)
-
-
-@njit(cache=True, nogil=True)
 def _advance(
     left: Remaining, t: Tree, s: Shells, work: Room, marks: Ints, k: int, remaining: int,
     groups: int, stop: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Form groups until at most `stop` rows remain; how many do, and how many groups there are."""
     x, weights, rows, place, centre = left.x, left.weights, left.rows, left.place, left.centre
-    sums, found = left.sums, work.found
+    sums, found, used = left.sums, work.found, work.used
     anchor = -1  # the point of r, while its counterpart s is still to be found
     while anchor >= 0 or (remaining >= 2 * k and remaining > stop):
         far = centre
@@ -153,10 +136,20 @@ def _advance(
         found[0] = rows[place[point, AHEAD]]
         taken = found[:1]
         for step in range(2):
-            _take(left, t, s, taken, groups, work.used, marks)
-            if step == 0:
+            if step == 1:
                 taken = found[1:]
                 nearest(t, point, x, weights, rows, place, work, marks, taken)
+            size = 0
+            for row in taken:
+                this = left.member[row]
+                left.label[row] = groups
+                place[this, AHEAD] += 1
+                if place[this, AHEAD] == place[this, END]:
+                    used[size] = this
+                    size += 1
+                _count_off(x, this, sums, left.counts, left.starts, centre)
+            leave_tree(t.pieces, t.boxes, t.above, place, used[:size])
+            leave_shells(s.pieces, s.left, place, used[:size], marks)
         remaining -= k
         groups += 1
     return remaining, groups

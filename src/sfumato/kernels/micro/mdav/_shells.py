@@ -93,12 +93,11 @@ def shells(x: Floats, weights: Floats, points: Ints, centre: Floats, place: Ints
 
 
 @njit(cache=True, nogil=True)
-def leave_shells(s: Shells, place: Ints, points: Ints, marks: Ints) -> None:
+def leave_shells(pieces: Floats, left: Ints, place: Ints, points: Ints, marks: Ints) -> None:
     """Take points off."""
-    left = s.left
     for point in points:
         b = place[point, CHUNK] // LANES
-        s.pieces[b, 0, place[point, CHUNK] % LANES] = -np.inf
+        pieces[b, 0, place[point, CHUNK] % LANES] = -np.inf
         left[b] -= 1
     while marks[OUTERMOST] < left.size and left[marks[OUTERMOST]] == 0:
         marks[OUTERMOST] += 1

@@ -212,9 +212,8 @@ def _all_gone(pieces: Singles, at: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def leave_tree(t: Tree, place: Ints, points: Ints) -> None:
+def leave_tree(pieces: Singles, boxes: Singles, above: Ints, place: Ints, points: Ints) -> None:
     """Take points off, and draw in the faces of the boxes that they held out."""
-    pieces, boxes, above = t.pieces, t.boxes, t.above
     for point in points:
         leaf, i = place[point, LEAF] // LANES, place[point, LEAF] % LANES
         pieces[leaf, 0, i] = np.inf

@@ -5,11 +5,15 @@ from __future__ import annotations
 from numba import njit
 
 from sfumato.kernels.micro.refine._state import (
+    FREE,
+    FREED,
+    HERE,
+    SEEN,
+    SIZE,
     STAMP,
     Search,
-    drop_group,
     enqueue,
-    name_group,
+    list_free,
     refresh,
     squared,
     touch,
@@ -31,15 +35,15 @@ def gather(s: Search, r: int) -> int:
     stamp = s.counts[STAMP]
     most = 2 + pick(s.random, POOL - 1)
     g = s.label[r]
-    s.seen[g] = stamp
+    s.group[SEEN, g] = stamp
     s.around[0] = g
     found = 1
     for t in range(s.near.shape[1]):
         if found == most:
             break
         b = s.label[s.near[r, t]]
-        if s.seen[b] != stamp and draw(s.random) >= PASSED_OVER:
-            s.seen[b] = stamp
+        if s.group[SEEN, b] != stamp and draw(s.random) >= PASSED_OVER:
+            s.group[SEEN, b] = stamp
             s.around[found] = b
             found += 1
     return found
@@ -52,18 +56,23 @@ def regroup(s: Search, groups: int) -> None:
     total = 0
     for f in range(groups):
         g = s.around[f]
-        touch(s, g)
-        for m in range(s.size[g]):
-            s.pool[total] = s.member[g, m]
+        touch(s.group, s.member, s.sse, s.counts, g)
+        for m in range(s.group[SIZE, g]):
+            s.pool[total] = s.member[HERE, g, m]
             total += 1
     most, least = total // k, (total + 2 * k - 2) // (2 * k - 1)
     wanted = groups
     if most > least and draw(s.random) < RESIZED:
         wanted = least + pick(s.random, most - least + 1)
     for f in range(wanted, groups):
-        drop_group(s, s.around[f])
+        g = s.around[f]  # its members go elsewhere
+        s.group[SIZE, g] = 0
+        s.sse[HERE, g] = 0.0
+        list_free(s.group, s.counts, g)
     for f in range(groups, wanted):
-        s.around[f] = name_group(s)
+        s.counts[FREE] -= 1
+        s.around[f] = s.group[FREED, s.counts[FREE]]
+        touch(s.group, s.member, s.sse, s.counts, s.around[f])
     left = total
     for f in range(wanted):
         g = s.around[f]
@@ -71,7 +80,7 @@ def regroup(s: Search, groups: int) -> None:
         seed = s.pool[at]
         left -= 1
         s.pool[at] = s.pool[left]
-        s.member[g, 0] = seed
+        s.member[HERE, g, 0] = seed
         for u in range(left):
             s.gap[u] = squared(s.x, s.pool[u], s.x, seed) * (0.5 + draw(s.random))
         for m in range(1, k):
@@ -79,11 +88,11 @@ def regroup(s: Search, groups: int) -> None:
             for u in range(1, left):
                 if s.gap[u] < s.gap[best]:
                     best = u
-            s.member[g, m] = s.pool[best]
+            s.member[HERE, g, m] = s.pool[best]
             left -= 1
             s.pool[best] = s.pool[left]
             s.gap[best] = s.gap[left]
-        s.size[g] = k
+        s.group[SIZE, g] = k
         refresh(s, g)
     while left > 0:
         left -= 1
@@ -91,12 +100,12 @@ def regroup(s: Search, groups: int) -> None:
         best, lowest = -1, 0.0
         for f in range(wanted):
             g = s.around[f]
-            if s.size[g] < 2 * k - 1:
-                cost = s.size[g] / (s.size[g] + 1.0) * squared(s.x, i, s.centre, g)
+            if s.group[SIZE, g] < 2 * k - 1:
+                cost = s.group[SIZE, g] / (s.group[SIZE, g] + 1.0) * squared(s.x, i, s.centre, g)
                 if best < 0 or cost < lowest:
                     best, lowest = g, cost
-        s.member[best, s.size[best]] = i
-        s.size[best] += 1
+        s.member[HERE, best, s.group[SIZE, best]] = i
+        s.group[SIZE, best] += 1
         refresh(s, best)
     for f in range(wanted):
-        enqueue(s, s.around[f])
+        enqueue(s.group, s.counts, s.around[f])

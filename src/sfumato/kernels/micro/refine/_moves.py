@@ -17,12 +17,17 @@ from __future__ import annotations
 from numba import njit
 
 from sfumato.kernels.micro.refine._state import (
+    HEAD,
+    HERE,
+    IS_QUEUED,
     LEAST,
+    QUEUE,
     QUEUED,
+    SEEN,
+    SIZE,
     STAMP,
     UNIT,
     Search,
-    dequeue,
     enqueue,
     refresh,
     squared,
@@ -31,63 +36,41 @@ from sfumato.kernels.micro.refine._state import (
 
 
 @njit(cache=True, nogil=True)
-def take_out(s: Search, i: int) -> None:
-    """Take record i off the list of its group, which is in the journal."""
-    g = s.label[i]
-    m = 0
-    while s.member[g, m] != i:
-        m += 1
-    s.size[g] -= 1
-    s.member[g, m] = s.member[g, s.size[g]]
-
-
-@njit(cache=True, nogil=True)
-def put_in(s: Search, i: int, g: int) -> None:
-    """Put record i on the list of group g, which is in the journal."""
-    s.member[g, s.size[g]] = i
-    s.size[g] += 1
-    s.label[i] = g
-
-
-@njit(cache=True, nogil=True)
-def apply_move(s: Search, i: int, b: int) -> None:
-    """Move record i to group b."""
-    a = s.label[i]
-    touch(s, a)
-    touch(s, b)
-    take_out(s, i)
-    put_in(s, i, b)
-    refresh(s, a)
-    refresh(s, b)
-
-
-@njit(cache=True, nogil=True)
-def apply_swap(s: Search, i: int, j: int) -> None:
-    """Let records i and j of two groups change places."""
-    a, b = s.label[i], s.label[j]
-    touch(s, a)
-    touch(s, b)
-    take_out(s, i)
-    take_out(s, j)
-    put_in(s, i, b)
-    put_in(s, j, a)
-    refresh(s, a)
-    refresh(s, b)
+def exchange(s: Search, i: int, j: int, to: int) -> None:
+    """Record i goes to group `to`, and record j of that group, unless it is -1, takes its place."""
+    group, member = s.group, s.member
+    g, gone, new = s.label[i], i, j
+    for _ in range(2):
+        touch(group, member, s.sse, s.counts, g)
+        size = group[SIZE, g]
+        if gone >= 0:
+            m = 0
+            while member[HERE, g, m] != gone:
+                m += 1
+            size -= 1
+            member[HERE, g, m] = member[HERE, g, size]
+        if new >= 0:
+            member[HERE, g, size] = new
+            size += 1
+        group[SIZE, g] = size
+        refresh(s, g)
+        g, gone, new = to, j, i
 
 
 @njit(cache=True, nogil=True)
 def list_around(s: Search, g: int) -> int:
     """Put the groups of the records near group g's members on `s.around`; how many there are."""
+    group, label, near = s.group, s.label, s.near
     s.counts[STAMP] += 1
     stamp = s.counts[STAMP]
-    s.seen[g] = stamp
+    group[SEEN, g] = stamp
     found = 0
-    for m in range(s.size[g]):
-        i = s.member[g, m]
-        for t in range(s.near.shape[1]):
-            b = s.label[s.near[i, t]]
-            if s.seen[b] != stamp:
-                s.seen[b] = stamp
+    for m in range(group[SIZE, g]):
+        i = s.member[HERE, g, m]
+        for t in range(near.shape[1]):
+            b = label[near[i, t]]
+            if group[SEEN, b] != stamp:
+                group[SEEN, b] = stamp
                 s.around[found] = b
                 found += 1
     return found
@@ -101,55 +84,45 @@ def best_between(s: Search, a: int, b: int, bar: float) -> tuple[float, int, int
     i = -1: nothing costs less.
     """
     x, most = s.x, 2 * s.k - 1
-    size_a, size_b = s.size[a], s.size[b]
+    size_a, size_b = s.group[SIZE, a], s.group[SIZE, b]
+    own, gap, member = s.own, s.gap, s.member[HERE]
     best_i = best_j = -1
-    half = s.gap.size // 2
+    half = gap.size // 2
     grow_b = size_b / (size_b + 1.0)
     leave_a = size_a / (size_a - 1.0) if size_a > s.k and size_b < most else -1.0
     for m in range(size_a):
-        i = s.member[a, m]
+        i = member[a, m]
         e = squared(x, i, s.centre, b)
-        s.gap[m] = e
+        gap[m] = e
         if leave_a > 0.0:
-            cost = grow_b * e - leave_a * s.own[i]
+            cost = grow_b * e - leave_a * own[i]
             if cost < bar:
                 bar, best_i, best_j = cost, i, -1
     grow_a = size_a / (size_a + 1.0)
     leave_b = size_b / (size_b - 1.0) if size_b > s.k and size_a < most else -1.0
     share = 1.0 / size_a + 1.0 / size_b
     for m in range(size_b):
-        j = s.member[b, m]
+        j = member[b, m]
         e = squared(x, j, s.centre, a)
-        s.gap[half + m] = e
+        gap[half + m] = e
         if leave_b > 0.0:
-            cost = grow_a * e - leave_b * s.own[j]
+            cost = grow_a * e - leave_b * own[j]
             if cost < bar:
                 bar, best_i, best_j = cost, j, -1
     for q in range(size_b):
-        j = s.member[b, q]
-        from_j = s.gap[half + q] - s.own[j]
+        j = member[b, q]
+        from_j = gap[half + q] - own[j]
         for m in range(size_a):
-            i = s.member[a, m]
-            linear = from_j + s.gap[m] - s.own[i]
+            i = member[a, m]
+            linear = from_j + gap[m] - own[i]
             # |x_i - x_j|^2 <= 2 e(i, C) + 2 e(j, C) for either centroid C.
-            reach = 2.0 * min(s.own[i] + s.gap[half + q], s.gap[m] + s.own[j])
+            reach = 2.0 * min(own[i] + gap[half + q], gap[m] + own[j])
             if linear - share * reach >= bar:
                 continue
             cost = linear - share * squared(x, i, x, j)
             if cost < bar:
                 bar, best_i, best_j = cost, i, j
     return bar, best_i, best_j
-
-
-@njit(cache=True, nogil=True)
-def _make(s: Search, a: int, b: int, i: int, j: int) -> None:
-    """Make the move or swap that `best_between` found."""
-    if j >= 0:
-        apply_swap(s, i, j)
-    else:
-        apply_move(s, i, b if s.label[i] == a else a)
-    enqueue(s, b)
-    enqueue(s, a)
 
 
 @njit(cache=True, nogil=True)
@@ -160,28 +133,39 @@ def improve(s: Search, a: int, greedy: bool) -> None:
     pair of groups makes its own best as long as there is one, which is sooner done.
     """
     best, best_i, best_j, best_b = 0.0, -1, -1, -1
-    for f in range(list_around(s, a)):
-        b = s.around[f]
-        while True:
+    found = list_around(s, a)
+    f = 0
+    while f < found or best_i >= 0:
+        if f < found:
+            b = s.around[f]
             # Without a margin, rounding could go in circles.
-            bar = min(best, -LEAST * (s.sse[a] + s.sse[b] + s.loss[UNIT]))
+            bar = min(best, -LEAST * (s.sse[HERE, a] + s.sse[HERE, b] + s.loss[UNIT]))
             cost, i, j = best_between(s, a, b, bar)
-            if i < 0:
-                break
-            if greedy:
+            if i < 0 or greedy:
+                f += 1
+            if i >= 0 and greedy:
                 best, best_i, best_j, best_b = cost, i, j, b
-                break
-            _make(s, a, b, i, j)
-    if best_i >= 0:
-        _make(s, a, best_b, best_i, best_j)
+            if i < 0 or greedy:
+                continue
+        else:
+            i, j, b, best_i = best_i, best_j, best_b, -1
+        exchange(s, i, j, b if s.label[i] == a else a)
+        enqueue(s.group, s.counts, b)
+        enqueue(s.group, s.counts, a)
 
 
 @njit(cache=True, nogil=True)
 def descend(s: Search, most: int, greedy: bool) -> None:
-    """Examine waiting groups until none is left or `most` have been."""
+    """Examine waiting groups, the longest waiting first, until none is left or `most` have been."""
+    group, counts = s.group, s.counts
     done = 0
-    while s.counts[QUEUED] > 0 and done < most:
-        a = dequeue(s)
+    while counts[QUEUED] > 0 and done < most:
+        a = group[QUEUE, counts[HEAD]]
+        group[IS_QUEUED, a] = 0
+        counts[HEAD] += 1
+        if counts[HEAD] == group.shape[1]:
+            counts[HEAD] = 0
+        counts[QUEUED] -= 1
         done += 1
-        if s.size[a] > 0:
+        if group[SIZE, a] > 0:
             improve(s, a, greedy)

@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
 
 from sfumato.kernels.arrays import Floats, Ints
 
@@ -55,6 +54,8 @@ def _close_points(x: Floats, t: int) -> Ints:
     """The t points nearest to each, itself first."""
     many = len(x) > FEW_POINTS
     if many and x.shape[1] > FEW_COORDINATES:
+        from sklearn.neighbors import NearestNeighbors  # a second to import, and seldom needed
+
         found = (
             NearestNeighbors(n_neighbors=t, algorithm="brute")
             .fit(x)

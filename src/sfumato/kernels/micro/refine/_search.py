@@ -28,28 +28,41 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Ints
+from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.micro.refine._kicks import POOL, gather, regroup
 from sfumato.kernels.micro.refine._moves import descend
 from sfumato.kernels.micro.refine._near import nearest_records
 from sfumato.kernels.micro.refine._state import (
+    BEFORE,
     BEST,
+    BEST_SIZE,
+    CHANGED,
     CYCLE,
+    DIFFERING,
     FREE,
+    FREED,
+    HERE,
     IMPROVED,
+    IS_CHANGED,
+    IS_QUEUED,
+    IS_STALE,
+    KEPT,
     LENGTH,
     MEDIAN,
     NOW,
     ODD,
+    OLD_SIZE,
+    PLACE,
+    QUEUE,
     QUEUED,
+    SIZE,
+    STALE,
     STEPS,
     TOUCHED,
     Search,
     change,
-    enqueue,
-    go_back_to_best,
     keep,
-    refresh,
     undo,
 )
 from sfumato.kernels.neighbours.blocks import LARGEST
@@ -102,9 +115,7 @@ def start(points: ArrayLike, labels: ArrayLike, k: int, seed: int) -> Search:
     x[:, :d] = given - given.mean(axis=0)  # near the origin, differences lose fewest digits
     group = _split_large(x, group, k)
     near = nearest_records(x[:, : max(d, 1)], min(NEAR, n - 1))
-    search = _search(x, near, group, k, seed)
-    _begin(search)
-    return search
+    return _search(x, near, group, k, seed)
 
 
 def _split_large(x: NDArray[np.float64], group: Ints, k: int) -> Ints:
@@ -122,135 +133,128 @@ def _split_large(x: NDArray[np.float64], group: Ints, k: int) -> Ints:
 
 
 def _search(
-    x: NDArray[np.float64], near: NDArray[np.int32], group: Ints, k: int, seed: int
+    x: NDArray[np.float64], near: NDArray[np.int32], label: Ints, k: int, seed: int
 ) -> Search:
+    """The state at the start: all groups wait, and none differs from the best."""
     n, d = x.shape
-    most = n // k  # groups there can be
-    size = np.bincount(group, minlength=most)
-    member = np.zeros((most, 2 * k), np.int64)
-    order = np.argsort(group, kind="stable")
+    most, used = n // k, int(label.max()) + 1  # groups there can be, and there are
+    size = np.bincount(label, minlength=most)
+    order = np.argsort(label, kind="stable")
     first = np.cumsum(size) - size
-    member[group[order], np.arange(n) - first[group[order]]] = order
-    room = 2 * k * (POOL + 1)
+    group, member = np.zeros((12, most), np.int64), np.zeros((3, most, 2 * k), np.int64)
+    member[:, label[order], np.arange(n) - first[label[order]]] = order
+    group[[SIZE, OLD_SIZE, BEST_SIZE]] = size
+    group[[QUEUE, CHANGED], :used], group[[IS_QUEUED, IS_CHANGED], :used] = np.arange(used), 1
+    group[FREED, : most - used] = np.arange(most - 1, used - 1, -1)
+    group[PLACE, used:] = np.arange(most - used)[::-1]
     counts = np.zeros(11, np.int64)
-    used = int(group.max()) + 1
-    free, place = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    counts[FREE] = most - used
-    free[: most - used] = np.arange(most - 1, used - 1, -1)
-    place[free[: most - used]] = np.arange(most - used)
+    counts[[QUEUED, TOUCHED]], counts[FREE] = used, most - used
     counts[LENGTH] = -(-FIRST_CYCLE * n // k)
-    return Search(
+    room = 2 * k * (POOL + 1)
+    search = Search(
         x=x,
         near=near,
         k=k,
-        label=group,
+        label=label,
         own=np.zeros(n),
-        size=size,
+        group=group,
         member=member,
         centre=np.zeros((most, d)),
-        sse=np.zeros(most),
-        free=free,
-        place=place,
-        queue=np.zeros(most, np.int64),
-        queued=np.zeros(most, np.bool_),
-        touched=np.zeros(most, np.int64),
-        is_touched=np.zeros(most, np.bool_),
-        old_size=np.zeros(most, np.int64),
-        old_member=np.zeros((most, 2 * k), np.int64),
-        old_sse=np.zeros(most),
-        seen=np.zeros(most, np.int64),
+        sse=np.zeros((2, most)),
         around=np.zeros(2 * k * near.shape[1] + room, np.int64),
         pool=np.zeros(room, np.int64),
         gap=np.zeros(room),
-        best_size=size.copy(),
-        best_member=member.copy(),
-        stale=np.zeros(most, np.int64),
-        is_stale=np.zeros(most, np.bool_),
         random=np.array([seed], np.uint64),
         counts=counts,
         loss=np.array([0.0, 0.0, float(np.sum(x * x)) / n, 0.0]),
     )
+    undo(search)  # back to what they are: centroids and losses are summed
+    search.loss[[NOW, BEST]] = np.cumsum(search.sse[HERE])[-1]
+    return search
 
 
 @njit(cache=True, nogil=True)
-def _begin(s: Search) -> None:
-    for g in range(s.size.size):
-        if s.size[g] > 0:
-            refresh(s, g)
-            enqueue(s, g)
-    s.loss[NOW] = s.loss[BEST] = np.sum(s.sse)
-
-
-@njit(cache=True, nogil=True)
-def _settle(s: Search, groups: int) -> int:
-    descend(s, groups, True)
+def _run(s: Search, most: int, steps: int) -> None:
+    """Examine `most` of the groups that wait, greedily, then take steps."""
+    n, group, counts, sse = s.x.shape[0], s.group, s.counts, s.sse
+    descend(s, most, most > 0)  # always: a constant would have it compiled once more
     keep(s)
-    waiting: int = s.counts[QUEUED]
-    return waiting
+    for _ in range(steps):
+        if counts[STEPS] % EXACT == 0:
+            s.loss[NOW] = 0.0
+            for g in range(group.shape[1]):
+                s.loss[NOW] += sse[HERE, g]
+        r = pick(s.random, n)
+        for _ in range((1 << pick(s.random, RIVALS)) - 1):
+            rival = pick(s.random, n)
+            if sse[HERE, s.label[rival]] > sse[HERE, s.label[r]]:
+                r = rival
+        regroup(s, gather(s, r))
+        descend(s, most, draw(s.random) < GREEDY)
+        bar = 0.0
+        if counts[CYCLE] > 0:
+            heat = HEAT * (1.0 - (counts[STEPS] - counts[CYCLE]) / counts[LENGTH])
+            usual = s.loss[MEDIAN]
+            if counts[ODD] == 1:
+                usual = 0.0
+                for t in range(counts[TOUCHED]):
+                    usual += sse[BEFORE, group[CHANGED, t]]
+                usual /= counts[TOUCHED]
+            bar = -heat * usual * np.log(1.0 - draw(s.random))
+        if change(group, sse, counts) < bar:
+            keep(s)
+        else:
+            undo(s)
+        counts[STEPS] += 1
+
+
+def _begin_cycle(s: Search) -> None:
+    """Make the best partition so far the current one, and double the length of the cycle."""
+    group, counts = s.group, s.counts
+    differing = group[DIFFERING, : counts[STALE]].copy()
+    # The journal is what `undo` returns to: hand it the best instead of the present.
+    group[CHANGED, : counts[STALE]] = differing
+    group[IS_CHANGED, differing], group[IS_STALE, differing] = 1, 0
+    group[OLD_SIZE, differing] = group[BEST_SIZE, differing]
+    s.member[BEFORE, differing] = s.member[KEPT, differing]
+    counts[TOUCHED], counts[STALE] = counts[STALE], 0
+    undo(s)
+    s.loss[NOW] = s.loss[BEST]
+    if counts[CYCLE] > 0:
+        counts[LENGTH] *= 2
+    counts[CYCLE] = counts[STEPS]
+    counts[ODD] = 1 - counts[ODD]
+    s.loss[MEDIAN] = np.median(s.sse[HERE, group[SIZE] > 0])
 
 
 def settle(search: Search, groups: int | None = None) -> int:
     """Descend to a local optimum, or until `groups` were examined; how many groups still wait."""
-    return int(_settle(search, EVERYTHING if groups is None else groups))
-
-
-@njit(cache=True, nogil=True)
-def _run(s: Search, steps: int) -> None:
-    n = s.x.shape[0]
-    for _ in range(steps):
-        done = s.counts[STEPS] - s.counts[CYCLE]
-        if done >= s.counts[LENGTH]:
-            go_back_to_best(s)
-            if s.counts[CYCLE] > 0:
-                s.counts[LENGTH] *= 2
-            s.counts[CYCLE] = s.counts[STEPS]
-            s.counts[ODD] = 1 - s.counts[ODD]
-            s.loss[MEDIAN] = np.median(s.sse[s.size > 0])
-            done = 0
-        if s.counts[STEPS] % EXACT == 0:
-            s.loss[NOW] = np.sum(s.sse)
-        r = pick(s.random, n)
-        for _ in range((1 << pick(s.random, RIVALS)) - 1):
-            rival = pick(s.random, n)
-            if s.sse[s.label[rival]] > s.sse[s.label[r]]:
-                r = rival
-        groups = gather(s, r)
-        regroup(s, groups)
-        descend(s, EVERYTHING, draw(s.random) < GREEDY)
-        bar = 0.0
-        if s.counts[CYCLE] > 0:
-            heat = HEAT * (1.0 - done / s.counts[LENGTH])
-            usual = s.loss[MEDIAN]
-            if s.counts[ODD] == 1:
-                usual = np.sum(s.old_sse[s.touched[: s.counts[TOUCHED]]]) / s.counts[TOUCHED]
-            bar = -heat * usual * np.log(1.0 - draw(s.random))
-        if change(s) < bar:
-            keep(s)
-        else:
-            undo(s)
-        s.counts[STEPS] += 1
+    _run(search, EVERYTHING if groups is None else groups, 0)
+    return int(search.counts[QUEUED])
 
 
 def run(search: Search, steps: int) -> None:
     """Descend to a local optimum if that is still to be done, then take `steps` steps."""
+    counts = search.counts
     settle(search)
-    if search.x.shape[0] >= 2 * search.k:  # fewer records have but one partition
-        _run(search, steps)
-    else:
-        search.counts[STEPS] += steps
+    if search.x.shape[0] < 2 * search.k:  # so few records have but one partition
+        counts[STEPS] += steps
+        return
+    end = counts[STEPS] + steps
+    while counts[STEPS] < end:
+        if counts[STEPS] - counts[CYCLE] >= counts[LENGTH]:
+            _begin_cycle(search)
+        now = min(end, counts[CYCLE] + counts[LENGTH]) - counts[STEPS]
+        _run(search, EVERYTHING, int(now))
 
 
 def best_labels(search: Search) -> Ints:
     """Labels of the lowest loss found so far, numbered by first appearance."""
-    n = search.x.shape[0]
-    kept = np.arange(search.best_member.shape[1]) < search.best_size[:, None]
-    owner = np.empty(n, np.int64)
-    owner[search.best_member[kept]] = np.nonzero(kept)[0]
-    _, first, group = np.unique(owner, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    named: Ints = rank[group]
-    return named
+    best = search.member[KEPT]
+    kept = np.arange(best.shape[1]) < search.group[BEST_SIZE][:, None]
+    owner = np.empty(search.x.shape[0], np.int64)
+    owner[best[kept]] = np.nonzero(kept)[0]
+    return numbered(owner)
 
 
 def best_loss(search: Search) -> float:

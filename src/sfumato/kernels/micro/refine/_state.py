@@ -20,9 +20,21 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
 
-# Entries of `Search.counts`: head and length of the queue; lengths of `touched`, `free`, `stale`;
-# the last stamp given; steps done; times the best was lowered; first step and length of the cycle;
-# whether the cycle is an odd one.
+# Rows of `Search.group`, of all groups: how many records (0 where the name is free); the names that
+# are free, and where a free name stands among them; a ring of groups still to be examined, and
+# whether a group is on it; groups changed in this step, whether a group is among them, and how many
+# records it had before; the stamp of the last list that a group was put on; how many records it had
+# in the best partition so far; groups that may differ from the best, and whether one is among them.
+(
+    SIZE, FREED, PLACE, QUEUE, IS_QUEUED, CHANGED, IS_CHANGED, OLD_SIZE, SEEN, BEST_SIZE, DIFFERING,
+    IS_STALE,
+) = range(12)  # fmt: skip
+# Parts of `Search.member` and `Search.sse`: groups as they are, as they were before the step and (of
+# members) as they are in the best partition so far.
+HERE, BEFORE, KEPT = range(3)
+# Entries of `Search.counts`: head and length of the queue; lengths of the lists of changed, of free
+# and of differing groups; the last stamp given; steps done; times the best was lowered; first step
+# and length of the cycle; whether the cycle is an odd one.
 HEAD, QUEUED, TOUCHED, FREE, STALE, STAMP, STEPS, IMPROVED, CYCLE, LENGTH, ODD = range(11)
 # Entries of `Search.loss`: of the current and of the best partition; the mean squared distance of a
 # record to the centroid of all, in which rounding is measured; of the median group of the best when
@@ -34,34 +46,23 @@ LEAST = 1e-12
 
 
 class Search(NamedTuple):
-    """The state of a search, in arrays that the compiled functions change in place."""
+    """The state of a search, in arrays that the compiled functions change in place.
+
+    Few and wide ones: the time to compile grows with every array.
+    """
 
     x: Floats  # (n, d) points, d a multiple of four
     near: NDArray[np.int32]  # (n, t) nearest other records of each record, nearest first
     k: int
     label: Ints  # (n,) group of each record
     own: Floats  # (n,) squared distance of each record to its group's centroid
-    size: Ints  # (g,) records in each group; 0 where the name is free
-    member: Ints  # (g, 2k) the records of each group
+    group: Ints  # (12, g) see SIZE and the others
+    member: Ints  # (3, g, 2k) the records of each group
     centre: Floats  # (g, d)
-    sse: Floats  # (g,) squared distances of the members to the centroid, summed
-    free: Ints  # names of groups that are free: the first counts[FREE]
-    place: Ints  # where a free name stands in `free`
-    queue: Ints  # ring of groups still to be examined
-    queued: NDArray[np.bool_]
-    touched: Ints  # groups changed in this step: the first counts[TOUCHED]
-    is_touched: NDArray[np.bool_]
-    old_size: Ints  # the journal: size, members and loss of the touched groups before the step
-    old_member: Ints
-    old_sse: Floats
-    seen: Ints  # stamp of the last list that each group was put on
+    sse: Floats  # (2, g) squared distances of the members to the centroid, summed
     around: Ints  # scratch: the groups near a group
     pool: Ints  # scratch: the records of a pool
     gap: Floats  # scratch: distances of a pool, or of two groups to each other's centroid
-    best_size: Ints  # the groups of the lowest loss found so far
-    best_member: Ints
-    stale: Ints  # groups that may differ from the best: the first counts[STALE]
-    is_stale: NDArray[np.bool_]
     random: NDArray[np.uint64]  # (1,) state of the generator
     counts: Ints
     loss: Floats
@@ -86,12 +87,12 @@ def squared(a: Floats, i: int, b: Floats, j: int) -> float:
 @njit(cache=True, nogil=True)
 def refresh(s: Search, g: int) -> None:
     """Centroid, distances and loss of group g, from its members; labels too."""
-    size = s.size[g]
+    size = s.group[SIZE, g]
     d = s.x.shape[1]
     for c in range(d):
         s.centre[g, c] = 0.0
     for m in range(size):
-        i = s.member[g, m]
+        i = s.member[HERE, g, m]
         s.label[i] = g
         for c in range(d):
             s.centre[g, c] += s.x[i, c]
@@ -101,148 +102,102 @@ def refresh(s: Search, g: int) -> None:
         for c in range(d):
             s.centre[g, c] *= share
         for m in range(size):
-            i = s.member[g, m]
+            i = s.member[HERE, g, m]
             s.own[i] = squared(s.x, i, s.centre, g)
             total += s.own[i]
-    s.sse[g] = total
+    s.sse[HERE, g] = total
 
 
 @njit(cache=True, nogil=True)
-def touch(s: Search, g: int) -> None:
+def touch(group: Ints, member: Ints, sse: Floats, counts: Ints, g: int) -> None:
     """Note in the journal what group g is, once in a step and before it changes."""
-    if s.is_touched[g]:
+    if group[IS_CHANGED, g] > 0:
         return
-    s.is_touched[g] = True
-    s.touched[s.counts[TOUCHED]] = g
-    s.counts[TOUCHED] += 1
-    s.old_size[g] = s.size[g]
-    s.old_sse[g] = s.sse[g]
-    for m in range(s.size[g]):
-        s.old_member[g, m] = s.member[g, m]
+    group[IS_CHANGED, g] = 1
+    group[CHANGED, counts[TOUCHED]] = g
+    counts[TOUCHED] += 1
+    group[OLD_SIZE, g] = group[SIZE, g]
+    sse[BEFORE, g] = sse[HERE, g]
+    for m in range(group[SIZE, g]):
+        member[BEFORE, g, m] = member[HERE, g, m]
 
 
 @njit(cache=True, nogil=True)
-def enqueue(s: Search, g: int) -> None:
+def enqueue(group: Ints, counts: Ints, g: int) -> None:
     """Have group g examined, unless it already waits."""
-    if s.queued[g]:
+    if group[IS_QUEUED, g] > 0:
         return
-    s.queued[g] = True
-    place = s.counts[HEAD] + s.counts[QUEUED]
-    if place >= s.queue.size:
-        place -= s.queue.size
-    s.queue[place] = g
-    s.counts[QUEUED] += 1
+    group[IS_QUEUED, g] = 1
+    place = counts[HEAD] + counts[QUEUED]
+    if place >= group.shape[1]:
+        place -= group.shape[1]
+    group[QUEUE, place] = g
+    counts[QUEUED] += 1
 
 
 @njit(cache=True, nogil=True)
-def dequeue(s: Search) -> int:
-    """The group that has waited longest."""
-    g: int = s.queue[s.counts[HEAD]]
-    s.queued[g] = False
-    s.counts[HEAD] += 1
-    if s.counts[HEAD] == s.queue.size:
-        s.counts[HEAD] = 0
-    s.counts[QUEUED] -= 1
-    return g
+def list_free(group: Ints, counts: Ints, g: int) -> None:
+    """Put the name of a group on the list of free ones."""
+    group[FREED, counts[FREE]] = g
+    group[PLACE, g] = counts[FREE]
+    counts[FREE] += 1
 
 
 @njit(cache=True, nogil=True)
-def _list_free(s: Search, g: int) -> None:
-    s.free[s.counts[FREE]] = g
-    s.place[g] = s.counts[FREE]
-    s.counts[FREE] += 1
-
-
-@njit(cache=True, nogil=True)
-def name_group(s: Search) -> int:
-    """A free name, to be used at once; it is in the journal."""
-    s.counts[FREE] -= 1
-    g: int = s.free[s.counts[FREE]]
-    touch(s, g)
-    return g
-
-
-@njit(cache=True, nogil=True)
-def drop_group(s: Search, g: int) -> None:
-    """Free the name of group g, whose members have gone elsewhere; it is in the journal."""
-    s.size[g] = 0
-    s.sse[g] = 0.0
-    _list_free(s, g)
-
-
-@njit(cache=True, nogil=True)
-def change(s: Search) -> float:
+def change(group: Ints, sse: Floats, counts: Ints) -> float:
     """Loss of the touched groups now, less their loss before the step."""
     now = before = 0.0
-    for t in range(s.counts[TOUCHED]):
-        g = s.touched[t]
-        now += s.sse[g]
-        before += s.old_sse[g]
+    for t in range(counts[TOUCHED]):
+        g = group[CHANGED, t]
+        now += sse[HERE, g]
+        before += sse[BEFORE, g]
     return now - before
-
-
-@njit(cache=True, nogil=True)
-def _close(s: Search) -> None:
-    for t in range(s.counts[TOUCHED]):
-        s.is_touched[s.touched[t]] = False
-    s.counts[TOUCHED] = 0
 
 
 @njit(cache=True, nogil=True)
 def keep(s: Search) -> None:
     """Let what was done in this step stay; take it as the best so far if it is."""
-    s.loss[NOW] += change(s)
-    for t in range(s.counts[TOUCHED]):
-        g = s.touched[t]
-        if not s.is_stale[g]:
-            s.is_stale[g] = True
-            s.stale[s.counts[STALE]] = g
-            s.counts[STALE] += 1
-    _close(s)
-    if s.loss[NOW] < s.loss[BEST] - LEAST * s.loss[UNIT]:
-        s.loss[BEST] = s.loss[NOW]
-        s.counts[IMPROVED] += 1
-        for t in range(s.counts[STALE]):
-            g = s.stale[t]
-            s.is_stale[g] = False
-            s.best_size[g] = s.size[g]
-            for m in range(s.size[g]):
-                s.best_member[g, m] = s.member[g, m]
-        s.counts[STALE] = 0
-
-
-@njit(cache=True, nogil=True)
-def go_back_to_best(s: Search) -> None:
-    """Make the best partition so far the current one; the journal must be closed."""
-    for t in range(s.counts[STALE]):
-        g = s.stale[t]
-        touch(s, g)
-        # The journal is what `undo` returns to: hand it the best instead of the present.
-        s.old_size[g] = s.best_size[g]
-        for m in range(s.best_size[g]):
-            s.old_member[g, m] = s.best_member[g, m]
-        s.is_stale[g] = False
-    s.counts[STALE] = 0
-    undo(s)
-    s.loss[NOW] = s.loss[BEST]
+    group, counts, loss = s.group, s.counts, s.loss
+    loss[NOW] += change(group, s.sse, counts)
+    for t in range(counts[TOUCHED]):
+        g = group[CHANGED, t]
+        group[IS_CHANGED, g] = 0
+        if group[IS_STALE, g] == 0:
+            group[IS_STALE, g] = 1
+            group[DIFFERING, counts[STALE]] = g
+            counts[STALE] += 1
+    counts[TOUCHED] = 0
+    if loss[NOW] < loss[BEST] - LEAST * loss[UNIT]:
+        loss[BEST] = loss[NOW]
+        counts[IMPROVED] += 1
+        for t in range(counts[STALE]):
+            g = group[DIFFERING, t]
+            group[IS_STALE, g] = 0
+            group[BEST_SIZE, g] = group[SIZE, g]
+            for m in range(group[SIZE, g]):
+                s.member[KEPT, g, m] = s.member[HERE, g, m]
+        counts[STALE] = 0
 
 
 @njit(cache=True, nogil=True)
 def undo(s: Search) -> None:
     """Give every touched group what it had before the step."""
-    for t in range(s.counts[TOUCHED]):
-        g = s.touched[t]
-        if s.old_size[g] > 0 and s.size[g] == 0:  # the step freed this name: take it off the list
-            s.counts[FREE] -= 1
-            last = s.free[s.counts[FREE]]
-            s.free[s.place[g]] = last
-            s.place[last] = s.place[g]
-        elif s.old_size[g] == 0 and s.size[g] > 0:  # the step took this name: give it back
-            _list_free(s, g)
-    for t in range(s.counts[TOUCHED]):
-        g = s.touched[t]
-        s.size[g] = s.old_size[g]
-        for m in range(s.old_size[g]):
-            s.member[g, m] = s.old_member[g, m]
+    group, counts = s.group, s.counts
+    for t in range(counts[TOUCHED]):
+        g = group[CHANGED, t]
+        if group[OLD_SIZE, g] > 0 and group[SIZE, g] == 0:
+            # The step freed this name: take it off the list.
+            counts[FREE] -= 1
+            last = group[FREED, counts[FREE]]
+            group[FREED, group[PLACE, g]] = last
+            group[PLACE, last] = group[PLACE, g]
+        elif group[OLD_SIZE, g] == 0 and group[SIZE, g] > 0:  # it took this name: give it back
+            list_free(group, counts, g)
+    for t in range(counts[TOUCHED]):
+        g = group[CHANGED, t]
+        group[SIZE, g] = group[OLD_SIZE, g]
+        for m in range(group[OLD_SIZE, g]):
+            s.member[HERE, g, m] = s.member[BEFORE, g, m]
+        group[IS_CHANGED, g] = 0
         refresh(s, g)
-    _close(s)
+    counts[TOUCHED] = 0
