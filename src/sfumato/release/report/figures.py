@@ -267,7 +267,7 @@ def _histogram_chart(picture: Picture) -> Chart:
     for i, value in enumerate(picture.masked):
         if not math.isnan(value):
             y = _short(height * (1 - value / top))
-            steps += f"{'L' if joined else 'M'}{_short(x[i])} {y}H{_short(x[i + 1])}"
+            steps += f"{'L' if joined else 'M'}{_short(x[i])} {y}L{_short(x[i + 1])} {y}"
         joined = not math.isnan(value)
     look = {"fill": "none", "stroke": AFTER, "stroke_width": 2.0}
     marks.append(_mark("path", d=steps or "M0 0", **look))
