@@ -83,7 +83,8 @@ def run(name: str, given: argparse.Namespace) -> None:
     parameters = {**PARAMETERS.get(name, {}), **{key: json.loads(v) for key, _, v in said}}
     if kind == "table-method":
         cells = sf.tabulate(sf.generators.businesses(records, seed=1), ["size", "region"], seed=1)
-        sf.protect(cells, sf.method(name, **parameters), seed=1)
+        rules = [sf.method("p-percent", p=10), sf.method("minimum-frequency", minimum=3)]
+        sf.protect(cells, sf.method(name, **parameters), rules=rules, seed=1)
     else:
         verb = name if kind == "verb" else None
         step = sf.step(sf.method("mondrian" if verb else name, **parameters), then=verb)

@@ -9,3 +9,5 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
+Rows = NDArray[np.void]
+"""Arrays whose entries have named fields."""

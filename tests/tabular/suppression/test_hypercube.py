@@ -91,7 +91,7 @@ def test_the_cheapest_box_is_the_cheapest_of_all(seed: int) -> None:
     up, down = hypercube.needs(problem)
     field = hypercube._Field.of(problem, shape, problem.primary, up, down)
     costs = np.empty(problem.n)
-    costs[field.number] = field.cells.price
+    costs[field.number] = field.search.cells["price"]
     for cell in rng.choice(problem.n, min(problem.n, 4), replace=False).tolist():
         pos = int(np.flatnonzero(field.number == cell)[0])
         everything = every_box(shape, cell)
@@ -101,19 +101,17 @@ def test_the_cheapest_box_is_the_cheapest_of_all(seed: int) -> None:
             room = problem.upper[cell] if side > 0 else problem.lower[cell]
             if abs(room - problem.values[cell]) < need:
                 continue  # the method never asks for more than there is
-            got = boxes.cheapest(
-                field.cube, field.cells, field.work, pos, side, need, np.inf, 10**9
-            )
+            got = boxes.cheapest(field.search, pos, side, need, np.inf, 10**9)
             assert got == pytest.approx(expected, rel=1e-12)
-            limited = boxes.cheapest(
-                field.cube, field.cells, field.work, pos, side, need, expected * (1 - 1e-9), 10**9
-            )
-            assert limited == np.inf
+            less = expected * (1 - 1e-9)
+            assert boxes.cheapest(field.search, pos, side, need, less, 10**9) == np.inf
             if np.isfinite(got):
-                boxes.cheapest(field.cube, field.cells, field.work, pos, side, need, np.inf, 10**9)
-                count = boxes.spread(field.cube, field.work, pos, field.work.chosen)
+                boxes.cheapest(field.search, pos, side, need, np.inf, 10**9)
+                levels = field.search.levels[:-1]
+                leaves = np.column_stack((levels["upper"], levels["lower"]))
+                box = field.search.box[0, : boxes.spread(field.search, pos, leaves)]
                 moves = np.zeros(problem.n)
-                moves[field.number[field.work.at[-1][:count]]] = field.work.sign[-1][:count]
+                moves[field.number[box["pos"]]] = box["sign"]
                 assert not (matrix @ moves).any()
                 assert {c: int(moves[c]) for c in np.flatnonzero(moves)} in everything
 

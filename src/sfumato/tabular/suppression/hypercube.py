@@ -11,9 +11,6 @@ from scipy.sparse import csr_array
 
 from ...errors import MethodError
 from ...kernels.tables import hypercube as boxes
-from ...kernels.tables import hypercube as covering
-from ...kernels.tables import hypercube as sharing
-from ...kernels.tables.hypercube import improve
 from ...progress import report
 from ..audit.witness import Witnesses, proven
 from ..base import TableMethod
@@ -21,7 +18,7 @@ from ..outcome import suppressed
 from .ledger import needs
 
 if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
+    from ...kernels.arrays import Bools, Floats, Ints, Rows
     from ..cells.cube import CubeShape, Dimension
     from ..cells.table import CellTable
     from ..outcome import TableOutcome
@@ -36,8 +33,10 @@ LARGE = 30_000
 ENOUGH = 1e-3
 CLEANED = 30_000
 """With at most this many secondary cells `auto` cleans up by linear programs."""
-MOST = 500
-"""A cell that more boxes need than this is not taken up again."""
+ONE_BOX = boxes.Way(1.0, 1, 1, TRIES)
+SHARED = boxes.Way(0.5, 4, boxes.PARTS, TRIES)
+ANEW = boxes.Way(1.0, 1, boxes.PARTS, TRIES)
+"""Ways to lay boxes: one, several if that costs less, and several where one will not do."""
 
 
 def cover(problem: Problem, *, rounds: int = 10, complete: bool = True) -> tuple[Bools, Witnesses]:
@@ -95,15 +94,15 @@ def _joined(parts: list[Witnesses]) -> Witnesses:
 class _Field:
     """One cube as the kernels see it."""
 
-    cube: boxes.Cube
-    cells: boxes.Cells
-    hiding: covering.Hiding
-    demands: covering.Demands
-    work: boxes.Room
+    search: boxes.Search
+    demands: boxes.Demands
+    filled: int
+    """Rows that hold demands."""
     number: Ints
     """The cell at each position."""
-    threat: Ints
-    """The threat behind each demand."""
+    entries: Rows
+    """Which demands use a cell, as lists; `entered` of the entries are filled."""
+    entered: int = 0
 
     @classmethod
     def of(
@@ -117,103 +116,93 @@ class _Field:
         cost = problem.costs[there].astype(np.float64)
         # Of two boxes that cost the same the smaller one is better.
         cost += 1e-6 * float(problem.costs.sum()) / max(int((~problem.fixed).sum()), 1) + 1e-12
-        cost[~usable | (problem.fixed[there] & ~own)] = np.inf
-        rise = (problem.upper - problem.values)[there]
-        fall = (problem.values - problem.lower)[there]
+        cost[~usable | problem.fixed[there]] = np.inf
+        cost[own] = 0.0
+        cells = np.zeros(number.size, boxes.CELL)
+        cells["price"] = cells["cost"] = cost
+        cells["rise"] = cells["whole_rise"] = (problem.upper - problem.values)[there]
+        cells["fall"] = cells["whole_fall"] = (problem.values - problem.lower)[there]
         position = np.full(problem.n, -1, np.int64)
         position[number[usable]] = np.flatnonzero(usable)
-        cube = _trees(shape, orders)
-        demands, threat = _demands(problem.threats, position, up, down, len(orders))
+        size = np.array([o.size for o in orders], np.int64)
+        strides = np.concatenate((np.cumprod(size[:0:-1])[::-1], [1])).astype(np.int64)
         widest = int(np.prod([2 * (d.depth.max() + 1) for d in shape.dimensions]))
+        demands = _demands(problem.threats, position, up, down, len(orders))
         return cls(
-            cube,
-            boxes.Cells(np.where(own, 0.0, cost), rise.copy(), fall.copy(), rise, fall),
-            covering.Hiding(cost, own, np.zeros(number.size, np.int64)),
+            boxes.search(_trees(shape, orders), cells, strides, widest),
             demands,
-            boxes.room(cube, widest),
+            demands.rows.size - 2 * boxes.PARTS,
             number,
-            threat,
+            np.empty(0, boxes.ENTRY),
         )
 
     def run(self, rounds: int) -> None:
         """Lay boxes, then better them."""
-        order = self.order()
+        total = self.filled
         for tries in (TRIES, 10 * TRIES, 100 * TRIES):
-            lacking = 0
-            for start in range(0, order.size, SLICE):
-                report("laying boxes", start, order.size)
-                lacking += covering.cover(
-                    self.cube, self.cells, self.hiding, self.work, self.demands,
-                    order[start : start + SLICE], tries,
-                )  # fmt: skip
-            if not lacking:
-                break
-        self.share_out()
-        least = ENOUGH if order.size > LARGE else 0.0
+            order = self.order()
+            lacking = order[self.demands.rows["served"][order] == 0]
+            self.renew("laying boxes", lacking, ONE_BOX._replace(tries=tries))
+        self.renew("sharing out needs", self.order(), SHARED)
+        least = ENOUGH if total > LARGE else 0.0
         for _ in range(rounds):
-            saved = self.better()
-            if saved <= least * float(self.hiding.cost[self.secondary()].sum()):
+            cost = self.search.cells["cost"]
+            secondary = self.secondary()
+            dearest = secondary[np.argsort(-cost[secondary], kind="stable")]
+            self.entered = 0
+            saved = self.renew("laying boxes anew", dearest, ANEW, by_cell=True)
+            if saved <= least * float(cost[self.secondary()].sum()):
                 break
 
-    def share_out(self) -> float:
-        """Several boxes for demands that no single one meets, or that they meet for less."""
-        order, start, saved = self.order(), 0, 0.0
+    def renew(self, said: str, order: Ints, way: boxes.Way, by_cell: bool = False) -> float:
+        """Lay boxes for these demands, or anew for those that use these cells; what it saved."""
+        start, saved = 0, 0.0
         while start < order.size:
-            report("sharing out needs", start, order.size)
+            report(said, start, order.size)
+            if by_cell and not self.entered:
+                self.list_users()
+            self.demands.rows["seen"] = -1
             chunk = order[start : start + SLICE]
-            less, done = sharing.share_out(
-                self.cube, self.cells, self.hiding, self.work, self.demands, chunk, TRIES
-            )
+            less, done, self.filled, self.entered = boxes.renew(
+                self.search, self.demands, self.entries, chunk, by_cell, way,
+                self.filled, self.entered,
+            )  # fmt: skip
             if done < chunk.size:
                 self.demands = _roomier(self.demands)
+            if done < chunk.size or self.entered * 10 > self.entries.size * 9:
+                self.entered = 0
             saved, start = saved + less, start + done
         return saved
 
+    def list_users(self) -> None:
+        """The demands that use each cell, with space for as many entries again."""
+        cells = self.search.cells
+        self.entries = np.empty(2 * int(cells["use"].sum()) + 1000, boxes.ENTRY)
+        cells["head"] = -1
+        self.entered = boxes.enter(self.search, self.demands, self.entries, 0, self.filled, 0)
+
     def order(self) -> Ints:
         """The demands, greatest need first."""
-        found: Ints = np.argsort(-self.demands.need[: self.demands.filled[0]], kind="stable")
+        found: Ints = np.argsort(-self.demands.rows["need"][: self.filled], kind="stable")
         return found
 
     def secondary(self) -> Ints:
         """Where cells are hidden that are not sensitive."""
-        found: Ints = np.flatnonzero((self.hiding.use > 0) & ~self.hiding.free)
+        cells = self.search.cells
+        found: Ints = np.flatnonzero((cells["use"] > 0) & (cells["cost"] > 0))
         return found
-
-    def better(self) -> float:
-        """One round through the secondary cells, dearest first; what it saved."""
-        secondary = self.secondary()
-        order = secondary[np.argsort(-self.hiding.cost[secondary], kind="stable")]
-        if not order.size:
-            return 0.0
-        saved, start, found = 0.0, 0, None
-        while start < order.size:
-            if found is None:
-                found = covering.users(self.cube, self.work, self.demands, self.number.size)
-            report("laying boxes anew", start, order.size)
-            chunk = order[start : start + SLICE]
-            less, done = improve(
-                self.cube, self.cells, self.hiding, self.work, self.demands, found, chunk,
-                np.full(self.demands.pos.size, -1, np.int64), TRIES, MOST,
-            )  # fmt: skip
-            if done < chunk.size:
-                self.demands = _roomier(self.demands)
-            if done < chunk.size or found.filled[0] * 10 > found.demand.size * 9:
-                found = None
-            saved, start = saved + less, start + done
-        return saved
 
     def witnesses(self) -> Witnesses:
         """The boxes in use; those that share out a need as one."""
-        demands = self.demands
-        which = np.flatnonzero(demands.served)
-        starts, positions, moves = covering.rows(self.cube, self.work, demands, which)
-        threat = self.threat[demands.origin[which]]
+        self.list_users()
+        entries = self.entries[: self.entered]
+        rows = self.demands.rows[entries["demand"]]
         # Fellows come with one threat and side, and may have cells in common.
-        key = 2 * threat + (demands.side[which] > 0)
-        group, number = np.unique(key, return_inverse=True)
-        owner = np.repeat(number, np.diff(starts))
+        group, owner = np.unique(2 * rows["threat"] + (rows["side"] > 0), return_inverse=True)
+        moves = entries["sign"] * (rows["side"] * rows["need"])
         merged = csr_array(
-            (moves, (owner, self.number[positions])), shape=(group.size, int(self.number.max()) + 1)
+            (moves, (owner, self.number[entries["pos"]])),
+            shape=(group.size, int(self.number.max()) + 1),
         )
         return Witnesses(
             group // 2,
@@ -233,20 +222,19 @@ def _preorder(dimension: Dimension) -> Ints:
     return np.array(out, np.int64)
 
 
-def _trees(shape: CubeShape, orders: list[Ints]) -> boxes.Cube:
-    size = np.array([o.size for o in orders], np.int64)
-    parent = np.full((size.size, int(size.max())), -1, np.int64)
-    end = np.zeros_like(parent)
-    for d, (dimension, order) in enumerate(zip(shape.dimensions, orders, strict=True)):
+def _trees(shape: CubeShape, orders: list[Ints]) -> Rows:
+    """Parents and ends, one row to a dimension."""
+    tree = np.zeros((len(orders), max(order.size for order in orders)), boxes.CODE)
+    tree["parent"] = -1
+    for row, dimension, order in zip(tree, shape.dimensions, orders, strict=True):
         rank = np.empty(order.size, np.int64)
         rank[order] = np.arange(order.size)
-        parent[d, 1 : order.size] = rank[dimension.parent[order[1:]]]
-        last = np.arange(1, order.size + 1)
+        parent, end = row["parent"], row["end"]
+        parent[1 : order.size] = rank[dimension.parent[order[1:]]]
+        end[: order.size] = np.arange(1, order.size + 1)
         for code in range(order.size - 1, 0, -1):
-            last[parent[d, code]] = max(last[parent[d, code]], last[code])
-        end[d, : order.size] = last
-    stride = np.concatenate((np.cumprod(size[:0:-1])[::-1], [1])).astype(np.int64)
-    return boxes.Cube(parent, end, stride, size)
+            end[parent[code]] = max(end[parent[code]], end[code])
+    return tree
 
 
 def _shared(problem: Problem, shape: CubeShape) -> Bools:
@@ -267,36 +255,33 @@ def _shared(problem: Problem, shape: CubeShape) -> Bools:
 
 def _demands(
     threats: Threats, position: Ints, up: Floats, down: Floats, dims: int
-) -> tuple[covering.Demands, Ints]:
+) -> boxes.Demands:
     """One demand to each side of a threat that has a need there and whose cell lies in the cube."""
     pos = position[threats.cell]
     which = [np.flatnonzero((pos >= 0) & (need > 0)) for need in (up, down)]
     threat = np.concatenate(which)
     lists = [position[threats.known(int(t))] for t in threat]
     lists = [known[known >= 0] for known in lists]
-    return covering.Demands(
-        pos[threat],
-        np.repeat(np.array([1, -1]), [w.size for w in which]),
-        np.concatenate((up[which[0]], down[which[1]])),
-        np.arange(threat.size),
-        np.concatenate(([0], np.cumsum([k.size for k in lists]))).astype(np.int64),
-        np.concatenate([*lists, np.empty(0, np.int64)]),
-        np.full((threat.size, dims, 2), -1, np.int64),
-        np.zeros(threat.size, bool),
-        np.arange(threat.size),
-        np.array([threat.size]),
-    ), threat
+    ends = np.cumsum([known.size for known in lists])
+    rows = np.zeros(threat.size + 2 * boxes.PARTS, boxes.DEMAND)
+    filled = rows[: threat.size]
+    filled["pos"], filled["threat"] = pos[threat], threat
+    filled["side"] = np.repeat([1, -1], [w.size for w in which])
+    filled["need"] = np.concatenate((up[which[0]], down[which[1]]))
+    filled["known"][1:], filled["known_end"] = ends[:-1], ends
+    filled["fellow"] = np.arange(threat.size)
+    leaves = np.zeros((rows.size, dims, 2), np.int64)
+    return boxes.Demands(rows, leaves, np.concatenate([*lists, np.empty(0, np.int64)]))
 
 
-def _roomier(demands: covering.Demands) -> covering.Demands:
+def _roomier(demands: boxes.Demands) -> boxes.Demands:
     """The same with more spare rows."""
-    more = demands.pos.size // 4 + MOST * sharing.PARTS
-    grown = {
-        name: np.concatenate((rows, np.zeros((more, *rows.shape[1:]), rows.dtype)))
-        for name, rows in demands._asdict().items()
-        if name not in ("known_starts", "known", "filled")
-    }
-    return demands._replace(**grown)
+    more = (demands.rows.size - 2 * boxes.PARTS) // 4 + boxes.MOST * boxes.PARTS
+    rows, leaves = (
+        np.concatenate((part, np.zeros((more, *part.shape[1:]), part.dtype)))
+        for part in (demands.rows, demands.leaves)
+    )
+    return demands._replace(rows=rows, leaves=leaves)
 
 
 class Hypercube(TableMethod):

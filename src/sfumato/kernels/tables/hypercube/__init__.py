@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ._boxes import Cells as Cells
-from ._boxes import Cube as Cube
-from ._boxes import Room as Room
-from ._boxes import room as room
-from ._cover import Demands as Demands
-from ._cover import Hiding as Hiding
-from ._cover import cover as cover
-from ._cover import rows as rows
-from ._cover import users as users
-from ._improve import improve as improve
-from ._share import PARTS as PARTS
-from ._share import share_out as share_out
+from ._boxes import CELL as CELL
+from ._boxes import CODE as CODE
+from ._boxes import Search as Search
+from ._boxes import search as search
+from ._demands import DEMAND as DEMAND
+from ._demands import ENTRY as ENTRY
+from ._demands import MOST as MOST
+from ._demands import PARTS as PARTS
+from ._demands import Demands as Demands
+from ._demands import Way as Way
+from ._demands import enter as enter
+from ._demands import renew as renew
