@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ...progress import report
-from ..arrays import Codes, Floats, Ints
+from ..arrays import Codes, Floats, Ints, Rows
 from ..threads import cores
 
 Words = NDArray[np.uint64]
@@ -48,146 +48,118 @@ class Records:
     """Random keys; their sums wrap around. Empty where there are none."""
 
 
+SUMS = np.dtype(
+    [
+        ("value", "f8"),
+        ("carry", "f8"),
+        ("total", "f8"),
+        ("people", "i8"),
+        ("frequency", "i8"),
+        ("key", "u8"),
+    ]
+)
+"""Of a cell: the sum, what rounding took from it while it is added up, the sum without signs, how
+many different contributors and records it has, and the sum of their keys."""
+LARGEST = np.dtype([("amount", "f8"), ("who", "i8"), ("weight", "f8"), ("asked", "f8")])
+"""One of the largest contributors of a cell; `who` is -1 where there is none."""
+BUSY = np.dtype(
+    [("who", "i8")]
+    + [(name, "f8") for name in ("amount", "size", "weighted", "weights", "records", "asked")]
+)
+"""The contributor that a cell is busy with, its amount so far; the sum of absolute values, the same
+weighted, of weights and of records; and whether it asked."""
+
+
 class Tally(NamedTuple):
-    """What each cell holds; the parts that the records do not tell are empty."""
+    """What each cell holds."""
 
-    values: Floats
-    carry: Floats
-    """What rounding took from `values`, while they are added up."""
-    frequency: Ints
-    keys: Words
-    top: Floats
-    who: Ints
-    weight: Floats
-    asked: Floats
-    people: Ints
-    """How many different contributors."""
-    total: Floats
+    sums: Rows
+    """SUMS[cell]."""
+    tops: Rows
+    """LARGEST[cell, place]."""
 
 
-class Busy(NamedTuple):
-    """The contributor that each cell is busy with, and its amount so far."""
-
-    who: Ints
-    amount: Floats
-    size: Floats
-    """Of absolute values."""
-    weighted: Floats
-    """The same, weighted."""
-    weights: Floats
-    records: Floats
-    asked: Floats
-
-
-def empty_tally(n: int, records: Records, top: int) -> Tally:
+def empty_tally(n: int, top: int) -> Tally:
     """Nothing yet, for n cells."""
-    weighted, asked = n * (records.weight.size > 0), n * (records.asked.size > 0)
-    return Tally(
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n, np.int64),
-        np.zeros(n * (records.key.size > 0), np.uint64),
-        np.zeros((n, top)),
-        np.full((n, top), -1, np.int64),
-        np.zeros((weighted, top)),
-        np.zeros((asked, top)),
-        np.zeros(n, np.int64),
-        np.zeros(n),
-    )
+    found = Tally(np.zeros(n, SUMS), np.zeros((n, top), LARGEST))
+    found.tops["who"] = -1
+    return found
 
 
 @njit(cache=True, nogil=True)
-def _before(amount: float, who: int, other: float, whose: int) -> bool:
-    """Whether a contributor stands before another; none at all stands last."""
-    return whose < 0 or amount > other or (amount == other and who < whose)
-
-
-@njit(cache=True, nogil=True)
-def _place(t: Tally, cell: int, amount: float, who: int, weight: float, asked: float) -> None:
+def _place(tops: Rows, cell: int, amount: float, who: int, weight: float, asked: float) -> None:
     """Put a contributor among the largest of a cell, if it is one."""
-    at = t.top.shape[1] - 1
-    if not _before(amount, who, t.top[cell, at], t.who[cell, at]):
-        return
-    while at > 0 and _before(amount, who, t.top[cell, at - 1], t.who[cell, at - 1]):
-        t.top[cell, at] = t.top[cell, at - 1]
-        t.who[cell, at] = t.who[cell, at - 1]
-        if t.weight.size > 0:
-            t.weight[cell, at] = t.weight[cell, at - 1]
-        if t.asked.size > 0:
-            t.asked[cell, at] = t.asked[cell, at - 1]
+    at = tops.shape[1]
+    while at > 0:
+        other = tops[cell, at - 1]
+        before = other.who < 0 or amount > other.amount
+        if not (before or (amount == other.amount and who < other.who)):
+            break
         at -= 1
-    t.top[cell, at] = amount
-    t.who[cell, at] = who
-    if t.weight.size > 0:
-        t.weight[cell, at] = weight
-    if t.asked.size > 0:
-        t.asked[cell, at] = asked
+        if at + 1 < tops.shape[1]:
+            tops[cell, at + 1] = tops[cell, at]
+    if at < tops.shape[1]:
+        here = tops[cell, at]
+        here.amount, here.who, here.weight, here.asked = amount, who, weight, asked
 
 
 @njit(cache=True, nogil=True)
-def _add(t: Tally, cell: int, x: float) -> None:
+def _add(sums: Rows, cell: int, x: float) -> None:
     """Neumaier (1974): what rounding takes from the sum is kept beside it."""
-    old = t.values[cell]
-    new = old + x
-    t.carry[cell] += (old - new) + x if abs(old) >= abs(x) else (x - new) + old
-    t.values[cell] = new
+    here = sums[cell]
+    old, new = here.value, here.value + x
+    here.carry += (old - new) + x if abs(old) >= abs(x) else (x - new) + old
+    here.value = new
 
 
 @njit(cache=True, nogil=True)
 def _join(t: Tally, into: int, s: Tally, cell: int) -> None:
     """Add what one cell holds to another. No contributor may be in both."""
-    t.frequency[into] += s.frequency[cell]
-    if t.keys.size > 0:
-        t.keys[into] += s.keys[cell]
-    if s.people[cell] == 0:
+    here, other = t.sums[into], s.sums[cell]
+    here.frequency += other.frequency
+    here.key += other.key
+    if other.people == 0:
         return
-    _add(t, into, s.values[cell])
-    t.carry[into] += s.carry[cell]
-    t.people[into] += s.people[cell]
-    t.total[into] += s.total[cell]
-    for j in range(s.top.shape[1]):
-        if s.who[cell, j] < 0:
+    _add(t.sums, into, other.value)
+    here.carry += other.carry
+    here.people += other.people
+    here.total += other.total
+    for j in range(s.tops.shape[1]):
+        one = s.tops[cell, j]
+        if one.who < 0:
             break
-        weight = s.weight[cell, j] if s.weight.size > 0 else 1.0
-        asked = s.asked[cell, j] if s.asked.size > 0 else 0.0
-        _place(t, into, s.top[cell, j], s.who[cell, j], weight, asked)
+        _place(t.tops, into, one.amount, one.who, one.weight, one.asked)
 
 
 @njit(cache=True, nogil=True)
 def _alone(
-    leaf: Codes,
-    strides: Ints,
-    rows: Ints,
-    amount: Floats,
-    who: Ints,
-    weight: Floats,
-    asked: Floats,
-    key: Words,
-    t: Tally,
-) -> None:
+    leaf: Codes, strides: Ints, rows: Ints, amount: Floats, who: Ints,
+    weight: Floats, asked: Floats, key: Words, t: Tally,
+) -> None:  # fmt: skip
     """Every record into its cell of leaves, each a contributor of its own."""
     for i in range(rows.size):
         r = rows[i]
-        cell = 0
-        for j in range(strides.size):
+        cell = strides[0] * leaf[0, r]
+        for j in range(1, strides.size):
             cell += strides[j] * leaf[j, r]
-        t.frequency[cell] += 1
+        here = t.sums[cell]
+        here.frequency += 1
         if key.size > 0:
-            t.keys[cell] += key[r]
+            here.key += key[r]
         x = amount[r]
         if np.isnan(x):
             continue
         w = weight[r] if weight.size > 0 else 1.0
-        _add(t, cell, w * x)
-        t.people[cell] += 1
-        t.total[cell] += w * abs(x)
-        _place(t, cell, abs(x), who[r], w, asked[r] if asked.size > 0 else 0.0)
+        _add(t.sums, cell, w * x)
+        here.people += 1
+        here.total += w * abs(x)
+        _place(t.tops, cell, abs(x), who[r], w, asked[r] if asked.size > 0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
 def _carry_up(t: Tally, parent: Ints, stride: int) -> None:
     """Add every cell to the one above it in one dimension, from the leaves on."""
-    n, size = t.values.size, parent.size
+    n, size = t.sums.size, parent.size
     for outer in range(0, n, size * stride):
         for code in range(size - 1, 0, -1):
             for inner in range(stride):
@@ -195,73 +167,61 @@ def _carry_up(t: Tally, parent: Ints, stride: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _complete(t: Tally, cell: int, b: Busy) -> None:
+def _complete(t: Tally, cell: int, busy: Rows) -> None:
     """The contributor that the cell is busy with is complete."""
+    b, here = busy[cell], t.sums[cell]
     # Over its records its weight is the mean by their sizes, or plain where all are 0.
-    if b.size[cell] > 0:
-        weight = b.weighted[cell] / b.size[cell]
-    else:
-        weight = b.weights[cell] / b.records[cell]
-    amount = abs(b.amount[cell])
-    t.people[cell] += 1
-    t.total[cell] += amount * weight
-    _place(t, cell, amount, b.who[cell], weight, b.asked[cell])
+    weight = b.weighted / b.size if b.size > 0 else b.weights / b.records
+    here.people += 1
+    here.total += abs(b.amount) * weight
+    _place(t.tops, cell, abs(b.amount), b.who, weight, b.asked)
 
 
 @njit(cache=True, nogil=True)
 def _shared(
-    leaf: Codes,
-    offset: Ints,
-    amount: Floats,
-    who: Ints,
-    weight: Floats,
-    asked: Floats,
-    key: Words,
-    t: Tally,
-    b: Busy,
-) -> None:
+    leaf: Codes, offset: Ints, amount: Floats, who: Ints,
+    weight: Floats, asked: Floats, key: Words, t: Tally, busy: Rows,
+) -> None:  # fmt: skip
     """Records into their cells at one combination of depths; offset[j, code] is what the code adds
     to the cell's number, -1 where it has nothing at that depth."""
     for r in range(who.size):
-        cell = 0
-        for j in range(offset.shape[0]):
+        cell = offset[0, leaf[0, r]]
+        for j in range(1, offset.shape[0]):
             step = offset[j, leaf[j, r]]
-            if step < 0:
-                cell = -1
-                break
-            cell += step
+            cell = cell + step if cell >= 0 and step >= 0 else -1
         if cell < 0:
             continue
-        t.frequency[cell] += 1
+        here = t.sums[cell]
+        here.frequency += 1
         if key.size > 0:
-            t.keys[cell] += key[r]
+            here.key += key[r]
         x = amount[r]
         if np.isnan(x):
             continue
         w = weight[r] if weight.size > 0 else 1.0
-        _add(t, cell, w * x)
-        if b.who[cell] != who[r]:
-            if b.who[cell] >= 0:
-                _complete(t, cell, b)
-            b.who[cell] = who[r]
-            b.amount[cell] = b.size[cell] = b.weighted[cell] = 0.0
-            b.weights[cell] = b.records[cell] = b.asked[cell] = 0.0
-        b.amount[cell] += x
-        b.size[cell] += abs(x)
-        b.weighted[cell] += abs(x) * w
-        b.weights[cell] += w
-        b.records[cell] += 1.0
+        _add(t.sums, cell, w * x)
+        b = busy[cell]
+        if b.who != who[r]:
+            if b.who >= 0:
+                _complete(t, cell, busy)
+            b.who = who[r]
+            b.amount = b.size = b.weighted = b.weights = b.records = b.asked = 0.0
+        b.amount += x
+        b.size += abs(x)
+        b.weighted += abs(x) * w
+        b.weights += w
+        b.records += 1.0
         if asked.size > 0:
-            b.asked[cell] = max(b.asked[cell], asked[r])
+            b.asked = max(b.asked, asked[r])
 
 
 @njit(cache=True, nogil=True)
-def _finish(t: Tally, s: Tally, b: Busy) -> None:
+def _finish(t: Tally, s: Tally, busy: Rows) -> None:
     """The last contributor of every cell, then all of them beside those who are alone."""
-    for cell in range(b.who.size):
-        if b.who[cell] >= 0:
-            _complete(s, cell, b)
-        if s.frequency[cell] > 0:
+    for cell in range(busy.size):
+        if busy[cell].who >= 0:
+            _complete(s, cell, busy)
+        if s.sums[cell].frequency > 0:
             _join(t, cell, s, cell)
 
 
@@ -276,13 +236,14 @@ def tally(records: Records, parents: Sequence[Ints], top: int, threads: int = 0)
     n = int(np.prod(shape, dtype=np.int64))
     strides = np.array([np.prod(shape[j + 1 :], dtype=np.int64) for j in range(len(shape))])
     fields = (records.amount, records.who, records.weight, records.asked, records.key)
-    found = empty_tally(n, records, top)
+    found = empty_tally(n, top)
     _alone(records.leaf, strides, records.alone, *fields, found)
     for parent, stride in zip(parents, strides.tolist(), strict=True):
         _carry_up(found, parent, stride)
     if records.shared.size:
-        part = empty_tally(n, records, top)
-        busy = Busy(np.full(n, -1, np.int64), *(np.zeros(n) for _ in range(6)))
+        part = empty_tally(n, top)
+        busy = np.zeros(n, BUSY)
+        busy["who"] = -1
         # In their order once and for all: every combination goes through them again.
         rows = records.shared
         leaf = records.leaf[:, rows]
@@ -307,7 +268,7 @@ def tally(records: Records, parents: Sequence[Ints], top: int, threads: int = 0)
             for done, _ in enumerate(pool.map(one, combinations)):
                 report("adding up cells", done + 1, len(combinations))
         _finish(found, part, busy)
-    found.values[:] += found.carry
+    found.sums["value"] += found.sums["carry"]
     return found
 
 

@@ -91,33 +91,37 @@ def from_microdata(
     records = _records(data, value, weight, holding, request, _keys(data, record_key, rng))
     if value is not None and np.isnan(records.amount).any():
         notes.append(f"{value}: a record without a value is counted but adds nothing")
-    found = _tallied(records, variables, form, top)
+    sums, tops = _tallied(records, variables, form, top)
+    values, amount, who, weights, asked = (
+        np.ascontiguousarray(part)
+        for part in (sums["value"], *(tops[name] for name in ("amount", "who", "weight", "asked")))
+    )
     totals = {name: v.labels[0] for name, v in variables.items()}
-    said = stated(form.labels, totals, found.values, statuses, costs)
-    lower, upper = _bounds(records, found.values, form, bounds, notes)
+    said = stated(form.labels, totals, values, statuses, costs)
+    lower, upper = _bounds(records, values, form, bounds, notes)
     kind = CellTable if zeros == "published" else HideableZeros
     return kind(
-        values=found.values,
+        values=values,
         relations=relations_of(form.cubes, form.n),
         labels=form.labels,
         lower=np.where(said.status == ZERO, 0.0, lower),
         upper=np.where(said.status == ZERO, 0.0, upper),
         status=said.status,
         costs=said.costs,
-        frequency=found.frequency,
+        frequency=sums["frequency"].copy(),
         contributions=Contributions(
-            found.top,
-            found.who,
-            found.total,
-            found.people,
-            found.weight if weight else None,
-            found.asked if request else None,
+            amount,
+            who,
+            sums["total"].copy(),
+            sums["people"].copy(),
+            weights if weight else None,
+            asked if request else None,
         ),
         needs=said.needs,
         cubes=form.cubes,
         measure="count" if value is None else value,
         summed=value is not None,
-        record_keys=(found.keys % np.uint64(_KEY)) / _KEY if records.key.size else None,
+        record_keys=(sums["key"] % np.uint64(_KEY)) / _KEY if records.key.size else None,
         keys_drawn=not record_key,
         notes=tuple(notes),
     )
@@ -247,7 +251,7 @@ def _keys(data: Table, name: str, rng: np.random.Generator | None) -> np.ndarray
 
 
 def _tallied(records: Records, variables: Mapping[str, Variable], form: Layout, top: int) -> Tally:
-    whole = None if len(form.cubes) == 1 else empty_tally(form.n, records, top)
+    whole = None if len(form.cubes) == 1 else empty_tally(form.n, top)
     for names, chosen, cube in zip(form.names, form.chosen, form.cubes, strict=True):
         leaf = np.empty((len(names), records.amount.size), np.int32)
         for j, (name, i) in enumerate(zip(names, chosen, strict=True)):
@@ -257,8 +261,7 @@ def _tallied(records: Records, variables: Mapping[str, Variable], form: Layout, 
         if whole is None:
             return part
         for target, source in zip(whole, part, strict=True):
-            if len(target):
-                target[cube.cells.ravel()] = source
+            target[cube.cells.ravel()] = source
     assert whole is not None
     return whole
 
