@@ -24,25 +24,14 @@ def solver(**options: Any) -> Any:
 
 def load(found: Any, relations: Relations, costs: Floats, lower: Floats, upper: Floats) -> None:
     """Give it the program: minimise costs * x, relations hold, lower <= x <= upper."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = relations.n, len(relations)
-    lp.col_cost_ = np.asarray(costs, dtype=np.float64)
-    lp.col_lower_ = np.asarray(lower, dtype=np.float64)
-    lp.col_upper_ = np.asarray(upper, dtype=np.float64)
-    lp.row_lower_ = lp.row_upper_ = np.zeros(len(relations))
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = relations.starts.astype(np.int32)
-    lp.a_matrix_.index_ = relations.cells.astype(np.int32)
-    lp.a_matrix_.value_ = relations.coefs
-    found.passModel(lp)
+    zeros = np.zeros(len(relations))
+    found.passModel(model(relations.matrix, costs, lower, upper, zeros, zeros))
 
 
-def load_rows(
-    highs: Any, matrix: Any, costs: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
-) -> None:
-    """Give it the program: minimise costs * x, low <= matrix x <= high, lower <= x <= upper."""
+def model(
+    matrix: Any, costs: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
+) -> Any:
+    """The program: minimise costs * x, low <= matrix x <= high, lower <= x <= upper."""
     import highspy
 
     lp = highspy.HighsLp()
@@ -52,5 +41,5 @@ def load_rows(
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
     lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
-    lp.a_matrix_.value_ = matrix.data
-    highs.passModel(lp)
+    lp.a_matrix_.value_ = matrix.data.astype(np.float64)
+    return lp

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .highs import solver
+from .highs import model, solver
 
 if TYPE_CHECKING:
     from ..kernels.arrays import Bools, Floats
@@ -98,15 +98,9 @@ class Program:
     def _model(self, integer: bool) -> Any:
         import highspy
 
-        matrix = self.matrix.tocsr()
-        lp = highspy.HighsLp()
-        lp.num_row_, lp.num_col_ = matrix.shape
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.costs, self.lower, self.upper
-        lp.row_lower_, lp.row_upper_ = self.row_lower, self.row_upper
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        lp.a_matrix_.value_ = matrix.data.astype(np.float64)
+        lp = model(
+            self.matrix.tocsr(), self.costs, self.lower, self.upper, self.row_lower, self.row_upper
+        )
         if integer and self.whole is not None:
             kind = highspy.HighsVarType
             lp.integrality_ = [kind.kInteger if w else kind.kContinuous for w in self.whole]

@@ -36,9 +36,7 @@ def shown(problem: Problem, given: Witnesses, **bounds: dict[int, float]) -> tup
     for side, changes in (("lower", bounds.get("lower", {})), ("upper", bounds.get("upper", {}))):
         for cell, bound in changes.items():
             (lower if side == "lower" else upper)[cell] = bound
-    up, down = proven(
-        given, problem.relations, problem.values, lower, upper, problem.threats
-    )
+    up, down = proven(given, problem.relations, problem.values, lower, upper, problem.threats)
     return float(up[0]), float(down[0])
 
 

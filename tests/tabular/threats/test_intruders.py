@@ -15,8 +15,9 @@ from sfumato.tabular.cells.table import CellTable
 from sfumato.tabular.rules.dominance import Dominance
 from sfumato.tabular.rules.minimum_frequency import MinimumFrequency
 from sfumato.tabular.rules.p_percent import PPercent
-from sfumato.tabular.threats.intruders import deduce, dominance_attack, external, internal
+from sfumato.tabular.threats.intruders import dominance_attack, external, internal
 from sfumato.tabular.threats.protection_problem import protection_problem
+from tests.oracle.deduction import deduce
 from tests.oracle.sensitive import line, towns
 from tests.oracle.tables import brute_interval, is_met, random_problem
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...errors import MethodError
-from ..highs import solver
+from ..highs import model, solver
 from .feasible_ranges import FeasibleRanges
 from .presolve import moves
 from .range_search import search_ranges
@@ -114,15 +114,14 @@ def possible(relations: Relations, lower: Floats, upper: Floats) -> Floats:
     scale = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=0.0)) or 1.0
     scale = float(2.0 ** np.round(np.log2(1e3 / scale)))
     slack = np.where(np.abs(rest[rows]) > 0, ADDS_UP * size[rows], 0.0)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = free.size, part.shape[0]
-    lp.col_cost_ = np.zeros(free.size)
-    lp.col_lower_, lp.col_upper_ = lower[free] * scale, upper[free] * scale
-    lp.row_lower_, lp.row_upper_ = (rest[rows] - slack) * scale, (rest[rows] + slack) * scale
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = part.indptr.astype(np.int32)
-    lp.a_matrix_.index_ = part.indices.astype(np.int32)
-    lp.a_matrix_.value_ = part.data
+    lp = model(
+        part,
+        np.zeros(free.size),
+        lower[free] * scale,
+        upper[free] * scale,
+        (rest[rows] - slack) * scale,
+        (rest[rows] + slack) * scale,
+    )
     highs = solver(primal_feasibility_tolerance=1e-9)
     highs.passModel(lp)
     highs.run()

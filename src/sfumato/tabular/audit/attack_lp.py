@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..highs import solver
+from ..highs import model, solver
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -59,22 +59,15 @@ class Program:
         """What the solver cannot tell from nothing."""
         self.held: Ints | None = None
         self._statuses = highspy.HighsModelStatus
-        rows, columns = matrix.shape
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = columns, rows
-        lp.col_cost_ = np.zeros(columns)
-        lp.col_lower_, lp.col_upper_ = low * self.scale, high * self.scale
-        lp.row_lower_ = lp.row_upper_ = np.zeros(rows)
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        lp.a_matrix_.value_ = matrix.data
+        rows, columns = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
         self.highs: Any = solver(
             presolve="off",
             primal_feasibility_tolerance=TIGHT,
             dual_feasibility_tolerance=TIGHT,
         )
-        self.highs.passModel(lp)
+        self.highs.passModel(
+            model(matrix, columns, low * self.scale, high * self.scale, rows, rows)
+        )
         self.started = False
 
     def late(self) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...kernels.arrays import Floats, Ints
     from ..cells.relations import Relations
     from ..threats.problem import Threats
@@ -31,6 +33,29 @@ class Witnesses:
     starts: Ints
     cells: Ints
     moves: Floats
+
+    @classmethod
+    def of(
+        cls, threat: Sequence[int] | Ints, cells: Sequence[Ints], moves: Sequence[Floats]
+    ) -> Witnesses:
+        """From the cells and the moves of each witness."""
+        return cls(
+            np.array(threat, np.int64),
+            np.concatenate(([0], np.cumsum([one.size for one in cells]))).astype(np.int64),
+            np.concatenate([*cells, np.empty(0, np.int64)]),
+            np.concatenate([*moves, np.empty(0)]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Witnesses]) -> Witnesses:
+        """Those of several lists in one."""
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        return cls(
+            np.concatenate([part.threat for part in parts]),
+            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            np.concatenate([part.cells for part in parts]),
+            np.concatenate([part.moves for part in parts]),
+        )
 
     def __len__(self) -> int:
         return int(self.threat.size)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .group_needs import GroupNeeds, group_needs
 from .merged import Merged, merge
-from .needs import DOWN, SLIDE, UP
+from .needs import DOWN, SLIDE, UP, Needs, needs_of
 from .reach_lp import BaseProgram, CellProgram
 from .spanning import independent, totals_last
 
@@ -49,7 +48,7 @@ class Attacker:
         self.problem = problem
         loose = problem.with_(fixed=problem.fixed & ~problem.primary)
         self.merged: Merged = merge(loose)
-        self.needs: GroupNeeds = group_needs(problem, self.merged)
+        self.needs: Needs = needs_of(problem, self.merged.group, self.merged.sign)
         self.size = self.merged.n
         self.room_above, self.room_below = self.merged.up, self.merged.down
         self.aim: Ints = self.needs.group

@@ -129,7 +129,7 @@ class BranchAndCut:
                 self.report_progress("begun")
         attacker.deadline = hurry = self.began + 0.4 * self.seconds
         try:
-            self.protector.fill(hidden, self.costs, order.tolist(), hurry)
+            self.protector.complete(hidden, self.costs, order.tolist(), hurry)
         except TimeoutError:
             self.hasty = True
         attacker.deadline = np.inf
@@ -174,7 +174,7 @@ class BranchAndCut:
         order = self.rng.permutation(len(self.attacker.needs))
         until = min(self.end, now + 0.1 * self.seconds)
         with contextlib.suppress(TimeoutError):
-            self.offer(self.protector.complete(hidden, weights, order, until), until=until)
+            self.offer(self.protector.complete(hidden.copy(), weights, order, until), until=until)
         self.rounding += time.monotonic() - now
 
     def separate(self, x: Floats, point: Floats, most: int) -> list[Cut]:

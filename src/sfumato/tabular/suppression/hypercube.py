@@ -60,7 +60,7 @@ def cover(problem: Problem, *, rounds: int = 10, complete: bool = True) -> tuple
         field = _Field.of(problem, shape, hidden, up, down)
         field.run(rounds)
         parts.append(field.witnesses())
-    found = _joined(parts)
+    found = Witnesses.joined(parts)
     for part in parts:
         hidden[part.cells] = True
     short = _short(problem, hidden, found, up, down)
@@ -69,7 +69,7 @@ def cover(problem: Problem, *, rounds: int = 10, complete: bool = True) -> tuple
     from .sequential import complete as finish
 
     hidden, more = finish(problem, hidden, witnesses=found)
-    return hidden, _joined([found, more])
+    return hidden, Witnesses.joined([found, more])
 
 
 def _short(problem: Problem, hidden: Bools, found: Witnesses, up: Floats, down: Floats) -> Ints:
@@ -78,16 +78,6 @@ def _short(problem: Problem, hidden: Bools, found: Witnesses, up: Floats, down: 
     above, below = proven(found, problem.relations, problem.values, lower, upper, problem.threats)
     lacks = (above < up * (1 - 1e-9)) | (below < down * (1 - 1e-9))
     return np.flatnonzero(lacks).astype(np.int64)
-
-
-def _joined(parts: list[Witnesses]) -> Witnesses:
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    return Witnesses(
-        np.concatenate([part.threat for part in parts]),
-        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        np.concatenate([part.cells for part in parts]),
-        np.concatenate([part.moves for part in parts]),
-    )
 
 
 @dataclass

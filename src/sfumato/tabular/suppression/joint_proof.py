@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from ...kernels.tables.columns import BARRED, HIDDEN
-from ..highs import load_rows, solver
+from ..highs import model, solver
 from .local_lp import DEAR, INTERIOR, NOTHING, WORTH, Move, fitted
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _movement(search: Search, wanted: Floats, room: Floats) -> Move | None:
         price = np.minimum(price, DEAR)
         highs = solver(primal_feasibility_tolerance=1e-9, **INTERIOR)
         costs = np.concatenate((price, price, -reward / aim))
-        load_rows(highs, matrix, costs, still, upper, zeros, zeros)
+        highs.passModel(model(matrix, costs, still, upper, zeros, zeros))
         highs.run()
         program.steps += WORTH * max(int(highs.getInfo().ipm_iteration_count), 1)
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

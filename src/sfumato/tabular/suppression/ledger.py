@@ -147,13 +147,7 @@ class Ledger:
             which, cells = self.merged.cells(move.groups)
             parts.append((cells, times * move.moves[which] * self.merged.sign[cells]))
             threat.append(int(self.threat[side]))
-        sizes = [cells.size for cells, _ in parts]
-        return Witnesses(
-            np.array(threat, np.int64),
-            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-            np.concatenate([*(cells for cells, _ in parts), np.empty(0, np.int64)]),
-            np.concatenate([*(moves for _, moves in parts), np.empty(0)]),
-        )
+        return Witnesses.of(threat, [cells for cells, _ in parts], [moves for _, moves in parts])
 
     def read(self, witnesses: Witnesses) -> None:
         """Take over proofs from elsewhere, where they hold."""

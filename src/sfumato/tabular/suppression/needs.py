@@ -1,4 +1,4 @@
-"""What has to be shown for a table to be protected, one movement of one cell at a time."""
+"""What has to be shown for a table to be protected, one movement of one group at a time."""
 
 from __future__ import annotations
 
@@ -16,51 +16,65 @@ UP, DOWN, SLIDE = 1, -1, 0
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """Need k: cell[k] must be movable by size[k] upwards (way UP) or downwards (DOWN), or both ways
-    together (SLIDE), while the cells known[k] stay where they are."""
+    """Need k: group[k] must be movable by size[k] upwards (way UP) or downwards (DOWN), or both
+    ways together (SLIDE), while the groups known[k] stay where they are."""
 
-    cell: Ints
+    group: Ints
+    """-1 where the cell cannot be moved by anything."""
     way: Ints
     size: Floats
     known: tuple[Ints, ...]
+    cell: Ints
+    """A cell of the group that asks for it, ..."""
     threat: Ints
+    """... and its threat."""
+    threats: tuple[Ints, ...]
+    """All threats that a movement for this need serves."""
 
     def __len__(self) -> int:
-        return int(self.cell.size)
+        return int(self.group.size)
 
 
-def needs_of(problem: Problem) -> Needs:
+def needs_of(problem: Problem, group: Ints, sign: Floats) -> Needs:
     """The needs of a problem: nothing that is 0, nothing twice, the largest of equals.
 
-    Room beyond the attacker's own bounds cannot be had by any protection, so it is not asked for.
+    Cells of a group move together, those of the other sign the other way. Room beyond the
+    attacker's own bounds cannot be had by any protection, so it is not asked for.
     """
     threats = problem.threats
-    found: dict[tuple[int, int, tuple[int, ...]], tuple[float, int]] = {}
+    # Cells that cannot move are kept apart: -1 - cell.
+    Key = tuple[int, tuple[int, ...]]
+    found: dict[tuple[Key, int], tuple[float, int]] = {}
+    served: dict[Key, list[int]] = {}
     for t in range(len(threats)):
         p = int(threats.cell[t])
         above = problem.upper[p] - problem.values[p]
         below = problem.values[p] - problem.lower[p]
-        known = tuple(sorted(set(threats.known(t).tolist()) - {p}))
+        g, turn = int(group[p]), int(sign[p])
+        others = threats.known(t)
+        known = np.unique(group[others[others != p]])
+        key = (g if g >= 0 else -1 - p, tuple(known[known >= 0].tolist()))
+        served.setdefault(key, []).append(t)
         for way, size in (
-            (UP, min(threats.up[t], above)),
-            (DOWN, min(threats.down[t], below)),
+            (turn * UP, min(threats.up[t], above)),
+            (turn * DOWN, min(threats.down[t], below)),
             (SLIDE, min(threats.slide[t], above + below)),
         ):
             # Noise in the bounds of large values is no need.
-            if size > 1e-12 * abs(problem.values[p]):
-                key = (p, way, known)
-                if size > found.get(key, (0.0, 0))[0]:
-                    found[key] = (float(size), t)
-    for p, way, known in list(found):
-        size, t = found[p, way, known]
-        both = found.get((p, UP, known), (0.0, 0))[0] + found.get((p, DOWN, known), (0.0, 0))[0]
-        if way == SLIDE and size <= both:
-            del found[p, way, known]
+            if size > 1e-12 * abs(problem.values[p]) and size > found.get((key, way), (0.0,))[0]:
+                found[key, way] = (float(size), t)
+    for key, way in list(found):
+        both = found.get((key, UP), (0.0,))[0] + found.get((key, DOWN), (0.0,))[0]
+        if way == SLIDE and found[key, way][0] <= both:
+            del found[key, way]
     keys = list(found)
+    threat = np.array([found[one][1] for one in keys], np.int64)
     return Needs(
-        np.array([key[0] for key in keys], np.int64),
-        np.array([key[1] for key in keys], np.int64),
-        np.array([found[key][0] for key in keys]),
-        tuple(np.array(key[2], np.int64) for key in keys),
-        np.array([found[key][1] for key in keys], np.int64),
+        np.array([max(key[0], -1) for key, _ in keys], np.int64),
+        np.array([way for _, way in keys], np.int64),
+        np.array([found[one][0] for one in keys]),
+        tuple(np.array(key[1], np.int64) for key, _ in keys),
+        threats.cell[threat],
+        threat,
+        tuple(np.array(served[key], np.int64) for key, _ in keys),
     )

@@ -18,7 +18,7 @@ import numpy as np
 from ...progress import report
 from ..audit.witness import Witnesses
 from ..cells.relations import Relations
-from ..highs import load, load_rows, solver
+from ..highs import load, model, solver
 from ..threats.unprotectable import Unprotectable
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
 
@@ -84,7 +84,7 @@ class _Search:
         may = ~problem.fixed if allowed is None else allowed & ~problem.fixed
         may = may | problem.primary
         self.problem = problem
-        self.needs: Needs = needs_of(problem)
+        self.needs: Needs = needs_of(problem, np.arange(problem.n), np.ones(problem.n))
         self.cells: Ints = np.flatnonzero(may)
         place = np.full(problem.n, -1)
         place[self.cells] = np.arange(self.cells.size)
@@ -149,17 +149,9 @@ class _Search:
         highs = solver(primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9)
         matrix = self.relations.matrix
         wide = hstack((matrix, matrix, -matrix)).tocsr()
-        tripled = Relations(
-            wide.indptr.astype(np.int64), wide.indices.astype(np.int64), wide.data, 3 * m
-        )
-        zero = np.zeros(m)
-        load(
-            highs,
-            tripled,
-            np.concatenate((zero, self.weights, self.weights)),
-            np.zeros(3 * m),
-            np.zeros(3 * m),
-        )
+        costs = np.concatenate((np.zeros(m), self.weights, self.weights))
+        still, none = np.zeros(3 * m), np.zeros(wide.shape[0])
+        highs.passModel(model(wide, costs, still, still, none, none))
         every = np.arange(3 * m, dtype=np.int32)
         for done, need in enumerate(np.argsort(-self.needs.size, kind="stable")):
             if done % 16 == 0:
@@ -256,8 +248,7 @@ class _Search:
         for i, (need, _) in enumerate(moved):
             reach[i * m + self.known[need]] = 0.0
         highs = solver(time_limit=seconds)
-        load_rows(
-            highs,
+        lp = model(
             whole,
             np.concatenate((np.zeros(count * m), self.weights, self.weights)),
             np.concatenate((-reach, np.zeros(2 * m))),
@@ -265,6 +256,7 @@ class _Search:
             low,
             high,
         )
+        highs.passModel(lp)
         highs.run()
         if highs.getModelStatus().name != "kOptimal":
             return 0.0
@@ -357,23 +349,13 @@ class _Search:
         """The best widths of all cells, and for every need a table that they leave possible."""
         below, above = np.zeros(self.problem.n), np.zeros(self.problem.n)
         below[self.cells], above[self.cells] = self.best_below, self.best_above
-        threat, cells, moves = [], [], []
-        for need, moved in self.found:
-            at = np.flatnonzero(moved)
-            threat.append(int(self.needs.threat[need]))
-            cells.append(self.cells[at])
-            moves.append(moved[at])
-        sizes = [one.size for one in cells]
-        return (
-            below,
-            above,
-            Witnesses(
-                np.array(threat, np.int64),
-                np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-                np.concatenate([*cells, np.empty(0, np.int64)]),
-                np.concatenate([*moves, np.empty(0)]),
-            ),
+        moved = [(need, np.flatnonzero(move), move) for need, move in self.found]
+        proofs = Witnesses.of(
+            [int(self.needs.threat[need]) for need, _, _ in moved],
+            [self.cells[at] for _, at, _ in moved],
+            [move[at] for _, at, move in moved],
         )
+        return below, above, proofs
 
 
 def _run(highs: Any) -> None:

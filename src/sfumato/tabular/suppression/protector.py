@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import hstack
 
 from ..audit.witness import Witnesses
-from ..cells.relations import Relations
-from ..highs import load, solver
+from ..highs import model, solver
 from ..threats.unprotectable import Unprotectable
 from .attack import ENOUGH, Attacker, Reach
 from .cuts import Cut, capacity
@@ -107,27 +107,21 @@ class Protector:
 
     def witnesses(self, held: Proofs) -> Witnesses:
         """Proofs of needs as proofs of threats, cell by cell; the shortest where they are many."""
-        threat, starts = [], [0]
-        cells: list[Ints] = [np.empty(0, np.int64)]
-        moves: list[Floats] = [np.empty(0)]
-        merged = self.attacker.merged
+        threat: list[int] = []
+        cells: list[Ints] = []
+        moves: list[Floats] = []
+        merged, entries = self.attacker.merged, 0
         for need, (groups, proof) in sorted(held.items(), key=lambda one: one[1][0].size):
-            if starts[-1] > _MOST:
+            if entries > _MOST:
                 break
             which, members = merged.cells(groups)
             for one in proof:
-                move = one[which] * merged.sign[members]
-                for t in self.attacker.needs.threats[need].tolist():
-                    threat.append(t)
-                    cells.append(members)
-                    moves.append(move)
-                    starts.append(starts[-1] + move.size)
-        return Witnesses(
-            np.array(threat, np.int64),
-            np.array(starts, np.int64),
-            np.concatenate(cells),
-            np.concatenate(moves),
-        )
+                served = self.attacker.needs.threats[need].tolist()
+                threat += served
+                cells += [members] * len(served)
+                moves += [one[which] * merged.sign[members]] * len(served)
+                entries += members.size * len(served)
+        return Witnesses.of(threat, cells, moves)
 
     def learn(self, groups: Ints, moves: Floats, hidden: Bools) -> None:
         """Remember a movement found elsewhere for every need that it meets."""
@@ -163,16 +157,8 @@ class Protector:
     def complete(
         self, hidden: Bools, weights: Floats, order: Iterable[int], deadline: float = np.inf
     ) -> Bools:
-        """Hide more until every need is met, need by need, where weights are small
-        (Kelly, Golden & Assad 1992); a TimeoutError after the deadline."""
-        hidden = hidden.copy()
-        self.fill(hidden, weights, order, deadline)
-        return hidden
-
-    def fill(
-        self, hidden: Bools, weights: Floats, order: Iterable[int], deadline: float = np.inf
-    ) -> None:
-        """The same in place, so that what was done until the deadline is not lost."""
+        """Hide more until every need is met, need by need, where weights are small (Kelly, Golden &
+        Assad 1992), in place; a TimeoutError after the deadline loses nothing."""
         lost = []
         for need in order:
             reach = self.check(hidden, need)
@@ -184,6 +170,7 @@ class Protector:
                 raise TimeoutError
         if lost:
             self._refuse(lost)
+        return hidden
 
     def complete_quickly(self, hidden: Bools) -> Bools:
         """Hide more until every need is met, by whatever movement is found first."""
@@ -239,16 +226,10 @@ class Protector:
         """The cells of the cheapest movement, a cell's cost spread over the room that is needed."""
         attacker, n = self.attacker, hidden.size
         if self._cheapest is None:
-            both = attacker.matrix.tocoo()
-            relations = Relations.of(
-                np.tile(both.row, 2).astype(np.int64),
-                np.concatenate((both.col, both.col + n)).astype(np.int64),
-                np.concatenate((both.data, -both.data)),
-                2 * n,
-            )
+            both = hstack((attacker.matrix, -attacker.matrix), format="csr")
             self._cheapest = solver(presolve="off", primal_feasibility_tolerance=1e-9)
-            zero = np.zeros(2 * n)
-            load(self._cheapest, relations, zero, zero, zero)
+            still, none = np.zeros(2 * n), np.zeros(both.shape[0])
+            self._cheapest.passModel(model(both, still, still, still, none, none))
         highs, size = self._cheapest, attacker.needs.size[need]
         room = np.concatenate((attacker.room_above, attacker.room_below)) / size
         cost = np.where(hidden, 0.0, weights)

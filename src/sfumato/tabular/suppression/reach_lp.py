@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells.relations import Relations
-from ..highs import load, solver
+from ..highs import load, model, solver
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Floats, Ints
+    from ..cells.relations import Relations
     from .spanning import Span
 
 
@@ -73,9 +73,8 @@ class BaseProgram:
         self._is_total[span.totals] = True
         self.highs = _solver()
         zero = np.zeros(span.base.size)
-        starts = rows.indptr.astype(np.int64)
-        relations = Relations(starts, rows.indices.astype(np.int64), rows.data, span.base.size)
-        load(self.highs, relations, zero, zero, zero)
+        free = np.zeros(rows.shape[0])
+        self.highs.passModel(model(rows, zero, zero, zero, free, free))
         self._columns = np.arange(span.base.size, dtype=np.int32)
         self._ranges = np.arange(span.totals.size, dtype=np.int32)
 
