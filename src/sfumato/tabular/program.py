@@ -24,8 +24,6 @@ class Solution:
     objective: float
     bound: float
     proven: bool
-    duals: Floats | None = None
-    """What one more unit of each row's right-hand side costs; None for integer programs."""
 
 
 class Infeasible(Exception):
@@ -57,12 +55,11 @@ class Program:
         gap: float = 1e-9,
         start: Floats | None = None,
         relaxed: bool = False,
-        method: str = "choose",
     ) -> Solution:
         """The optimum, or the best point when the time is up. `start` is a point to begin with."""
         import highspy
 
-        found = solver(time_limit=max(seconds, 0.01), solver=method)
+        found = solver(time_limit=max(seconds, 0.01))
         integer = self.whole is not None and not relaxed and bool(self.whole.any())
         if integer:
             found.setOptionValue("mip_rel_gap", gap)
@@ -84,16 +81,9 @@ class Program:
         optimal = status == kinds.kOptimal
         if not usable or (not integer and not optimal):
             raise OutOfTime
-        solution = found.getSolution()
-        x = np.array(solution.col_value)
         value = float(information.objective_function_value)
-        return Solution(
-            x,
-            value,
-            float(information.mip_dual_bound) if integer else value,
-            optimal,
-            None if integer else np.array(solution.row_dual),
-        )
+        bound = float(information.mip_dual_bound) if integer else value
+        return Solution(np.array(found.getSolution().col_value), value, bound, optimal)
 
     def _model(self, integer: bool) -> Any:
         import highspy

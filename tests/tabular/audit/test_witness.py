@@ -236,7 +236,6 @@ def test_what_is_told_of_a_safe_table() -> None:
     assert "follow exactly" not in found.summary()
     assert "could not be settled" not in found.summary()
     assert found.counts["too narrow"] == found.counts["disclosed"] == 0
-    assert found.narrowest == 0
     nothing = problem.with_(threats=Threats.of([], [], []))
     assert "nothing to audit" in audit(nothing, *problem.known_bounds(INNER)).summary()
 

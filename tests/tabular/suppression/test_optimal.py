@@ -17,8 +17,7 @@ from sfumato.tabular.audit.audit import audit
 from sfumato.tabular.audit.witness import proven
 from sfumato.tabular.cells.relations import Relations
 from sfumato.tabular.suppression.optimal import OptimalSuppression, solve
-from sfumato.tabular.threats.problem import Problem, Threats
-from sfumato.tabular.threats.unprotectable import Unprotectable
+from sfumato.tabular.threats.problem import Problem, Threats, Unprotectable
 from tests.oracle.tables import brute_optimum, is_safe, random_problem
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -12,7 +12,7 @@ from ...progress import Listener, listening, report, silent
 from ...rng import checked_seed, draw_seed, stream
 from ...tabular.base import Rule
 from ...tabular.cells.table import CellTable
-from ...tabular.threats.unprotectable import Unprotectable
+from ...tabular.threats.problem import Unprotectable
 from ..plan.plan import Plan
 from ..plan.step import build
 from ..plan.table import TablePlan

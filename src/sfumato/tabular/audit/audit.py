@@ -108,21 +108,12 @@ def _witnessed(
 ) -> tuple[Floats, Floats]:
     """What the witnesses prove; those whose own cell moves little beside others are left aside, as
     rounding of the others could make up its move."""
-    from .witness import Witnesses as Some
-
     which = np.repeat(np.arange(len(witnesses)), np.diff(witnesses.starts))
     size, own = np.zeros(len(witnesses)), np.zeros(len(witnesses))
     np.maximum.at(size, which, np.abs(witnesses.moves))
     target = witnesses.cells == problem.threats.cell[witnesses.threat[which]]
     np.maximum.at(own, which[target], np.abs(witnesses.moves[target]))
-    keep = own * 1e3 >= size
-    entries = keep[which]
-    kept = Some(
-        witnesses.threat[keep],
-        np.concatenate(([0], np.cumsum(np.diff(witnesses.starts)[keep]))).astype(np.int64),
-        witnesses.cells[entries],
-        witnesses.moves[entries],
-    )
+    kept = witnesses.take(np.flatnonzero(own * 1e3 >= size))
     return proven(kept, problem.relations, problem.values, lower, upper, problem.threats)
 
 

@@ -105,11 +105,6 @@ class Audit:
         return len(self) < self.of
 
     @property
-    def narrowest(self) -> int | None:
-        """The threat that lacks most, by its number among those looked at."""
-        return int(np.argmin(self.cover)) if len(self) else None
-
-    @property
     def counts(self) -> dict[str, int]:
         """How many threats there are of each kind."""
         settled = Counter(self.by)

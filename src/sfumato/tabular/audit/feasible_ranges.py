@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...kernels.tables.moves import stretch
+from ..lists import entries_of, starts_of
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
@@ -64,7 +65,6 @@ class FeasibleRanges:
         shared: Bools,
     ) -> FeasibleRanges:
         """Nothing is proven of these yet but what bounds alone say."""
-        sizes = np.array([len(k) for k in known], np.int64)
         count = of.size
         # A class that no relation is left for goes as far as its bounds.
         tied = np.zeros(moves.low.size, bool)
@@ -72,7 +72,7 @@ class FeasibleRanges:
         loose = ~tied[of]
         return cls(
             of=of,
-            known_starts=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            known_starts=starts_of([len(k) for k in known]),
             known=np.array([c for k in known for c in k], np.int64),
             need_low=need_low,
             need_high=need_high,
@@ -125,8 +125,7 @@ class FeasibleRanges:
 
     def part(self, which: Ints) -> FeasibleRanges:
         """A copy of some of them."""
-        lists = [self.knows(int(t)) for t in which] if self.known.size else []
-        sizes = [k.size for k in lists] if lists else np.zeros(which.size, np.int64)
+        starts, entries = entries_of(self.known_starts, which)
         made = {
             f.name: getattr(self, f.name)[which]
             for f in fields(self)
@@ -134,8 +133,8 @@ class FeasibleRanges:
         }
         return FeasibleRanges(
             **made,
-            known_starts=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-            known=np.concatenate([*lists, np.empty(0, np.int64)]),
+            known_starts=starts,
+            known=self.known[entries],
         )
 
     def merge(self, which: Ints, found: FeasibleRanges) -> None:

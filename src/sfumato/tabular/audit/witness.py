@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..lists import entries_of, starts_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,18 +43,22 @@ class Witnesses:
         """From the cells and the moves of each witness."""
         return cls(
             np.array(threat, np.int64),
-            np.concatenate(([0], np.cumsum([one.size for one in cells]))).astype(np.int64),
+            starts_of([one.size for one in cells]),
             np.concatenate([*cells, np.empty(0, np.int64)]),
             np.concatenate([*moves, np.empty(0)]),
         )
 
+    def take(self, which: Ints) -> Witnesses:
+        """Some of them, by number."""
+        starts, entries = entries_of(self.starts, which)
+        return Witnesses(self.threat[which], starts, self.cells[entries], self.moves[entries])
+
     @classmethod
     def joined(cls, parts: Sequence[Witnesses]) -> Witnesses:
         """Those of several lists in one."""
-        sizes = np.concatenate([np.diff(part.starts) for part in parts])
         return cls(
             np.concatenate([part.threat for part in parts]),
-            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            starts_of(np.concatenate([np.diff(part.starts) for part in parts])),
             np.concatenate([part.cells for part in parts]),
             np.concatenate([part.moves for part in parts]),
         )

@@ -17,8 +17,8 @@ from ...errors import MethodError, ParameterError
 from ...kernels.tables.tally import Records, Tally, empty_tally, tally
 from .dimension_tree import Variable, variable
 from .linking import Layout, layout, relations_of
-from .stated import cell_name, stated
-from .table import ZERO, CellTable, Contributions
+from .stated import stated
+from .table import ZERO, CellTable, Contributions, cell_name
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..lists import by_group
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -30,9 +32,7 @@ class Relations:
     @classmethod
     def of(cls, relation: Ints, cell: Ints, coef: Floats, n: int) -> Relations:
         """From triplets in any order; relations are numbered 0, 1, ..."""
-        order = np.argsort(relation, kind="stable")
-        rows = np.bincount(relation, minlength=int(relation.max(initial=-1)) + 1)
-        starts = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
+        starts, order = by_group(relation, int(relation.max(initial=-1)) + 1)
         return cls(
             starts,
             np.ascontiguousarray(cell[order], dtype=np.int64),
@@ -58,9 +58,7 @@ class Relations:
     @cached_property
     def by_cell(self) -> tuple[Ints, Ints, Floats]:
         """The same by cells: starts (n + 1), relations, coefficients."""
-        order = np.argsort(self.cells, kind="stable")
-        counts = np.bincount(self.cells, minlength=self.n)
-        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        starts, order = by_group(self.cells, self.n)
         return starts, self.rows[order], self.coefs[order]
 
     def sums(self, values: Floats) -> Floats:

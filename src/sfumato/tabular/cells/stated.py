@@ -12,7 +12,7 @@ import polars as pl
 from ...errors import InputError, MethodError, suggest
 from ...poset.text import text
 from .files import frame_of, numbers
-from .table import PUBLISH, SAFE, SENSITIVE, STATUSES, ZERO
+from .table import PUBLISH, SAFE, SENSITIVE, STATUSES, ZERO, cell_name
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
@@ -104,11 +104,6 @@ def stated(
         where = cell_name(labels, int(bad[0]))
         raise MethodError(f"the cost of {where} is {price[bad[0]]:g}", remedy="give 0 or more")
     return Said(status, price, None if np.isnan(up).all() else (up, down))
-
-
-def cell_name(labels: pl.DataFrame, row: int) -> str:
-    """A cell in words."""
-    return ", ".join(f"{name}={code}" for name, code in labels.row(row, named=True).items())
 
 
 def _is_rows(given: Any) -> bool:

@@ -19,6 +19,11 @@ SAFE, SENSITIVE, PUBLISH, ZERO = 0, 1, 2, 3
 STATUSES = ("safe", "sensitive", "publish", "zero")
 
 
+def cell_name(labels: pl.DataFrame, row: int) -> str:
+    """A cell in words."""
+    return ", ".join(f"{name}={code}" for name, code in labels.row(row, named=True).items())
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """The largest contributors of each cell, holdings taken together, largest amount first."""
@@ -94,8 +99,7 @@ class CellTable:
 
     def name(self, cell: int) -> str:
         """A cell in words: "region=North, size=2"."""
-        row = self.labels.row(cell, named=True)
-        return ", ".join(f"{key}={value}" for key, value in row.items())
+        return cell_name(self.labels, cell)
 
     def find(self, **codes: str) -> int:
         """The number of the cell with these codes; dimensions left out are totals."""

@@ -155,12 +155,6 @@ class ControlledAdjustment(TableMethod):
             )
         ]
 
-    def warned(self, audit: Audit) -> str:
-        return (
-            "Every sensitive cell was moved by its protection need at least, and other cells with "
-            "it; no published number is known to be true, so there is no interval to audit."
-        )
-
     def _weights(self, problem: Problem) -> Floats:
         if self.weights == "unit":
             return np.ones(problem.n)

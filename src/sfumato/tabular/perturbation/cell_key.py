@@ -162,7 +162,7 @@ class CellKey(TableMethod):
         noise = 1 + self.noise * (2 * np.mod(2 * uniform, 1.0) - 1)
         change = (np.array(self.shares[:k]) * direction * noise * parts.top[:, :k]).sum(axis=1)
         side = np.where(change < 0, -1.0, 1.0)
-        up, down = needs(problem)
+        up, down = problem.needs
         extra = np.maximum(np.where(side > 0, up, down), self.mu * parts.top[:, 0])
         extra[~problem.primary] = 0.0
         change += side * extra
@@ -202,14 +202,6 @@ class CellKey(TableMethod):
 
 
 _TOTALS = "the published cells do not add up: every total is perturbed on its own"
-
-
-def needs(problem: Problem) -> tuple[Floats, Floats]:
-    """How far each cell must move up, or down, to be safe: the most that any threat asks."""
-    up, down = np.zeros(problem.n), np.zeros(problem.n)
-    np.maximum.at(up, problem.threats.cell, problem.threats.up)
-    np.maximum.at(down, problem.threats.cell, problem.threats.down)
-    return up, down
 
 
 def _keys(table: CellTable) -> Floats:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...progress import report
+from ..lists import entries_of
 from ..program import WHOLE, Infeasible, OutOfTime, Program
 
 if TYPE_CHECKING:
@@ -207,9 +208,6 @@ def _homes(cube: CubeShape, n: int) -> Ints:
 
 def _restricted(relations: Relations, rows: Ints) -> tuple[Relations, Ints]:
     """Some of the relations over their own cells, and which cells these are."""
-    sizes = np.diff(relations.starts)[rows]
-    entry = np.repeat(relations.starts[rows] - np.cumsum(sizes) + sizes, sizes)
-    entry = entry + np.arange(sizes.sum())
+    starts, entry = entries_of(relations.starts, rows)
     cells, local = np.unique(relations.cells[entry], return_inverse=True)
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return type(relations)(starts, local, relations.coefs[entry], cells.size), cells

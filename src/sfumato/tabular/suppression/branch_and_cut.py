@@ -62,7 +62,6 @@ class BranchAndCut:
         self.bound = 0.0
         self.rounds = 0
         self.fruitful: Floats = np.zeros(len(self.attacker.needs))
-        self.log = False
 
     # What is known -------------------------------------------------------------------------------
 
@@ -98,13 +97,7 @@ class BranchAndCut:
         cost = float(self.costs[thin].sum())
         if cost < self.cost:
             self.best, self.cost, self.held = thin, cost, held
-            self.report_progress(f"found {cost:,.0f}")
             self.master.fix(self.cost, self.step)
-
-    def report_progress(self, text: str) -> None:
-        if self.log:
-            at = time.monotonic() - self.began
-            print(f"{at:8.1f}s {text} [{self.bound:,.1f} .. {self.cost:,.1f}]", flush=True)
 
     # A first protection --------------------------------------------------------------------------
 
@@ -126,7 +119,6 @@ class BranchAndCut:
                 hidden |= found[0]
                 for move in found[1]:
                     self.protector.learn(move.groups, move.moves, hidden)
-                self.report_progress("begun")
         attacker.deadline = hurry = self.began + 0.4 * self.seconds
         try:
             self.protector.complete(hidden, self.costs, order.tolist(), hurry)
@@ -153,7 +145,6 @@ class BranchAndCut:
         found = exchanged(self.problem, start, witnesses, until)
         hidden, moves = (self.best, []) if found is None else found
         hidden = hidden | self.sure
-        self.report_progress(f"exchanged: {float(self.costs[hidden].sum()):,.0f}")
         for move in moves:
             self.protector.learn(move.groups, move.moves, hidden)
         with contextlib.suppress(TimeoutError):
@@ -230,14 +221,11 @@ class BranchAndCut:
             core = 0.7 * core + 0.3 * x
             new = master.add(cuts + found) + master.recall(x)
             if not new:
-                self.report_progress("no cut missed")
                 break
             if self.rounds % 10 == 0:
-                self.report_progress(f"round {self.rounds}: {new} new inequalities")
                 self.round_up(x)
                 master.purge()
             if stale > 30:
-                self.report_progress("stale")
                 break
             report("bounding", self.rounds, self.rounds + 1)
 
@@ -271,9 +259,6 @@ class BranchAndCut:
                     break
                 master.highs.setBasis(basis)
         master.bounds(master.lower, master.upper)
-        self.report_progress(
-            f"settled {settled} by trying, {int((master.lower < master.upper).sum())} left"
-        )
         return settled
 
     def branch(self) -> None:
@@ -287,7 +272,6 @@ class BranchAndCut:
                 self.best.astype(np.float64),
             )
             self.raise_bound(self.round_bound(bound))
-            self.report_progress(f"integer: bound {bound:,.1f}, {len(solutions)} solutions")
             before, new = self.cost, 0
             for x in solutions[:8]:
                 try:

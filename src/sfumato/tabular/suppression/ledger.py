@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..audit.witness import Witnesses
-from ..threats.unprotectable import Unprotectable
+from ..threats.problem import Unprotectable
 from .local_lp import LEAST, Move, fitted
 
 if TYPE_CHECKING:
@@ -128,6 +128,14 @@ class Ledger:
         if move is not None:
             for group in move.groups.tolist():
                 self.users[group].add(side)
+
+    def rest(self, left: set[int], move: Move) -> int:
+        """Let all of these sides stand on the move that it proves, and take them out; how many."""
+        served = self.served(move, left)
+        for side in served:
+            self.prove(side, move)
+        left.difference_update(served)
+        return len(served)
 
     def resting_on(self, groups: Iterable[int]) -> set[int]:
         """The sides whose proof moves any of these groups."""

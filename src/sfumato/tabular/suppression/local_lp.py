@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,11 @@ class LocalProgram:
         self._highs = solver(primal_feasibility_tolerance=1e-9, **SIMPLEX)
         self._too_large = _NEVER
         """Columns from which on programs are left to the interior point method at once."""
+
+    def end_at(self, time_: float) -> None:
+        """Break off a program that takes longer than this; it then finds nothing."""
+        left = max(time_ - time.monotonic(), 0.05)
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
 
     def cheapest(
         self,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..cells.relations import Relations
+from ..lists import by_group, entries_of
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
@@ -51,18 +52,13 @@ class Merged:
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
         """The cells of each group: starts, cells."""
-        order = np.argsort(self.group, kind="stable")
-        order = order[self.group[order] >= 0]
-        counts = np.bincount(self.group[order], minlength=self.n)
-        return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), order
+        return by_group(self.group, self.n)
 
     def cells(self, groups: Ints) -> tuple[Ints, Ints]:
         """The cells of some groups: (which of the groups, cell)."""
         starts, cells = self.members
-        sizes = starts[groups + 1] - starts[groups]
-        which = np.repeat(np.arange(groups.size), sizes)
-        at = np.arange(which.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return which, cells[starts[groups][which] + at]
+        ends, entries = entries_of(starts, groups)
+        return np.repeat(np.arange(groups.size), np.diff(ends)), cells[entries]
 
     def whole(self, hidden: Bools) -> Bools:
         """Groups of which every cell is hidden; in the others nothing can be uncertain."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -17,9 +17,9 @@ from ...kernels.threads import cores
 from ...progress import report
 from ..audit.witness import Witnesses
 from ..base import TableMethod
+from ..lists import by_group
 from ..outcome import suppressed
-from ..threats.problem import Threats
-from ..threats.unprotectable import Unprotectable
+from ..threats.problem import Threats, Unprotectable
 from .merged import merge
 from .sequential import Search, clean, complete, extended
 from .subtables import LARGEST, Parts, Subtable, parts
@@ -80,12 +80,8 @@ def _whole(problem: Problem, hidden: Bools) -> Search:
             continue
         report("checking the whole table", done, len(ledger))
         move = search.move(side)
-        if move is None:
-            continue
-        served = ledger.served(move, left)
-        for s in served:
-            ledger.prove(s, move)
-        left.difference_update(served)
+        if move is not None:
+            ledger.rest(left, move)
     search.state[shown] = OPEN
     search.complete()
     return search
@@ -140,14 +136,7 @@ class _Proofs:
             return None
         at = {name: i for i, name in enumerate(names)}
         threat = np.array([at.get(self.names[t], -1) for t in self.found.threat], np.int64)
-        sizes = np.diff(self.found.starts)
-        kept = np.repeat(threat >= 0, sizes)
-        return Witnesses(
-            threat[threat >= 0],
-            np.concatenate(([0], np.cumsum(sizes[threat >= 0]))).astype(np.int64),
-            self.found.cells[kept],
-            self.found.moves[kept],
-        )
+        return replace(self.found, threat=threat).take(np.flatnonzero(threat >= 0))
 
 
 class _Descent:
@@ -165,9 +154,7 @@ class _Descent:
         self.hidden: Bools = problem.primary.copy()
         self.up, self.down = np.zeros(problem.n), np.zeros(problem.n)
         self.stuck: Bools = problem.fixed | (self.group < 0)
-        order = np.argsort(problem.threats.cell, kind="stable")
-        counts = np.bincount(problem.threats.cell, minlength=problem.n)
-        self.threats = np.concatenate(([0], np.cumsum(counts))), order
+        self.threats = by_group(problem.threats.cell, problem.n)
         self._hide(np.flatnonzero(self.hidden))
 
     def run(self, threads: int) -> None:

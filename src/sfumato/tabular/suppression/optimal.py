@@ -61,7 +61,6 @@ def solve(
     seconds: float = 600.0,
     gap: float = 0.0,
     rng: np.random.Generator | None = None,
-    log: bool = False,
 ) -> Solved:
     """Hide the cheapest cells that meet every threat; the best found where the time is too short.
 
@@ -71,7 +70,6 @@ def solve(
     does not protect some cell.
     """
     search = BranchAndCut(problem, seconds, gap, np.random.default_rng(0) if rng is None else rng)
-    search.log = log
     search.open(start, proofs)
     search.improve(0.15 * seconds)
     while not search.done and not search.late:

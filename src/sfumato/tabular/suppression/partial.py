@@ -19,7 +19,7 @@ from ...progress import report
 from ..audit.witness import Witnesses
 from ..cells.relations import Relations
 from ..highs import load, model, solver
-from ..threats.unprotectable import Unprotectable
+from ..threats.problem import Unprotectable
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scipy.sparse import hstack
 
 from ..audit.witness import Witnesses
 from ..highs import model, solver
-from ..threats.unprotectable import Unprotectable
+from ..threats.problem import Unprotectable
 from .attack import ENOUGH, Attacker, Reach
 from .cuts import Cut, capacity
 from .needs import DOWN, SLIDE, UP

@@ -72,6 +72,8 @@ class Search:
     def tired(self) -> bool:
         """Whether as much work was done as was asked for, or the time is up."""
         self.stopped |= self.program.steps >= self.steps or self.late
+        if self.until < np.inf:
+            self.program.end_at(self.until)
         return self.stopped
 
     @property
@@ -132,10 +134,8 @@ class Search:
                 left.add(other)  # It has to make up for this side.
                 pending.append(other)
             self.state[move.groups] = HIDDEN
-            served = ledger.served(move, left)
-            for s in served:
-                ledger.prove(s, move)
-            left.difference_update(served, (side,))
+            ledger.rest(left, move)
+            left.discard(side)
             report("protecting cells", count - len(left), count)
             if self.program.laboured and len(left) > MANY and not together:
                 together = True

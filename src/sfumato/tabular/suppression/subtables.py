@@ -15,6 +15,7 @@ import numpy as np
 
 from ..cells.cube import CubeShape, Dimension
 from ..cells.relations import Relations
+from ..lists import by_group
 from ..threats.problem import Problem, Threats
 
 if TYPE_CHECKING:
@@ -61,10 +62,8 @@ class Parts:
         """The subtables that each cell lies in: starts (n + 1), subtables."""
         sizes = [table.cells.size for table in self.tables]
         cells = np.concatenate([*(table.cells for table in self.tables), np.empty(0, np.int64)])
-        which = np.repeat(np.arange(len(self.tables), dtype=np.int64), sizes)
-        order = np.argsort(cells, kind="stable")
-        counts = np.bincount(cells, minlength=self.n)
-        return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), which[order]
+        starts, order = by_group(cells, self.n)
+        return starts, np.repeat(np.arange(len(self.tables), dtype=np.int64), sizes)[order]
 
     def with_cells(self, cells: Ints) -> Ints:
         """The subtables that any of these cells lies in."""

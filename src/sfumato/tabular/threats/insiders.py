@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ParameterError
+from ..lists import by_group, entries_of
 from ..rules.contributors import ROUNDING
 from .problem import Threats
 
@@ -95,12 +96,8 @@ def threats_of(
     left = (own == 0) | (value - own > ROUNDING * value)
     left &= stranger[cell] >= 0
     cell, attacker, own, value = cell[left], attacker[left], own[left], value[left]
-    order = np.argsort(mine, kind="stable")
-    order = order[np.searchsorted(mine[order], 0) :]
-    starts = np.searchsorted(mine[order], np.arange(int(mine.max(initial=-1)) + 2))
-    sizes = np.diff(starts)[attacker]
-    ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
+    starts, known = by_group(mine, int(mine.max(initial=-1)) + 1)
+    ends, entries = entries_of(starts, attacker)
     as_for = stranger[cell]
     rest = np.maximum(value - own, 0.0)
     part = np.divide(rest, own, out=np.ones(cell.size), where=rest < own)
@@ -112,7 +109,7 @@ def threats_of(
         np.minimum(problem.threats.down[as_for] * part, room),
         problem.threats.slide[as_for] * part,
         ends,
-        order[np.repeat(starts[:-1][attacker], sizes) + within],
+        known[entries],
     )
 
 

@@ -12,6 +12,7 @@ from ...progress import report
 from ..audit.audit import audit
 from ..audit.feasible_ranges import SHORT
 from ..audit.witness import OWN, TOLERANCE, Witnesses
+from ..lists import by_group, entries_of, starts_of
 from .insiders import attackers_of, joined, strangers, threats_of
 from .problem import Threats
 
@@ -245,9 +246,7 @@ class _Sides:
             move = search.move(side, whole=known is None)
             if move is not None:
                 ledger.prove(side, move)
-                for other in ledger.served(move, left):
-                    ledger.prove(other, move)
-                    left.discard(other)
+                ledger.rest(left, move)
             report("looking for insiders", len(ledger) - len(left), len(ledger))
         return ledger.witnesses()
 
@@ -258,19 +257,14 @@ class _Sides:
         with their cell: one small program then answers many pairs. With `each`, pair by pair."""
         attackers = int(mine.max()) + 1
         key = np.unique(self.of[pairs[0]] * attackers + pairs[1])
-        order = np.argsort(mine, kind="stable")
-        order = order[np.searchsorted(mine[order], 0) :]
-        first = np.searchsorted(mine[order], np.arange(attackers + 1))
-        sizes = np.diff(first)[key % attackers]
-        ends = np.cumsum(sizes)
-        within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
-        cells = order[np.repeat(first[key % attackers], sizes) + within]
-        who = np.repeat(key // attackers, sizes)
-        own = np.unique(key // attackers)
-        known = np.searchsorted(who, np.append(own, self.count)), cells
-        if each:
-            own, known = key // attackers, (np.concatenate(([0], ends)).astype(np.int64), cells)
-        return self.found(own, hidden, lacks, known)
+        first, listed = by_group(mine, attackers)
+        ends, entries = entries_of(first, key % attackers)
+        own, cells = key // attackers, listed[entries]
+        if not each:
+            who = np.repeat(own, np.diff(ends))
+            own = np.unique(own)
+            ends = np.searchsorted(who, np.append(own, self.count))
+        return self.found(own, hidden, lacks, (ends, cells))
 
 
 def _who_may(
@@ -301,7 +295,7 @@ def _who_may(
     few = np.arange(place.size) - starts[place] < SPARE
     place, witness = place[few], witness[few]
     starts = np.searchsorted(place, np.arange(2 * sides.count + 1))
-    work = np.concatenate(([0], np.cumsum(np.diff(knows.indptr)[witness])))[starts[::2]]
+    work = starts_of(np.diff(knows.indptr)[witness])[starts[::2]]
     for first, last in _blocks(work):
         own = slice(int(starts[2 * first]), int(starts[2 * last]))
         own_starts = starts[2 * first : 2 * last + 1] - starts[2 * first]
@@ -336,12 +330,11 @@ def _everybody(
     both = np.unique(part[known] * attackers + mine[known])
     starts = np.searchsorted(both // attackers, np.arange(int(part.max()) + 2))
     each = np.diff(starts)[part[cells]]
-    ends = np.concatenate(([0], np.cumsum(each)))
+    ends = starts_of(each)
     for first, last in _blocks(ends):
-        size = int(ends[last] - ends[first])
-        some, much = cells[first:last], each[first:last]
-        within = np.arange(size) - np.repeat(ends[first:last] - ends[first], much)
-        yield np.repeat(some, much), both[np.repeat(starts[part[some]], much) + within] % attackers
+        some = cells[first:last]
+        _, entries = entries_of(starts, part[some])
+        yield np.repeat(some, each[first:last]), both[entries] % attackers
 
 
 def _blocks(ends: Ints) -> Iterator[tuple[int, int]]:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import MethodError
 from ..cells.cube import CubeShape
 from ..cells.relations import Relations
+from ..lists import entries_of, starts_of
 
 if TYPE_CHECKING:
     from ...kernels.arrays import Bools, Floats, Ints
+    from ..cells.table import CellTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class Threats:
             np.asarray(up, dtype=np.float64),
             np.asarray(down, dtype=np.float64),
             np.zeros(cells.size) if slide is None else np.asarray(slide, dtype=np.float64),
-            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            starts_of(sizes),
             np.concatenate([*lists, np.empty(0, np.int64)]),
         )
 
@@ -64,17 +67,14 @@ class Threats:
     def take(self, which: Ints | Bools) -> Threats:
         """Some of them, in that order; by number, or by which are true."""
         which = np.arange(len(self))[which]
-        first = self.known_starts[which]
-        sizes = self.known_starts[which + 1] - first
-        ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
+        starts, entries = entries_of(self.known_starts, which)
         return Threats(
             self.cell[which],
             self.up[which],
             self.down[which],
             self.slide[which],
-            ends,
-            self.known_cells[np.repeat(first, sizes) + within],
+            starts,
+            self.known_cells[entries],
         )
 
 
@@ -122,3 +122,20 @@ class Problem:
     def with_(self, **changes: object) -> Problem:
         """A copy with some parts changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+class Unprotectable(MethodError):
+    """Some cells cannot be protected by hiding cells; `cells` are their numbers."""
+
+    def __init__(self, cells: list[int], message: str, *, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.cells = cells
+
+    def named(self, table: CellTable) -> MethodError:
+        """The same with the cells' codes."""
+        names = "; ".join(table.name(cell) for cell in self.cells[:5])
+        more = f" and {len(self.cells) - 5:,} more" if len(self.cells) > 5 else ""
+        return MethodError(
+            f"not protected even if everything were hidden that may be: {names}{more}",
+            remedy=self.remedy,
+        )
