@@ -22,7 +22,8 @@ from sfumato.kernels.neighbours.blocks import select
 
 Array = NDArray[Any]
 
-SHORT = 24  # below this insertion sort beats the general one
+SHORT = 24  # below this insertion sort beats the selection of a median
+FEW = 64  # codes that compiled code sorts by insertion; numpy sorts more
 ROOMY = 65_536  # a table of counts this long is always affordable
 
 
@@ -349,10 +350,8 @@ def _list_codes(
                     values[end] = code
                     end += 1
                 count[entry] += 1
-        if end - starts[g] <= SHORT:
+        if end - starts[g] <= FEW:
             _sort_few(values[starts[g] : end])
-        else:
-            values[starts[g] : end].sort()
         for i in range(starts[g], end):
             entry = np.int64(values[i]) - missing
             if counts.size > 0:
@@ -375,6 +374,11 @@ def _listed(
     values = np.empty(order.size, column.dtype)
     counts = np.empty(order.size if count else 0, np.int64)
     _list_codes(column, missing, most, order, offsets, keep, starts, values, counts)
+    for g in np.flatnonzero(np.diff(starts) > FEW):
+        part = slice(starts[g], starts[g + 1])
+        order = np.argsort(values[part])
+        values[part] = values[part][order]
+        counts[part] = counts[part][order] if count else 0
     values, counts = values[: starts[-1]].copy(), counts[: starts[-1]].copy()
     return starts, values if meaning is None else meaning[values - missing], counts
 

@@ -22,6 +22,12 @@ LANES = 4  # columns moved and compared by one instruction; rows are padded to a
 
 ORDERED, TREE, NOMINAL = 0, 1, 2
 
+# A node of the partition is a row of integers: where its rows begin and end, in which of the two
+# buffers they are, which columns can never again be cut in this subtree (a bit for each of the
+# first MARKS), and then the lowest and the highest code of every column in turn.
+BEGIN, END, SIDE, DEAD, LOW, HIGH = 0, 1, 2, 3, 4, 5
+MARKS = 62
+
 # Functions that only compiled code calls: without entry points from Python they compile in half the
 # time, and they are cached as part of the functions that call them.
 INNER: dict[str, Any] = {
@@ -47,21 +53,39 @@ class Tree(NamedTuple):
     root: int
 
 
-class Columns(NamedTuple):
-    """All columns. Entry ``start[j] + code`` of `pos` and `leaf` belongs to a code of column j."""
+COLUMN = np.dtype(
+    [
+        ("kind", np.int64),  # ORDERED, TREE or NOMINAL
+        ("size", np.int64),  # number of codes, missing not counted
+        ("start", np.int64),  # entry start + code of `pos` and `leaf` belongs to a code
+        ("weight", np.float64),
+        ("span", np.float64),  # distance between the first and the last position
+    ],
+    align=True,
+)
+NODE = np.dtype(
+    [
+        ("first", np.int64),  # leaves
+        ("last", np.int64),
+        ("parent", np.int64),
+        ("begin", np.int64),  # children, as a slice of `child`
+        ("end", np.int64),
+        ("cost", np.float64),
+    ],
+    align=True,
+)
 
-    kind: Ints  # ORDERED, TREE or NOMINAL
-    size: Ints  # number of codes, missing not counted
-    weight: Floats
-    start: Ints
+
+class Columns(NamedTuple):
+    """All columns, and the nodes of all their trees one after the other.
+
+    Few arrays of records: compiled functions are slow to compile where they pass many arrays.
+    """
+
+    column: NDArray[np.void]  # COLUMN
     pos: Floats
-    span: Floats  # distance between the first and the last position
     leaf: Ints  # tree node of a code
-    first: Ints  # nodes of all trees, one after the other
-    last: Ints
-    parent: Ints
-    cost: Floats
-    child_ptr: Ints
+    node: NDArray[np.void]  # NODE
     child: Ints
 
 
@@ -72,62 +96,50 @@ def pack(
     weights: Sequence[float],
 ) -> Columns:
     """Check the description of the columns and lay it out flat."""
-    kind, size, start, span = [], [], [], []
+    columns = np.zeros(len(positions), dtype=COLUMN)
+    columns["weight"] = weights
     leaf = np.zeros(sum(len(p) for p in positions), dtype=np.int64)
-    nodes: list[tuple[Ints, Ints, Ints, Floats]] = []
-    child_ptr, child = [np.zeros(1, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    offset = node_offset = child_offset = 0
+    nodes, children = [np.zeros(0, dtype=NODE)], [np.zeros(0, dtype=np.int64)]
+    start = before = 0
     for j, (pos, tree) in enumerate(zip(positions, trees, strict=True)):
         if pos.ndim != 1 or pos.size == 0:
             raise ValueError(f"column {j}: positions must be a vector with entries 0..m")
         if tree is not None and nominal[j]:
             raise ValueError(f"column {j}: a column with a tree is not published as value sets")
         m = pos.size - 1
-        start.append(offset)
-        size.append(m)
-        kind.append(TREE if tree is not None else NOMINAL if nominal[j] else ORDERED)
-        values = np.asarray(pos[1:], dtype=np.float64)
-        if tree is None and not (np.isfinite(values).all() and (np.diff(values) >= 0).all()):
-            raise ValueError(f"column {j}: positions must be finite and must not decrease")
-        span.append(float(values[-1] - values[0]) if m and tree is None else 0.0)
-        if tree is not None:
-            first, last, parent = (
-                np.asarray(a, dtype=np.int64)
-                for a in (tree.first_leaf, tree.last_leaf, tree.parent)
-            )
-            own_ptr, own_child = (
-                np.asarray(a, dtype=np.int64) for a in (tree.child_ptr, tree.child_idx)
-            )
-            leaves = _check_tree(j, m, first, last, parent, own_ptr, own_child, int(tree.root))
-            leaf[offset + first[leaves]] = leaves + node_offset
-            cost = (last - first) / max(m - 1, 1)
-            nodes.append((first, last, np.where(parent < 0, -1, parent + node_offset), cost))
-            child_ptr.append(own_ptr[1:] + child_offset)
-            child.append(own_child + node_offset)
-            node_offset += first.size
-            child_offset += own_child.size
-        offset += pos.size
-    return Columns(
-        np.array(kind, dtype=np.int64),
-        np.array(size, dtype=np.int64),
-        np.array(weights, dtype=np.float64),
-        np.array(start, dtype=np.int64),
-        np.concatenate([np.asarray(p, dtype=np.float64) for p in positions]),
-        np.array(span, dtype=np.float64),
-        leaf,
-        np.concatenate([part[0] for part in nodes] or [np.empty(0, dtype=np.int64)]),
-        np.concatenate([part[1] for part in nodes] or [np.empty(0, dtype=np.int64)]),
-        np.concatenate([part[2] for part in nodes] or [np.empty(0, dtype=np.int64)]),
-        np.concatenate([part[3] for part in nodes] or [np.empty(0, dtype=np.float64)]),
-        np.concatenate(child_ptr),
-        np.concatenate(child),
-    )
+        columns[["kind", "size", "start"]][j] = (NOMINAL if nominal[j] else ORDERED, m, start)
+        if tree is None:
+            values = np.asarray(pos[1:], dtype=np.float64)
+            if not (np.isfinite(values).all() and (np.diff(values) >= 0).all()):
+                raise ValueError(f"column {j}: positions must be finite and must not decrease")
+            columns["span"][j] = values[-1] - values[0] if m else 0.0
+        else:
+            columns["kind"][j] = TREE
+            leaves = _check_tree(j, m, tree)
+            leaf[start + tree.first_leaf[leaves]] = leaves + before
+            nodes.append(_nodes(tree, m, before, sum(part.size for part in children)))
+            children.append(np.asarray(tree.child_idx, dtype=np.int64) + before)
+            before += nodes[-1].size
+        start += pos.size
+    flat = np.concatenate([np.asarray(p, dtype=np.float64) for p in positions])
+    return Columns(columns, flat, leaf, np.concatenate(nodes), np.concatenate(children))
 
 
-def _check_tree(
-    j: int, m: int, first: Ints, last: Ints, parent: Ints, ptr: Ints, child: Ints, root: int
-) -> Ints:
+def _nodes(tree: Tree, m: int, before: int, children: int) -> NDArray[np.void]:
+    """The nodes of a tree over 1..m, behind so many nodes and children of other trees."""
+    nodes = np.zeros(tree.parent.size, dtype=NODE)
+    nodes["first"], nodes["last"] = tree.first_leaf, tree.last_leaf
+    nodes["parent"] = np.where(tree.parent < 0, -1, tree.parent + np.int64(before))
+    nodes["begin"], nodes["end"] = tree.child_ptr[:-1], tree.child_ptr[1:]
+    nodes["begin"] += children
+    nodes["end"] += children
+    nodes["cost"] = (nodes["last"] - nodes["first"]) / max(m - 1, 1)
+    return nodes
+
+
+def _check_tree(j: int, m: int, tree: Tree) -> Ints:
     """Refuse a hierarchy that is not a tree over 1..m; return its leaf nodes."""
+    first, last, parent, ptr, child, root = tree
     count = first.size
     shapes_fit = last.size == parent.size == count and ptr.size == count + 1 and count > 0
     if not (shapes_fit and 0 <= root < count and child.size == count - 1 == ptr[-1]):

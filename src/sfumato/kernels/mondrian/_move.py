@@ -10,26 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.mondrian._cut import BRANCH, CARVE, Split
+from sfumato.kernels.mondrian._cut import BRANCH, CARVE, Scratch, Split
 from sfumato.kernels.mondrian._layout import INNER, LANES, Codes, Ints, Rows, Whole
 from sfumato.kernels.mondrian._machine import move_block
-
-
-@njit(cache=True, nogil=True)
-def load(
-    codes: Codes, first: Whole, last: Whole, x: Codes, ids: Rows, low: Codes, high: Codes
-) -> None:
-    """Copy some rows of the caller into the first buffer, and find their extremes."""
-    for j in range(codes.shape[1]):
-        low[j], high[j] = codes[first, j], codes[first, j]
-    for i in range(first, last):
-        ids[i] = i
-        for j in range(codes.shape[1]):
-            code = codes[i, j]
-            x[i, j] = code
-            low[j], high[j] = min(low[j], code), max(high[j], code)
-        for j in range(codes.shape[1], x.shape[1]):
-            x[i, j] = 0
 
 
 @njit(**INNER)
@@ -49,55 +32,48 @@ def move(
     a: Whole,
     b: Whole,
     split: Split,
-    part: Ints,
-    place: Ints,
     to_x: Codes,
     to_ids: Rows,
-    low: Codes,
-    high: Codes,
+    scratch: Scratch,
 ) -> None:
-    """Move the rows to their parts; `place` holds where each part starts and is advanced."""
+    """Move the rows to their parts; the `place` of a slot is where its part starts."""
     how, j, least, most, _ = split
     wide = x.shape[1]
-    source, target = x.reshape(x.size), to_x.reshape(to_x.size)
-    lowest, highest = low.reshape(low.size), high.reshape(high.size)
+    slot, part, lowest, highest = scratch.slot, scratch.part, scratch.reach[0], scratch.reach[1]
     ties = most
     for i in range(a, b):
         p = _part_of(how, np.int64(x[i, j]), least, most - least, part)
         if p < 0:
             ties -= 1
             p = np.int64(ties < 0)
-        to = place[p]
-        place[p] = to + 1
+        to = slot[p].place
+        slot[p].place = to + 1
         to_ids[to] = ids[i]
         for block in range(0, wide, LANES):
-            move_block(
-                source,
-                i * wide + block,
-                target,
-                to * wide + block,
-                lowest,
-                highest,
-                p * wide + block,
-            )
+            at = p * wide + block
+            move_block(x, i * wide + block, to_x, to * wide + block, lowest, highest, at)
 
 
 @njit(**INNER)
 def label_parts(
-    x: Codes, ids: Rows, a: Whole, b: Whole, split: Split, part: Ints, first: Ints, labels: Ints
+    x: Codes, ids: Rows, a: Whole, b: Whole, split: Split, part: Ints, labels: Ints
 ) -> None:
     """Name the two parts of a node that are both groups, without moving a row."""
     how, j, least, most, _ = split
     ties = most
-    first[0] = first[1] = -1
+    one: Whole = np.int64(-1)
+    other: Whole = np.int64(-1)
     for i in range(a, b):
         p = _part_of(how, np.int64(x[i, j]), least, most - least, part)
         if p < 0:
             ties -= 1
             p = np.int64(ties < 0)
-        if first[p] < 0:
-            first[p] = ids[i]
-        labels[ids[i]] = first[p]
+        if p == 0:
+            one = ids[i] if one < 0 else one
+            labels[ids[i]] = one
+        else:
+            other = ids[i] if other < 0 else other
+            labels[ids[i]] = other
 
 
 @njit(**INNER)

@@ -35,6 +35,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Condition
 from typing import Any, Literal
 
@@ -46,141 +47,113 @@ from sfumato.kernels.mondrian._cut import (
     BRANCH,
     NONE,
     Scratch,
+    Split,
     branches,
     distinct,
-    gain,
     make_scratch,
     widest,
 )
-from sfumato.kernels.mondrian._expected import expected
-from sfumato.kernels.mondrian._layout import INNER, LANES, Codes, Columns, Ints, Rows, Tree, pack
+from sfumato.kernels.mondrian._gain import EXACT, most_gain
+from sfumato.kernels.mondrian._layout import (
+    BEGIN,
+    DEAD,
+    END,
+    HIGH,
+    LANES,
+    LOW,
+    SIDE,
+    Codes,
+    Columns,
+    Ints,
+    Rows,
+    Tree,
+    pack,
+)
 from sfumato.kernels.mondrian._machine import borrow
-from sfumato.kernels.mondrian._move import label, label_parts, load, move, number
+from sfumato.kernels.mondrian._move import label, label_parts, move, number
 from sfumato.kernels.threads import cores
 
 __all__ = ["Tree", "mondrian"]
 
-CHOICES = {"widest": 0, "gain": 1, "expected": 2}
+CHOICES = ("widest", "gain", "expected")
 TASK = 1 << 15  # rows of a subtree that one thread takes without sharing
+ROOM = 64  # nodes for which a stack has room at first
 
-Buffers = tuple[Codes, Rows, Codes, Rows, Ints]  # codes and row numbers, twice, and labels
-Nodes = tuple[Ints, Ints, Ints, Ints, Codes, Codes]  # begin, end, buffer, dead, lowest, highest
-
-
-@njit(**INNER)
-def _copy(one: Codes, other: Codes) -> None:
-    """``other[:] = one``, which compiles slowly when written so."""
-    for i in range(one.size):
-        other[i] = one[i]
-
-
-@njit(**INNER)
-def _wider(nodes: Nodes, room: int) -> Nodes:
-    """The same stack of nodes with more room."""
-    begin, end, side, dead, low, high = nodes
-    wide = low.shape[1]
-    wider = (
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty((room, wide), dtype=low.dtype),
-        np.empty((room, wide), dtype=low.dtype),
-    )
-    for i in range(begin.size):
-        wider[0][i], wider[1][i], wider[2][i], wider[3][i] = begin[i], end[i], side[i], dead[i]
-        _copy(low[i], wider[4][i])
-        _copy(high[i], wider[5][i])
-    return wider
+Buffers = tuple[Codes, Rows, Ints]  # codes and row numbers, twice, and labels
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def grow(
-    buffers: Buffers,
+    held_buffers: Buffers,
     held_columns: Columns,
     k: int,
-    strict: bool,
-    choose: int,
+    strict: bool | None,
+    squarings: int | None,
     held_scratch: Scratch,
-    root: Nodes,
+    nodes: Ints,
+    top: int,
     once: bool,
-) -> Nodes:
-    """Split a node until nothing is left, or `once`; returns the nodes that remain."""
-    x0, ids0, x1, ids1, labels = borrow(buffers)
+) -> int:
+    """Split the nodes on the stack until none is left, or `once`, or until the stack is full.
+
+    Returns how many nodes are left. The split that gains most is taken, unless `squarings` is None;
+    then the widest column's, unless `strict` is None. What would never run is not compiled.
+    """
+    both_x, both_ids, labels = borrow(held_buffers)
     columns, scratch = borrow(held_columns), borrow(held_scratch)
-    most = root[1][0] - root[0][0]
-    wide = x0.shape[1]
-    widest_tree = 1
-    for v in range(columns.child_ptr.size - 1):
-        widest_tree = max(widest_tree, columns.child_ptr[v + 1] - columns.child_ptr[v])
-    parts_most = min(widest_tree + 1, most // k + 2) + 1
-    place = np.empty(parts_most + 1, dtype=np.int64)
-    edge = np.empty(parts_most + 1, dtype=np.int64)
-    part_low = np.empty((parts_most, wide), dtype=x0.dtype)
-    part_high = np.empty((parts_most, wide), dtype=x0.dtype)
-    low, high = np.empty(wide, dtype=x0.dtype), np.empty(wide, dtype=x0.dtype)
-    nodes = _wider(root, np.int64(64))
-    top, none_dead = 1, np.int64(0)
+    slot, reach = scratch.slot, scratch.reach
+    wide = both_x.shape[2]
     while top > 0:
-        begin, end, side, dead_columns, lowest, highest = nodes
-        top -= 1
-        a, b, dead = begin[top], end[top], dead_columns[top]
-        _copy(lowest[top], low)
-        _copy(highest[top], high)
-        if side[top] == 0:
-            x, ids, to_x, to_ids = x0, ids0, x1, ids1
-        else:
-            x, ids, to_x, to_ids = x1, ids1, x0, ids0
-        to_side = 1 - side[top]
+        node = nodes[top - 1]
+        a, b, side = node[BEGIN], node[END], node[SIDE]
+        x, ids, to_x, to_ids = both_x[side], both_ids[side], both_x[1 - side], both_ids[1 - side]
         if b - a < 2 * k:
             label(ids, a, b, labels)
+            top -= 1
             continue
-        if choose == 0:
-            split, dead = widest(x, a, b, low, high, columns, k, strict, dead, scratch)
-        else:
-            if choose == 1:
-                split, dead = gain(x, a, b, low, high, columns, k, dead, scratch)
-            else:
-                split, dead = expected(x, a, b, low, high, columns, k, dead, scratch)
+        split: Split = (NONE, 0, 0, 0, 0)
+        if squarings is not None:
+            split = most_gain(x, node, columns, k, squarings, scratch)
             if split[0] == BRANCH:  # other columns have overwritten the scratch since
-                j = split[1]
-                found = distinct(x, a, b, j, np.int64(low[j]), np.int64(high[j]), scratch)
-                branches(columns, j, found, k, scratch)
-            if split[0] == NONE and not strict:
-                split, _ = widest(x, a, b, low, high, columns, k, strict, none_dead, scratch)
+                found = distinct(x, node, split[1], scratch)
+                branches(columns, split[1], found, k, scratch)
+        if strict is not None and split[0] == NONE:
+            split = widest(x, node, columns, k, strict, scratch)
+        parts = 2
+        slot[0].edge, slot[1].edge, slot[2].edge = a, a + split[4], b
+        if split[0] == BRANCH:
+            parts = 0
+            while slot[parts].edge < b:
+                slot[parts + 1].edge = slot[parts].edge + slot[parts].size
+                parts += 1
         if split[0] == NONE:
             label(ids, a, b, labels)
+            top -= 1
             continue
-        parts = 2
-        edge[0], edge[1], edge[2] = a, a + split[4], b
-        if split[0] == BRANCH:
-            parts, edge[1] = 0, a
-            while edge[parts] < b:
-                edge[parts + 1] = edge[parts] + scratch.size[parts]
-                parts += 1
-        if parts == 2 and edge[1] - a < 2 * k and b - edge[1] < 2 * k:
-            label_parts(x, ids, a, b, split, scratch.part, place, labels)
+        if parts == 2 and slot[1].edge - a < 2 * k and b - slot[1].edge < 2 * k:
+            label_parts(x, ids, a, b, split, scratch.part, labels)
+            top -= 1
             continue
-        _copy(edge[:parts], place)
-        part_low[:parts] = np.iinfo(x0.dtype).max
-        part_high[:parts] = 0
-        move(x, ids, a, b, split, scratch.part, place, to_x, to_ids, part_low, part_high)
-        if top + parts > begin.size:
-            nodes = _wider(nodes, 2 * (top + parts))
-            begin, end, side, dead_columns, lowest, highest = nodes
+        if top + parts > len(nodes):
+            return top
         for p in range(parts):
-            if edge[p + 1] - edge[p] < 2 * k:
-                label(to_ids, edge[p], edge[p + 1], labels)
-            else:
-                begin[top], end[top], side[top] = edge[p], edge[p + 1], to_side
-                dead_columns[top] = dead
-                _copy(part_low[p], lowest[top])
-                _copy(part_high[p], highest[top])
-                top += 1
+            slot[p].place = slot[p].edge
+            for j in range(wide):
+                reach[0, p, j], reach[1, p, j] = node[HIGH + 2 * j], node[LOW + 2 * j]
+        move(x, ids, a, b, split, to_x, to_ids, scratch)
+        top, dead = top - 1, node[DEAD]
+        for p in range(parts):
+            if slot[p + 1].edge - slot[p].edge < 2 * k:
+                label(to_ids, slot[p].edge, slot[p + 1].edge, labels)
+                continue
+            nodes[top, BEGIN], nodes[top, END] = slot[p].edge, slot[p + 1].edge
+            nodes[top, SIDE], nodes[top, DEAD] = 1 - side, dead
+            for j in range(wide):
+                nodes[top, LOW + 2 * j], nodes[top, HIGH + 2 * j] = reach[0, p, j], reach[1, p, j]
+            top += 1
         if once:
             break
-    begin, end, side, dead_columns, lowest, highest = nodes
-    return begin[:top], end[:top], side[:top], dead_columns[:top], lowest[:top], highest[:top]
+    return top
 
 
 def mondrian(
@@ -215,36 +188,37 @@ def mondrian(
     columns = _check(codes, positions, trees, k, choose, nominal, weights, threads)
     n, d = codes.shape
     wide = -(-d // LANES) * LANES
-    dtype = np.uint32 if codes.dtype == np.uint32 else np.uint16
-    ids_dtype = np.int32 if n <= np.iinfo(np.int32).max else np.int64
-    x0, x1 = np.empty((n, wide), dtype=dtype), np.empty((n, wide), dtype=dtype)
-    ids0, ids1 = np.empty(n, dtype=ids_dtype), np.empty(n, dtype=ids_dtype)
+    x = np.empty((2, n, wide), dtype=np.uint32 if codes.dtype == np.uint32 else np.uint16)
+    ids = np.empty((2, n), dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
     labels = np.empty(n, dtype=np.int64)
+    squarings = {"widest": None, "gain": EXACT, "expected": (2 * k - 1).bit_length()}[choose]
+    relaxed = strict if choose == "widest" else None if strict else False
     workers = max(1, min(cores(threads), n // TASK))
+
+    def split(node: Ints, once: bool) -> Ints:
+        scratch = make_scratch(columns, x, ids, int(node[END] - node[BEGIN]), k)
+        nodes, top = np.empty((ROOM + scratch.slot.size, node.size), dtype=np.int64), 1
+        nodes[0] = node
+        while True:
+            top = grow((x, ids, labels), columns, k, relaxed, squarings, scratch, nodes, top, once)
+            if once or not top:
+                return nodes[:top]
+            nodes = np.concatenate([nodes, np.empty_like(nodes)])
+
     with ThreadPoolExecutor(workers) as pool:
         bounds = np.linspace(0, n, workers + 1).astype(np.int64)
-        low, high = np.zeros((workers, wide), dtype=dtype), np.zeros((workers, wide), dtype=dtype)
-        loads = [
-            pool.submit(load, codes, bounds[w], bounds[w + 1], x0, ids0, low[w], high[w])
-            for w in range(workers)
-        ]
-        for job in loads:
-            job.result()
-        del codes, loads, job  # a caller that kept no reference gets its memory back
-        low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
-        beyond = np.flatnonzero(high[0, :d] > columns.size)
+        low, high = zip(
+            *pool.map(partial(_load, codes, x, ids), bounds[:-1], bounds[1:]), strict=True
+        )
+        del codes  # a caller that kept no reference gets its memory back
+        root = np.zeros(LOW + 2 * wide, dtype=np.int64)
+        root[END] = n
+        most = np.max(high, axis=0)
+        root[LOW : LOW + 2 * d : 2], root[HIGH : HIGH + 2 * d : 2] = np.min(low, axis=0), most
+        beyond = np.flatnonzero(most > columns.column["size"])
         if beyond.size:
             j = beyond[0]
-            raise ValueError(f"column {j}: code {high[0, j]} has no position; give 0..{high[0, j]}")
-        zero = np.zeros(1, dtype=np.int64)
-        root = (zero, np.full(1, n), zero, zero, low, high)
-
-        def split(nodes: Nodes, once: bool) -> Nodes:
-            most = int(nodes[1][0] - nodes[0][0])
-            scratch = make_scratch(columns, (dtype, ids_dtype), most, k)
-            buffers = (x0, ids0, x1, ids1, labels)
-            return grow(buffers, columns, k, strict, CHOICES[choose], scratch, nodes, once)
-
+            raise ValueError(f"column {j}: code {most[j]} has no position; give 0..{most[j]}")
         tasks = _Tasks(root, split)
         share = max(TASK, n // (8 * workers)) if workers > 1 else n
         for job in [pool.submit(tasks.work, share) for _ in range(workers)]:
@@ -253,14 +227,29 @@ def mondrian(
     return labels
 
 
-class _Tasks:
-    """Nodes that wait for a thread; the largest goes first, and is split only once if too large."""
+def _load(codes: Codes, x: Codes, ids: Rows, first: int, last: int) -> tuple[list[int], list[int]]:
+    """Copy some rows of the caller into the first buffer; their lowest and highest codes."""
+    d = codes.shape[1]
+    x[0, first:last, :d], x[0, first:last, d:] = codes[first:last], 0
+    ids[0, first:last] = np.arange(first, last)
+    columns = [codes[first:last, j] for j in range(d)]
+    return [int(c.min()) for c in columns], [int(c.max()) for c in columns]
 
-    def __init__(self, root: Nodes, split: Callable[[Nodes, bool], Nodes]) -> None:
-        self.heap: list[tuple[int, int, Any]] = [(int(root[0][0] - root[1][0]), 0, root)]
+
+class _Tasks:
+    """Ints that wait for a thread; the largest goes first, and is split only once if too large."""
+
+    def __init__(self, root: Ints, split: Callable[[Ints, bool], Ints]) -> None:
+        self.heap: list[tuple[int, int, Ints]] = []
+        self.add(root)
         self.split = split
         self.busy = 0
         self.changed = Condition()
+
+    def add(self, node: Ints) -> None:
+        """One more node waits."""
+        begin, end = int(node[BEGIN]), int(node[END])
+        heapq.heappush(self.heap, (begin - end, begin, node))
 
     def work(self, share: int) -> None:
         """Take nodes until none is waiting and none is being split."""
@@ -272,16 +261,14 @@ class _Tasks:
                     return
                 size, _, node = heapq.heappop(self.heap)
                 self.busy += 1
-            rest: Nodes | None = None
+            rest: Ints | None = None
             try:
                 rest = self.split(node, -size > share)
             finally:
                 with self.changed:
                     if rest is not None:
-                        for i in range(rest[0].size):
-                            one = tuple(part[i : i + 1] for part in rest)
-                            begin, end = int(rest[0][i]), int(rest[1][i])
-                            heapq.heappush(self.heap, (begin - end, begin, one))
+                        for one in rest:
+                            self.add(one)
                     else:
                         self.heap.clear()
                     self.busy -= 1
