@@ -31,7 +31,7 @@ from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.micro.size_repair import as_points, best_cut, squared, sse_of
-from sfumato.kernels.neighbours.blocks import distinct_rows
+from sfumato.kernels.neighbours.blocks import distinct_rows, ranked
 from sfumato.kernels.random import below
 from sfumato.progress import report
 
@@ -84,7 +84,9 @@ def cross(
     has the groups of the parent with less SSE there, of equals those of the first.
     """
     a, b = one_loss.size, other_loss.size
-    parent = np.arange(a + b)
+    parent = np.empty(a + b, np.int64)
+    for g in range(a + b):
+        parent[g] = g
     for i in range(one.size):
         x, y = _root(parent, one[i]), _root(parent, a + other[i])
         if x != y:
@@ -113,7 +115,9 @@ def _regroup(points: Floats, rows: Ints, k: int, state: NDArray[np.uint64], part
     Each cut is the best across the line between two of the records drawn at random.
     """
     m = rows.size
-    place = np.arange(m)
+    place = np.empty(m, np.int64)
+    for i in range(m):
+        place[i] = i
     ends = np.empty(m // k + 1, np.int64)
     low, parts, depth = 0, 0, 1
     ends[0] = m
@@ -126,16 +130,19 @@ def _regroup(points: Floats, rows: Ints, k: int, state: NDArray[np.uint64], part
             low = high
             depth -= 1
             continue
-        some = place[low:high].copy()
+        some = place[low:high]
         r = points[rows[some[below(state, some.size)]]]
         s = points[rows[some[below(state, some.size)]]]
         key = np.empty(some.size)
         for i in range(some.size):
             x = points[rows[some[i]]]
             key[i] = squared(x, r) - squared(x, s)
-        some = some[np.argsort(key, kind="mergesort")]
-        at, _ = best_cut(points, rows[some], k)
-        place[low:high] = some
+        order = ranked(key)
+        for i in range(some.size):
+            order[i] = some[order[i]]
+        for i in range(some.size):
+            some[i], order[i] = order[i], rows[order[i]]
+        at, _ = best_cut(points, order, k)
         ends[depth] = low + at
         depth += 1
     return parts
@@ -149,15 +156,16 @@ def mutate(
     """Pool and cut again some neighbouring groups, each group once at most.
 
     `near` holds the nearest other places of each place, `member` the place of each record, and
-    rows_at[at[p]:at[p + 1]] the records of place p. Returns the labels and SSE of all groups; a
-    group may have become empty.
+    rows_at[at[p]:at[p + 1]] the records of place p. Returns the labels, which are changed, and the
+    SSE of all groups; a group may have become empty.
     """
-    label, groups = label.copy(), loss.size
+    groups = loss.size
     order, starts = _by_group(label, groups)
     touched = np.zeros(groups, np.bool_)
     more = np.empty(groups + times * 3)
-    more[:groups] = loss
-    pool = np.empty(6 * k, np.int64)
+    for g in range(groups):
+        more[g] = loss[g]
+    pool, some = np.empty(6 * k, np.int64), np.empty(6 * k, np.int64)
     part, chosen = np.empty(6 * k, np.int64), np.empty(8, np.int64)
     fresh = groups
     for _ in range(times):
@@ -190,10 +198,16 @@ def mutate(
                 size += 1
         rows = pool[:size]
         parts = _regroup(points, rows, k, state, part)
-        after = np.empty(parts)
+        now, after = 0.0, np.empty(parts)
         for p in range(parts):
-            after[p] = sse_of(points, rows[part[:size] == p])
-        if not always and not after.sum() < before:
+            count_in = 0
+            for i in range(size):
+                if part[i] == p:
+                    some[count_in] = rows[i]
+                    count_in += 1
+            after[p] = sse_of(points, some[:count_in])
+            now += after[p]
+        if not always and not now < before:
             continue
         for c in range(count):
             touched[chosen[c]] = True
@@ -245,7 +259,7 @@ def genetic(
 
     def mutant(label: Ints, loss: Floats, times: int, always: bool) -> tuple[Ints, Floats]:
         changed: tuple[Ints, Floats] = mutate(
-            x, label, loss, places.near, places.member, places.rows, places.at,
+            x, label.copy(), loss, places.near, places.member, places.rows, places.at,
             k, times, always, state,
         )  # fmt: skip
         return changed

@@ -27,7 +27,7 @@ from scipy.spatial import cKDTree
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
-from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows
+from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, ranked
 
 NEIGHBOURS = 8
 """Groups that a small group looks at; 16 and 32 were no better on the benchmark files."""
@@ -58,12 +58,27 @@ def squared(a: Floats, b: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
+def mean_of(points: Floats, rows: Ints, out: Floats) -> None:
+    """Mean of some records; 0 of none. (Loops: sums of whole arrays take longer to compile.)"""
+    for j in range(out.size):
+        out[j] = 0.0
+        for i in range(rows.size):
+            out[j] += points[rows[i], j]
+        out[j] /= max(rows.size, 1)
+
+
+@njit(cache=True, nogil=True)
+def _draw_to(mean: Floats, x: Floats, count: int) -> None:
+    """The mean of `count` records, the last of which is x; x leaves -`count` if that is negative."""
+    for j in range(x.size):
+        mean[j] += (x[j] - mean[j]) / count
+
+
+@njit(cache=True, nogil=True)
 def sse_of(points: Floats, rows: Ints) -> float:
     """Sum of squared distances of some records to their mean (two passes)."""
-    centre = np.zeros(points.shape[1])
-    for i in range(rows.size):
-        centre += points[rows[i]]
-    centre /= max(rows.size, 1)
+    centre = np.empty(points.shape[1])
+    mean_of(points, rows, centre)
     total = 0.0
     for i in range(rows.size):
         total += squared(points[rows[i]], centre)
@@ -73,14 +88,14 @@ def sse_of(points: Floats, rows: Ints) -> float:
 @njit(cache=True, nogil=True)
 def best_cut(points: Floats, rows: Ints, k: int) -> tuple[int, float]:
     """Where to cut a row of records in two parts of k or more with the least SSE, and that SSE."""
-    m, d = rows.size, points.shape[1]
+    m = rows.size
     ahead = np.zeros(m + 1)  # SSE of the first i
     for back in range(2):
-        mean, total = np.zeros(d), 0.0
+        mean, total = np.zeros(points.shape[1]), 0.0
         for i in range(m):
             x = points[rows[m - 1 - i if back else i]]
             total += i / (i + 1) * squared(x, mean)
-            mean += (x - mean) / (i + 1)
+            _draw_to(mean, x, i + 1)
             if back:
                 ahead[m - 1 - i] += total
             else:
@@ -93,6 +108,17 @@ def best_cut(points: Floats, rows: Ints, k: int) -> tuple[int, float]:
 
 
 @njit(cache=True, nogil=True)
+def _farthest(points: Floats, rows: Ints, x: Floats, out: Floats) -> int:
+    """The row farthest from x, of equals the first; `out` gets all squared distances."""
+    far = 0
+    for i in range(rows.size):
+        out[i] = squared(points[rows[i]], x)
+        if out[i] > out[far]:
+            far = i
+    return rows[far]
+
+
+@njit(cache=True, nogil=True)
 def cut_in_two(points: Floats, rows: Ints, k: int) -> tuple[Ints, int, float]:
     """2k or more records in two parts of k or more: their order, where it is cut, and the SSE.
 
@@ -100,23 +126,18 @@ def cut_in_two(points: Floats, rows: Ints, k: int) -> tuple[Ints, int, float]:
     three orders: along the line from r to s, by distance from r, and by distance from s.
     """
     m = rows.size
-    centre = np.zeros(points.shape[1])
+    centre, key = np.empty(points.shape[1]), np.empty((3, m))
+    mean_of(points, rows, centre)
+    r = _farthest(points, rows, centre, key[1])
+    s = _farthest(points, rows, points[r], key[1])
+    _farthest(points, rows, points[s], key[2])
     for i in range(m):
-        centre += points[rows[i]]
-    centre /= m
-    from_r, from_s = np.empty(m), np.empty(m)
-    for i in range(m):
-        from_r[i] = squared(points[rows[i]], centre)
-    r = rows[np.argmax(from_r)]
-    for i in range(m):
-        from_r[i] = squared(points[rows[i]], points[r])
-    s = rows[np.argmax(from_r)]
-    for i in range(m):
-        from_s[i] = squared(points[rows[i]], points[s])
+        key[0, i] = key[1, i] - key[2, i]
     best, at, least = rows, -1, np.inf
     for way in range(3):
-        key = from_r - from_s if way == 0 else (from_r if way == 1 else from_s)
-        order = rows[np.argsort(key, kind="mergesort")]
+        order = ranked(key[way])
+        for i in range(m):
+            order[i] = rows[order[i]]
         where, total = best_cut(points, order, k)
         if total < least:
             best, at, least = order, where, total
@@ -141,14 +162,31 @@ def _write(
 ) -> None:  # fmt: skip
     """Make `rows` the members of a group."""
     head[group], size[group] = -1, rows.size
-    centre[group] = 0.0
     for i in range(rows.size - 1, -1, -1):
         label[rows[i]] = group
         after[rows[i]] = head[group]
         head[group] = rows[i]
-    for i in range(rows.size):
-        centre[group] += points[rows[i]]
-    centre[group] /= max(rows.size, 1)
+    mean_of(points, rows, centre[group])
+
+
+@njit(cache=True, nogil=True)
+def _joined(one: Ints, other: Ints) -> Ints:
+    """Both lists of rows, one after the other."""
+    both = np.empty(one.size + other.size, np.int64)
+    for i in range(both.size):
+        both[i] = one[i] if i < one.size else other[i - one.size]
+    return both
+
+
+@njit(cache=True, nogil=True)
+def _of_groups(near: Ints, size: Ints, centre: Floats) -> tuple[Ints, Floats]:
+    """Sizes and centroids of some groups, to be changed."""
+    sizes, means = np.empty(near.size, np.int64), np.empty((near.size, centre.shape[1]))
+    for c in range(near.size):
+        sizes[c] = size[near[c]]
+        for j in range(centre.shape[1]):
+            means[c, j] = centre[near[c], j]
+    return sizes, means
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +194,7 @@ def _dissolve(
     points: Floats, rows: Ints, near: Ints, size: Ints, centre: Floats, k: int, to: Ints
 ) -> float:
     """Cost of sending each of `rows` to the group of `near` it costs least; `to` says which."""
-    sizes, means = size[near], centre[near]
+    sizes, means = _of_groups(near, size, centre)
     total = -sse_of(points, rows)
     for i in range(rows.size):
         best, least = -1, np.inf
@@ -170,7 +208,7 @@ def _dissolve(
         to[i] = near[best]
         total += least
         sizes[best] += 1
-        means[best] += (points[rows[i]] - means[best]) / sizes[best]
+        _draw_to(means[best], points[rows[i]], sizes[best])
     return total
 
 
@@ -180,7 +218,7 @@ def _borrow(
     centre: Floats, k: int, taken: Ints,
 ) -> float:  # fmt: skip
     """Cost of filling a group of `have` up to k from groups of `near` that can spare a record."""
-    sizes, means = size[near], centre[near]
+    sizes, means = _of_groups(near, size, centre)
     own = mean.copy()
     total = 0.0
     for t in range(k - have):
@@ -204,8 +242,8 @@ def _borrow(
             return np.inf
         taken[t] = row
         total += least
-        own += (points[row] - own) / (have + t + 1)
-        means[giver] -= (points[row] - means[giver]) / (sizes[giver] - 1)
+        _draw_to(own, points[row], have + t + 1)
+        _draw_to(means[giver], points[row], 1 - sizes[giver])
         sizes[giver] -= 1
     return total
 
@@ -216,7 +254,9 @@ def _settle(
     label: Ints, head: Ints, after: Ints, size: Ints, centre: Floats,
 ) -> None:  # fmt: skip
     """One round: each small group, in turn, takes the way that costs least."""
-    into = np.arange(size.size)  # what has become of a group that is no more
+    into = np.empty(size.size, np.int64)  # what has become of a group that is no more
+    for g in range(size.size):
+        into[g] = g
     near = np.empty(around.shape[1], np.int64)
     taken, to = np.empty(k, np.int64), np.empty(k, np.int64)
     for turn in range(small.size):
@@ -243,13 +283,13 @@ def _settle(
             points, centre[group], rows.size, near_now, head, after, size, centre, k, taken
         )
         spread = _dissolve(points, rows, near_now, size, centre, k, to)
-        partner, least = -1, np.inf
+        partner, least = near[0], np.inf
         for c in range(count):
             other = near[c]
             both = size[group] + size[other]
             cost = size[group] * size[other] / both * squared(centre[group], centre[other])
             if both >= 2 * k:
-                pool = np.append(rows, members_of(head, after, size, other))
+                pool = _joined(rows, members_of(head, after, size, other))
                 cost += cut_in_two(points, pool, k)[2] - sse_of(points, pool)
             if cost < least:
                 partner, least = other, cost
@@ -259,18 +299,22 @@ def _settle(
                 giver = label[taken[t]]
                 label[taken[t]] = group
                 kept = members_of(head, after, size, giver)
-                kept = kept[label[kept] == giver]
-                _write(points, kept, giver, label, head, after, size, centre)
-            filled = np.append(rows, taken[: k - rows.size])
+                stay = 0
+                for row in kept:
+                    if label[row] == giver:
+                        kept[stay] = row
+                        stay += 1
+                _write(points, kept[:stay], giver, label, head, after, size, centre)
+            filled = _joined(rows, taken[: k - rows.size])
             _write(points, filled, group, label, head, after, size, centre)
         elif spread < least:
             size[group] = 0
             into[group] = to[0]
             for i in range(rows.size):
-                more = np.append(members_of(head, after, size, to[i]), rows[i])
+                more = _joined(members_of(head, after, size, to[i]), rows[i : i + 1])
                 _write(points, more, to[i], label, head, after, size, centre)
         else:
-            pool = np.append(members_of(head, after, size, partner), rows)
+            pool = _joined(members_of(head, after, size, partner), rows)
             if pool.size >= 2 * k:
                 order, at, _ = cut_in_two(points, pool, k)
                 _write(points, order[:at], partner, label, head, after, size, centre)
@@ -289,7 +333,8 @@ def _cut_large(points: Floats, order: Ints, starts: Ints, k: int, label: Ints) -
         m = starts[g + 1] - starts[g]
         if 2 * k <= m < 3 * k:
             rows, at, _ = cut_in_two(points, order[starts[g] : starts[g + 1]], k)
-            label[rows[at:]] = fresh
+            for row in rows[at:]:
+                label[row] = fresh
             fresh += 1
     return fresh
 
@@ -313,19 +358,17 @@ def _join_equal(points: Floats, label: Ints, k: int) -> Ints:
     return numbered(name[label])
 
 
-def split_large(points: Floats, label: Ints, k: int) -> NDArray[np.int64]:
-    """Labels 0..g-1 with every group of 2k or more split into groups of k to 2k - 1."""
+def split_by_mdav(points: Floats, label: Ints, least: int, k: int) -> Ints:
+    """Labels 0..g-1 with every group of `least` or more split by MDAV."""
     label = label.copy()
     order, starts, _ = _by_group(points, label)
     none = np.empty((len(points), 0), np.int32)
     fresh = starts.size - 1
-    for g in np.flatnonzero(np.diff(starts) >= 3 * k):
+    for g in np.flatnonzero(np.diff(starts) >= least):
         rows = order[starts[g] : starts[g + 1]]
         found = mdav(points[rows], none[: rows.size], [], k)
         label[rows] = np.where(found == 0, g, fresh + found - 1)
         fresh += int(found.max())
-    order, starts, _ = _by_group(points, label)
-    _cut_large(points, order, starts, k, label)
     return label
 
 
@@ -348,7 +391,9 @@ def repair(points: ArrayLike, labels: ArrayLike, k: int) -> NDArray[np.int64]:
     lone = label < 0
     # Each record without a group starts as a group of its own, after all others.
     label[lone] = label.max(initial=0) + 1 + np.arange(np.count_nonzero(lone))
-    label = split_large(x, _join_equal(x, numbered(label), k), k)
+    label = split_by_mdav(x, _join_equal(x, numbered(label), k), 3 * k, k)
+    order, starts, _ = _by_group(x, label)
+    _cut_large(x, order, starts, k, label)
     order, starts, centre = _by_group(x, label)
     size = np.diff(starts)
     head, after = order[starts[:-1]].copy(), np.empty(len(x), np.int64)

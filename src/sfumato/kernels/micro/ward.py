@@ -29,7 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.groups import numbered
-from sfumato.kernels.micro.size_repair import as_points, squared
+from sfumato.kernels.micro.size_repair import as_points, mean_of, squared
+from sfumato.kernels.neighbours.blocks import ranked
 from sfumato.progress import report
 
 BLOCK = 256  # groups compared at a time: their partial sums stay in the first cache
@@ -44,14 +45,13 @@ def most_distant(points: Floats, rows: Ints) -> tuple[int, int]:
     come first, and the search ends where that sum can no longer matter.
     """
     m = rows.size
-    centre = np.zeros(points.shape[1])
-    for i in range(m):
-        centre += points[rows[i]]
-    centre /= m
-    radius = np.empty(m)
+    centre = np.empty(points.shape[1])
+    mean_of(points, rows, centre)
+    radius, inward = np.empty(m), np.empty(m)
     for i in range(m):
         radius[i] = np.sqrt(squared(points[rows[i]], centre))
-    order = np.argsort(-radius, kind="mergesort")
+        inward[i] = -radius[i]
+    order = ranked(inward)
     best, low, high = -1.0, -1, -1
     for a in range(m - 1):
         for b in range(a + 1, m):
@@ -68,7 +68,7 @@ def most_distant(points: Floats, rows: Ints) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _start(points: Floats, rows: Ints, k: int) -> tuple[Ints, Floats, Ints]:
-    """Starting groups: of each of `rows`, and their centroids (d, groups) and sizes."""
+    """Starting groups: of each of `rows`, and their sums (d, groups) and sizes."""
     m = rows.size
     group = np.full(m, -1, np.int64)
     r, s = most_distant(points, rows)
@@ -80,7 +80,7 @@ def _start(points: Floats, rows: Ints, k: int) -> tuple[Ints, Floats, Ints]:
             far[i] = squared(points[rows[i]], points[own]) if free else np.inf
             if rows[i] == own:
                 group[i] = side
-        order = np.argsort(far, kind="mergesort")
+        order = ranked(far)
         for t in range(k - 1):
             group[order[t]] = side
     count = 2
@@ -93,7 +93,7 @@ def _start(points: Floats, rows: Ints, k: int) -> tuple[Ints, Floats, Ints]:
         size[group[i]] += 1
         for j in range(points.shape[1]):
             centre[j, group[i]] += points[rows[i], j]
-    return group, centre / size, size
+    return group, centre, size
 
 
 @njit(cache=True, nogil=True)
@@ -170,7 +170,8 @@ def _join(
 
 def _once(points: Floats, rows: Ints, k: int) -> Ints:
     """Steps 1 and 2 for 2k records or more: a group of each of `rows`."""
-    group, centre, size = _start(points, rows, k)
+    group, sums, size = _start(points, rows, k)
+    centre = sums / size
     count = size.size
     name, place, into = np.arange(count), np.arange(count), np.arange(count)
     # A group may stand in the chain once, so that it never holds more than all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from sfumato.kernels.micro.refine._state import (
@@ -97,12 +98,12 @@ def regroup(s: Search, groups: int) -> None:
     while left > 0:
         left -= 1
         i = s.pool[left]
-        best, lowest = -1, 0.0
+        best, lowest = s.around[0], np.inf
         for f in range(wanted):
             g = s.around[f]
             if s.group[SIZE, g] < 2 * k - 1:
                 cost = s.group[SIZE, g] / (s.group[SIZE, g] + 1.0) * squared(s.x, i, s.centre, g)
-                if best < 0 or cost < lowest:
+                if cost < lowest:
                     best, lowest = g, cost
         s.member[HERE, best, s.group[SIZE, best]] = i
         s.group[SIZE, best] += 1

@@ -29,7 +29,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Ints
 from sfumato.kernels.groups import numbered
-from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.micro.refine._kicks import POOL, gather, regroup
 from sfumato.kernels.micro.refine._moves import descend
 from sfumato.kernels.micro.refine._near import nearest_records
@@ -65,6 +64,7 @@ from sfumato.kernels.micro.refine._state import (
     keep,
     undo,
 )
+from sfumato.kernels.micro.size_repair import split_by_mdav
 from sfumato.kernels.neighbours.blocks import LARGEST
 from sfumato.kernels.random import draw, pick
 
@@ -113,23 +113,9 @@ def start(points: ArrayLike, labels: ArrayLike, k: int, seed: int) -> Search:
     n, d = given.shape
     x = np.zeros((n, max(4, -(-d // 4) * 4)))
     x[:, :d] = given - given.mean(axis=0)  # near the origin, differences lose fewest digits
-    group = _split_large(x, group, k)
+    group = split_by_mdav(x, group, 2 * k, k)
     near = nearest_records(x[:, : max(d, 1)], min(NEAR, n - 1))
     return _search(x, near, group, k, seed)
-
-
-def _split_large(x: NDArray[np.float64], group: Ints, k: int) -> Ints:
-    """Groups of 2k or more in parts, by MDAV; labels 0, 1, ... without gaps."""
-    sizes = np.bincount(group)
-    order = np.argsort(group, kind="stable")
-    first = np.cumsum(sizes) - sizes
-    group, count = group.copy(), sizes.size
-    for g in np.flatnonzero(sizes >= 2 * k):
-        rows = order[first[g] : first[g] + sizes[g]]
-        part = mdav(x[rows], np.empty((rows.size, 0), np.int32), [], k)
-        group[rows] = np.where(part == 0, g, count + part - 1)
-        count += int(part.max())
-    return group
 
 
 def _search(

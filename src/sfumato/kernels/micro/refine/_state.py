@@ -29,8 +29,8 @@ from sfumato.kernels.arrays import Floats, Ints
     SIZE, FREED, PLACE, QUEUE, IS_QUEUED, CHANGED, IS_CHANGED, OLD_SIZE, SEEN, BEST_SIZE, DIFFERING,
     IS_STALE,
 ) = range(12)  # fmt: skip
-# Parts of `Search.member` and `Search.sse`: groups as they are, as they were before the step, and
-# (of members) as they are in the best partition so far.
+# Parts of `Search.member` and `Search.sse`: groups as they are, as they were before the step and,
+# for members, as they are in the best partition so far.
 HERE, BEFORE, KEPT = range(3)
 # Entries of `Search.counts`: head and length of the queue; lengths of the lists of changed, of free
 # and of differing groups; the last stamp given; steps done; times the best was lowered; first step
