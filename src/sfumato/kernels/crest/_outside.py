@@ -41,16 +41,6 @@ def composite(squared: float, offset: float, alpha: float, unit: float) -> float
 
 
 @njit(cache=True, nogil=True)
-def squared_distance(x: Floats, y: Floats) -> float:
-    """Squared Euclidean distance, coordinates added in order."""
-    total = 0.0
-    for j in range(x.size):
-        step = x[j] - y[j]
-        total += step * step
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _tighten(b: int, coordinates: Floats, length: Ints, box: Floats) -> None:
     for j in range(coordinates.shape[1]):
         low = high = coordinates[b, j, 0]

@@ -37,7 +37,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.crest._near import Classes, Near, new_classes, new_near, offer, offsets, reach
-from sfumato.kernels.crest._outside import Outside, arrange, best_for, remove, squared_distance
+from sfumato.kernels.crest._outside import Outside, arrange, best_for, remove
+from sfumato.kernels.groups import numbered
+from sfumato.kernels.micro.size_repair import squared as squared_distance
 from sfumato.kernels.neighbours.blocks import LARGEST
 from sfumato.progress import report
 
@@ -242,7 +244,7 @@ def crest_tree(
     _check(x, given, b, alpha, unit, start)
     n = len(x)
     first = central(x) if start is None else int(start)
-    codes = _numbered(given)
+    codes = numbered(given)  # by first appearance, so that their names cannot matter
     left = np.bincount(codes).astype(np.int64)
 
     b = min(b, n + 1)  # a tree of n vertices has no use for more than n - 1 neighbours
@@ -280,14 +282,6 @@ def _check(
         raise ValueError(f"points[{row}, {j}] is missing, infinite or above {LARGEST:g}")
     if start is not None and not 0 <= start < len(x):
         raise ValueError(f"the tree cannot start at row {start} of {len(x)}")
-
-
-def _numbered(classes: NDArray[np.int64]) -> Ints:
-    """Classes numbered by first appearance, so that their names cannot matter."""
-    _, first, code = np.unique(classes, return_index=True, return_inverse=True)
-    number = np.empty(first.size, np.int64)
-    number[np.argsort(first)] = np.arange(first.size)
-    return np.asarray(number[code.reshape(-1)])
 
 
 def _planted(n: int, first: int) -> tuple[_Tree, _Heap]:

@@ -69,7 +69,7 @@ def mean_of(points: Floats, rows: Ints, out: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def _draw_to(mean: Floats, x: Floats, count: int) -> None:
-    """The mean of `count` records, the last of which is x; x leaves -`count` if that is negative."""
+    """The mean of `count` records after x has come; of -`count` after it has left."""
     for j in range(x.size):
         mean[j] += (x[j] - mean[j]) / count
 

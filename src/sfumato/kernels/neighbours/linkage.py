@@ -231,8 +231,9 @@ def both_files(
 
 def where_missing(a: Floats, b: Floats, penalty: Floats) -> Floats:
     """The penalty of each numeric column, -1 where nothing is missing."""
-    gone = np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
-    return np.where(gone[: len(penalty)], penalty, -1.0)
+    p = len(penalty)
+    gone = np.isnan(a[:, :p]).any(axis=0) | np.isnan(b[:, :p]).any(axis=0)
+    return np.where(gone, penalty, -1.0)
 
 
 def masked_blocks(b: Floats, weights: Floats) -> tuple[Floats, Floats, Ints, Ints]:

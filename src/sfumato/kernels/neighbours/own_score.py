@@ -199,5 +199,9 @@ def log_mixture(sides: Sides, *, threads: int | None = None) -> Floats:
     blocks = int(max(sides.block_a.max(initial=-1), sides.block_b.max(initial=-1))) + 1
     begin, order = _by_block(sides.block_a, blocks)
     out = np.empty(m)
-    in_parts(lambda *part: _mixed(sides, begin, order, n, *part, out), m, threads)
+
+    def work(start: int, stop: int) -> None:
+        _mixed(sides, begin, order, n, start, stop, out)
+
+    in_parts(work, m, threads)
     return out

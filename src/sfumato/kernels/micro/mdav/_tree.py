@@ -15,7 +15,7 @@ order that MDAV states, and only that distance decides.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -185,7 +185,7 @@ def tree(x: Floats, weights: Floats, points: Ints, place: Ints) -> Tree:
 
 
 @njit(cache=True, nogil=True)
-def _draw_in(boxes: Singles, above: Ints, face: int, at: int, old: float, new: float) -> None:
+def _draw_in(boxes: Singles, above: Ints, face: int, at: int, old: Any, new: Any) -> None:
     """Move a face from `old` to `new`: of box `at` (node * LANES + place) and of those above."""
     least = face % 2 == 1
     while True:
