@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.poset.text import SUPPRESSED, set_label
+from sfumato.poset.values.text import SUPPRESSED, set_label
 
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
 

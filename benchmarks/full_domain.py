@@ -21,7 +21,7 @@ from sfumato.anonymity.full_domain import FullDomain
 from sfumato.anonymity.lattice_optimal import Budget
 from sfumato.anonymity.lattice_strategies import search
 from sfumato.data.table import Table
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 ROOT = Path(__file__).resolve().parent.parent
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")

@@ -24,7 +24,7 @@ from sfumato.anonymity.j_audit import audit_j_anonymity
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.population_counts import Levels, PopulationCounts
 from sfumato.models.records import Records
-from sfumato.poset.sources import Bins, Hierarchy, Prefix
+from sfumato.poset.trees.sources import Bins, Hierarchy, Prefix
 
 QUASI = (
     "sex",

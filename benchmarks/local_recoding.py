@@ -21,7 +21,7 @@ from casc import data_folder
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 PUBLISHED = {
     "hierarchies": "ARX: 0.0563 in 3.8 s, 0.0513 in 18 s",

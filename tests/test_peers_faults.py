@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from benchmarks import adapters
 from benchmarks.generate import COLUMNS, adult_like, hierarchies
-from sfumato.poset.sources import Hierarchy
-from sfumato.poset.text import read_set, set_label
+from sfumato.poset.trees.sources import Hierarchy
+from sfumato.poset.values.text import read_set, set_label
 
 K = 3
 METHODS = ("mondrian", "local-suppression", "mdav")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import numpy as np
 
-    from .poset.ranges import Range
-    from .poset.tree import Tree
+    from .poset.trees.tree import Tree
+    from .poset.values.ranges import Range
 
 NodeCosts = Callable[[str], "np.ndarray"]
 """What each node costs to publish, by "ncp" or by "height"."""

@@ -20,7 +20,7 @@ from sfumato.anonymity.lattice_strategies import incognito_minimal, ola_minimal,
 from sfumato.criteria.classes import equivalence_classes
 from sfumato.data.table import Table
 from sfumato.errors import MethodError, ParameterError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import lattice as oracle
 
 MEASURES = ("loss", "precision", "entropy", "discernibility", "average-class-size")

@@ -22,7 +22,7 @@ from sfumato.errors import MethodError, SfumatoError
 from sfumato.kernels.classes.ambiguate import grow_classes, grow_cover
 from sfumato.kernels.classes.record_trie import exact_costs
 from sfumato.methods.verbs.generalize import Generalize
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import ambiguators as oracle
 from tests.oracle.mixed_tables import COLUMNS, mixed_table
 
@@ -249,12 +249,11 @@ class TestModel:
         n = data.height
         states, joins = growth.records.states, growth.records.joins
         spread = np.ptp(growth.truth, axis=0).max()
-        from sfumato.kernels.joins.lub import join_into
 
         def change(i: int, rows: list[int]) -> float:
             bound = states[i].copy()
             for row in rows:
-                join_into(joins, bound, states[row])
+                bound = oracle.joined(joins, bound, states[row])
             guess = growth.predict(bound[None], growth.fold[[i]])[0]
             return round(float(np.abs(guess - growth.truth[i]).sum() / spread), 9)
 

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.app import run
-from sfumato.poset.text import read_set
+from sfumato.poset.values.text import read_set
 
 Call = Callable[..., tuple[int, str, str]]
 

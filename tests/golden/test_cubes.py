@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.poset.sources import Prefix
+from sfumato.poset.trees.sources import Prefix
 from sfumato.tabular.cells.build import from_microdata
 from sfumato.tabular.cells.given import from_cells, read_protected
 from sfumato.tabular.cells.table import SENSITIVE, CellTable

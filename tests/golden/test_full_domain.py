@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country"]
 QUASI += ["workclass", "occupation"]

@@ -7,7 +7,7 @@ import numpy as np
 import sfumato as sf
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.records import Records
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 PLACES = tuple(
     (f"{city}{i}", city, land, "*")

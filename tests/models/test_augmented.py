@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.errors import MeasureError, MethodError
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.axis import axis_of
-from sfumato.poset.sources import Hierarchy, Prefix
+from sfumato.poset.trees.sources import Hierarchy, Prefix
 
 
 def thesis() -> sf.Table:

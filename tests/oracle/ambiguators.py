@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.kernels.joins.lub import Joins, join_into, record_cost
+from sfumato.kernels.joins.lub import Joins, cell_cost, join
+
+
+def joined(joins: Joins, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The least upper bound of two records, cell by cell."""
+    return np.array([join(joins, j, a[j], b[j]) for j in range(a.size)])
 
 
 @dataclass
@@ -29,8 +34,8 @@ class Records:
         def cost(rows: Sequence[int]) -> float:
             bound = states[rows[0]].copy()
             for row in rows[1:]:
-                join_into(joins, bound, states[row])
-            return float(record_cost(joins, bound))
+                bound = joined(joins, bound, states[row])
+            return float(sum(cell_cost(joins, j, state) for j, state in enumerate(bound)))
 
         return cls(len(states), cost, lambda row: tuple(states[row].tolist()))
 

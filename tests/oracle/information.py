@@ -16,7 +16,7 @@ import polars as pl
 
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 PATHS = {
     "Ulm": ["Ulm", "Swabia", "D", "*"],

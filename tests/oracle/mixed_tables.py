@@ -10,8 +10,8 @@ import polars as pl
 
 from sfumato.data.table import Table, table
 from sfumato.poset.partial_order import PartialOrder
-from sfumato.poset.power_set import PowerSet
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.sets.power_set import PowerSet
+from sfumato.poset.trees.sources import Hierarchy
 
 TREE = Hierarchy(
     levels=[

@@ -21,7 +21,7 @@ from sfumato.data.codec import Matrix
 from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.table import Table
 from sfumato.kernels.joins.prices import WHOLE, in_units
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Partitioner
 from sfumato.release.plan.step import Step
 from sfumato.rng import stream

@@ -20,7 +20,7 @@ from sfumato.data.table import table
 from sfumato.errors import MethodError, SchemaError
 from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.code_frequency import CodeFrequency, CodeFrequencyPoset, code_counts
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import poset as oracle
 from tests.poset.searched import check_joins, check_release
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 from sfumato.errors import OutputError
-from sfumato.poset.export import poset_csv, poset_rows, write_poset
+from sfumato.poset.files.export import poset_csv, poset_rows, write_poset
 from sfumato.poset.interval import Interval
 from sfumato.poset.partial_order import PartialOrder
-from sfumato.poset.sources import Balanced, Bins, Hierarchy, Prefix
-from sfumato.poset.tree import Tree
+from sfumato.poset.trees.sources import Balanced, Bins, Hierarchy, Prefix
+from sfumato.poset.trees.tree import Tree
 from tests.oracle import poset as oracle
 from tests.oracle import poset_orders
 from tests.poset.test_partial_order import Parents, orders

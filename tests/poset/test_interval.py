@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.poset.interval import Interval, IntervalPoset
-from sfumato.poset.ranges import EVERYTHING, Range, range_label, read_range
-from sfumato.poset.scale import DateScale, MomentScale, NumberScale, Scale
+from sfumato.poset.values.ranges import EVERYTHING, Range, range_label, read_range
+from sfumato.poset.values.scale import DateScale, MomentScale, NumberScale, Scale
 from tests.oracle.poset import Sets
 
 LOW, HIGH = -6, 9

@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.data.codec import code
 from sfumato.data.sets.item_utilities import item_utilities
 from sfumato.errors import ParameterError, PlanError, SchemaError
-from sfumato.poset.items import Items, ItemsPoset
+from sfumato.poset.sets.items import Items, ItemsPoset
 from sfumato.release.plan.plan import Plan
 from tests.oracle.poset_orders import common_traits
 from tests.poset.searched import check_release

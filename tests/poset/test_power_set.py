@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.data.codec import code
-from sfumato.poset.power_set import MOST_TRAITS, PowerSet, PowerSetPoset
+from sfumato.poset.sets.power_set import MOST_TRAITS, PowerSet, PowerSetPoset
 from tests.oracle.poset_orders import common_traits
 from tests.poset.searched import check_joins, check_release, one_column
 from tests.poset.test_text import NASTY

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.poset.sources import Hierarchy, Prefix
-from sfumato.poset.tree import Tree
+from sfumato.poset.trees.sources import Hierarchy, Prefix
+from sfumato.poset.trees.tree import Tree
 from tests.oracle import poset as oracle
 
 SharedData = Callable[[str], Path]

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.poset.grow import balance_ordered, balance_unordered
 from sfumato.poset.interval import Interval
-from sfumato.poset.sources import Balanced, Bins, Hierarchy, Prefix
-from sfumato.poset.tree import Tree
+from sfumato.poset.trees.grow import balance_ordered, balance_unordered
+from sfumato.poset.trees.sources import Balanced, Bins, Hierarchy, Prefix
+from sfumato.poset.trees.tree import Tree
 from sfumato.poset.valueset import ValueSet
 from sfumato.protocols import PosetSource
 from tests.oracle.poset import lightest_cut, lightest_split, nested
@@ -154,8 +154,8 @@ class TestHierarchy:
 
     @given(st.text(st.sampled_from('ab*;,\t"\n\r\\é'), max_size=40))
     def test_any_text_is_a_tree_or_a_named_error(self, content: str) -> None:
-        from sfumato.poset.grow import nodes_from_rows
-        from sfumato.poset.hierarchy_file import read_rows
+        from sfumato.poset.files.hierarchies import read_rows
+        from sfumato.poset.trees.grow import nodes_from_rows
 
         try:
             rows = read_rows(content, "the file")

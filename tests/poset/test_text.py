@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.poset.text import float_text, read_set, set_label, text
+from sfumato.poset.values.text import float_text, read_set, set_label, text
 
 NASTY = st.text(
     st.one_of(st.sampled_from(',{}"\\*[]() \t\n;-∅é😀'), st.characters(exclude_categories=["Cs"])),

@@ -17,11 +17,11 @@ from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.poset.birth_date import BirthDate
 from sfumato.poset.code_frequency import CodeFrequency
+from sfumato.poset.files.dsg_xml import read_columns
 from sfumato.poset.interval import Interval
 from sfumato.poset.partial_order import PartialOrder
 from sfumato.poset.plain import PassThrough
-from sfumato.poset.power_set import PowerSet
-from sfumato.poset.xml_import import read_columns
+from sfumato.poset.sets.power_set import PowerSet
 from sfumato.release.plan.plan import Plan
 from tests.oracle.poset_orders import Order, age_on
 from tests.poset.searched import check_release, one_column
@@ -154,7 +154,7 @@ def test_example_7_base_date_and_ranges(tmp_path: Path) -> None:
     )
     assert words == {"kind": "birth-date", "ages": [5, 30, 50, 70, 90], "base": "2006-01-01"}
     poset = BirthDate(ages=[5, 30, 50, 70, 90], base="2006-01-01").bind([dt.date(1978, 2, 13)])
-    assert [r.label for r in poset.ranges[:5]] == [
+    assert [r.label for r in poset.values.ranges[:5]] == [
         "age 0-5", "age 6-30", "age 31-50", "age 51-70", "age 71-90",
     ]  # fmt: skip
     assert poset.base == dt.date(2006, 1, 1)

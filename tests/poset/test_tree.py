@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.poset.grow import nodes_from_rows
-from sfumato.poset.tree import Tree
+from sfumato.poset.trees.grow import nodes_from_rows
+from sfumato.poset.trees.tree import Tree
 from tests.oracle import poset as oracle
 
 Rows = list[list[str]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import InputError
-from sfumato.poset.xml_import import plan_columns, read_columns, toml_text
+from sfumato.poset.files.dsg_xml import plan_columns, read_columns, toml_text
 from sfumato.release.plan.plan import Plan
 
 HIERARCHY = """<?xml version="1.0"?>

@@ -11,7 +11,7 @@ import polars as pl
 
 from ..data.codec import Coded, code, encode
 from ..data.schema import SUPPRESSED
-from ..poset.tree import Tree
+from ..poset.trees.tree import Tree
 from ..protocols import Poset
 
 if TYPE_CHECKING:

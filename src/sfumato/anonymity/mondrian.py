@@ -12,7 +12,7 @@ from ..data.schema import Kind
 from ..errors import MethodError
 from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
-from ..poset.tree import Tree
+from ..poset.trees.tree import Tree
 from ..protocols import Partitioner
 
 if TYPE_CHECKING:

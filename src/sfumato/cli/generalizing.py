@@ -66,7 +66,7 @@ def hierarchy(
 ) -> None:
     """Write a column's hierarchy as CSV: each value with its ancestors, as ARX reads it."""
     from ..data.codec import code
-    from ..poset.export import poset_rows, write_poset
+    from ..poset.files.export import poset_rows, write_poset
     from ..release.plan.plan import Plan
     from ..release.records.run import read_input
 
@@ -90,7 +90,7 @@ def import_xml(
     columns: Annotated[Path, typer.Argument(metavar="COLUMNS.XML", help="The columns.")],
 ) -> None:
     """Print the [columns] of a plan from the DSG privacy toolkit's two files."""
-    from ..poset.xml_import import plan_columns
+    from ..poset.files.dsg_xml import plan_columns
 
     print(plan_columns(hierarchy, columns))
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from ..errors import Complaint, MethodError, SchemaError
 from ..poset.defaults import default_poset
-from ..poset.labels import LabelPoset
+from ..poset.valueset import LabelPoset
 from ..protocols import Poset, Structure
 from .schema import ORDERED, Column, Kind
 from .table import Table

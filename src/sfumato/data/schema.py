@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Complaint, SchemaError, suggest
-from ..poset.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
+from ..poset.values.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
 
 if TYPE_CHECKING:
     from ..protocols import Poset, PosetSource

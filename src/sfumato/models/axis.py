@@ -99,7 +99,7 @@ def axis_of(
     many. Levels with more than `most` states are left out; so are those that say no more than the
     level below them.
 
-    >>> from sfumato.poset.sources import Prefix
+    >>> from sfumato.poset.trees.sources import Prefix
     >>> zips = Column("zip", Kind.NOMINAL, poset=Prefix(lengths=(5, 4, 3)))
     >>> found = axis_of(zips, pl.Series(["02138", "02139", "98052"]))
     >>> found.labels

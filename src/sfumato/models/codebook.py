@@ -12,9 +12,9 @@ from ..data.codec import encode
 from ..data.schema import NUMERIC, SUPPRESSED, Column, Kind
 from ..data.table import Table
 from ..errors import MethodError
-from ..poset.ranges import read_range
-from ..poset.scale import scale_of
-from ..poset.text import read_set
+from ..poset.values.ranges import read_range
+from ..poset.values.scale import scale_of
+from ..poset.values.text import read_set
 from ..protocols import Poset
 
 _TYPES: dict[Kind, Any] = {

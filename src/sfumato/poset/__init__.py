@@ -7,6 +7,6 @@ assessed without the objects that made it.
 """
 
 ORDER = (
-    "interval", "valueset", "sources", "partial_order", "power_set", "items", "birth_date",
-    "code_frequency", "plain",
+    "interval", "valueset", "trees", "partial_order", "sets", "birth_date", "code_frequency",
+    "plain",
 )  # fmt: skip

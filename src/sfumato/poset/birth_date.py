@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 
 from ..protocols import Poset, PosetSource, Structure
 from .bound import pair_labels, places, sorted_codes, unknown
-from .scale import _EPOCH, _date, _dates, _period
-from .text import SUPPRESSED, text
+from .values.scale import _EPOCH, _date, _dates, _period
+from .values.text import SUPPRESSED, text
 
 DAY, MONTH, YEAR, RANGE, NOTHING = range(5)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..protocols import Poset
-from .text import text
+from .values.text import text
 
 
 def check_codes(low: np.ndarray, high: np.ndarray, size: int) -> None:

@@ -19,7 +19,7 @@ from ..errors import SfumatoError
 from ..protocols import Poset, PosetSource, Structure
 from ..registry import find
 from .bound import JoinedByAll, unknown
-from .text import SUPPRESSED, text
+from .values.text import SUPPRESSED, text
 
 MOST_NODES = 300
 """Contents whose least upper bounds are worked out beforehand, for searches."""

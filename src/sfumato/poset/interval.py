@@ -12,8 +12,8 @@ from pydantic import Field
 
 from ..protocols import Poset, PosetSource, Structure
 from .bound import check_codes, pair_labels, places, sorted_codes
-from .ranges import EVERYTHING, Range, hull, range_label, read_range
-from .scale import Number, Scale, Step, scale_of
+from .values.ranges import EVERYTHING, Range, hull, range_label, read_range
+from .values.scale import Number, Scale, Step, scale_of
 
 
 class Interval(PosetSource):

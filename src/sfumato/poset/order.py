@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from .text import SUPPRESSED
+from .values.text import SUPPRESSED
 
 MOST_PAIRS = 50_000_000
 """Pairs of a node and an ancestor that are kept: 400 megabytes while they are sorted."""

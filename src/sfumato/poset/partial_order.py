@@ -15,9 +15,9 @@ from ..errors import suggest
 from ..kernels.joins.ancestors import group_common, is_ancestor
 from ..protocols import PosetSource, Structure
 from .bound import JoinedByAll, spread, unknown
-from .hierarchy_file import content, file_state, read_rows
+from .files.hierarchies import content, file_state, read_rows
 from .order import Order
-from .text import SUPPRESSED, text
+from .values.text import SUPPRESSED, text
 
 
 class PartialOrder(PosetSource):

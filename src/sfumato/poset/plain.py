@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import MethodError
 from ..protocols import PosetSource, Structure
 from .bound import check_codes
-from .text import SUPPRESSED, text
+from .values.text import SUPPRESSED, text
 from .valueset import ValueSetPoset
 
 

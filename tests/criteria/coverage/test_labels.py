@@ -16,7 +16,7 @@ from sfumato.data.generalized.label_places import Coverage, Labels, distinct_lab
 from sfumato.data.schema import Column, Kind
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Poset, PosetSource
 
 TREE = Hierarchy(

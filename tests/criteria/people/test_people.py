@@ -26,7 +26,7 @@ from sfumato.errors import MeasureError, ParameterError, ReleaseRefused
 from sfumato.kernels.coverage.containment import Cover, cover_counts, cover_sums
 from sfumato.measurement import Finding
 from sfumato.methods.verbs.generalize import Generalize
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import criteria as oracle
 
 ages = st.one_of(st.none(), st.integers(20, 29))

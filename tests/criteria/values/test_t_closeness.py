@@ -13,7 +13,7 @@ from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, ParameterError
 from sfumato.poset.interval import Interval
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import criteria as oracle
 
 labels = st.sampled_from("abc")

@@ -18,7 +18,7 @@ from scipy.stats import skew
 import sfumato as sf
 from sfumato.data.points.encoding import MOST_COORDINATES, Encoding
 from sfumato.errors import MethodError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.contract.tables import TABLES, ordinary
 
 LEVELS = ["low", "middle", "high"]

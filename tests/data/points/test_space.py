@@ -12,7 +12,7 @@ from sfumato.data.points.space import MOST_COORDINATES, Space, space_of
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MethodError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 
 TREE = [
     ["nurse", "medical", "health", "*"],

@@ -20,7 +20,7 @@ from sfumato.data.sets.item_utilities import item_utilities
 from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 from sfumato.errors import InputError, PlanError, SchemaError
-from sfumato.poset.items import Items
+from sfumato.poset.sets.items import Items
 from sfumato.release.plan.plan import Plan
 from sfumato.release.records.run import read_input
 

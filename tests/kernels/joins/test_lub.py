@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -18,13 +19,12 @@ from sfumato.kernels.joins.lub import (
     NO_SET,
     WHOLE,
     bits_set,
+    bounds_of,
     cell_cost,
     join,
-    join_into,
-    record_cost,
 )
 from sfumato.poset.birth_date import BirthDate
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle.mixed_tables import COLUMNS, mixed_table
 
 
@@ -134,19 +134,19 @@ def test_birth_dates_have_levels(seed: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 10))
-def test_records_are_sums_of_cells(seed: int, n: int) -> None:
+def test_bounds_of_groups_are_joined_cell_by_cell(seed: int, n: int) -> None:
     data = mixed_table(seed, n)
     costs = cell_costs(Matrix(data, list(COLUMNS)))
     joins, states = costs.joins, costs.states
-    a, b = states[0].copy(), states[1]
-    both = [join(joins, j, a[j], b[j]) for j in range(len(COLUMNS))]
-    total = sum(cell_cost(joins, j, s) for j, s in enumerate(both))
-    before = states[1].copy()
-    join_into(joins, a, b)
-    assert a.tolist() == both
-    assert record_cost(joins, a) == pytest.approx(total, abs=1e-12)
-    assert (states[1] == before).all()
-    assert record_cost(joins, a) == pytest.approx(total, abs=1e-12)
+    labels = np.random.default_rng(seed).integers(-1, 2, n)
+    before = states.copy()
+    bound, size, cells = bounds_of(joins, states, labels, 2)
+    assert (states == before).all()
+    assert size.tolist() == [(labels == g).sum() for g in range(2)]
+    for g, j in product(np.flatnonzero(size).tolist(), range(len(COLUMNS))):
+        top = reduce(lambda a, b, j=j: join(joins, j, a, b), states[labels == g, j])
+        assert bound[g, j] == top
+        assert cells[g, j] == cell_cost(joins, j, top)
 
 
 @given(st.integers(0, 10**6), st.integers(3, 10))

@@ -13,7 +13,7 @@ from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import SfumatoError
 from sfumato.methods.suppression.local import LocalSuppression
 from sfumato.methods.suppression.values import RandomSuppression
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import suppression as oracle
 
 SEARCHES: list[dict[str, Any]] = [

@@ -452,7 +452,7 @@ def test_sets_are_spread_over_their_members() -> None:
 
 
 def test_nodes_of_a_tree_stand_for_themselves() -> None:
-    from sfumato.poset.sources import Prefix
+    from sfumato.poset.trees.sources import Prefix
 
     codes = [f"{a}{b}" for a in "123" for b in "0123"]
     original = table({"zip": codes}, quasi=["zip"], posets={"zip": Prefix(lengths=(2, 1))})

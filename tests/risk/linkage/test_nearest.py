@@ -15,7 +15,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.linkage.nearest import RecordLinkage
 from tests.oracle import risk as oracle

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.generators import businesses
 from sfumato.errors import InputError, MethodError, ParameterError, SchemaError
-from sfumato.poset.sources import Bins, Hierarchy, Prefix
+from sfumato.poset.trees.sources import Bins, Hierarchy, Prefix
 from sfumato.tabular.cells.build import HideableZeros, from_microdata
 from sfumato.tabular.cells.table import CellTable
 from tests.oracle.cubes import naive_cube

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato.data.generators import torra_towns
 from sfumato.errors import InputError, ParameterError
-from sfumato.poset.sources import Prefix
+from sfumato.poset.trees.sources import Prefix
 from sfumato.tabular.cells.build import from_microdata
 from sfumato.tabular.cells.given import from_cells, read_protected
 from sfumato.tabular.cells.table import PUBLISH, SAFE, SENSITIVE, ZERO, CellTable

@@ -9,7 +9,7 @@ import pytest
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
 from sfumato.release.pairing import as_pair
 from sfumato.utility.analyses.degradation import ModelDegradation, _features, load_estimator

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.methods.pram.pram import Pram
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measure, Measurement
 from sfumato.utility.categories.compared import CategoricalDistance, Ctbil, displaced
 from sfumato.utility.categories.noisy_channel import Ebil, Pril

@@ -15,7 +15,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
 from sfumato.utility.distributions.cumulative import Spread, kolmogorov_smirnov, wasserstein
 from sfumato.utility.distributions.distance import DistributionDistance

@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
-from sfumato.poset.sources import Hierarchy
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measure, Measurement
 from sfumato.utility.generalized.mutual_information import ColumnInformation
 from sfumato.utility.generalized.ncp import Ncp

@@ -39,7 +39,7 @@ from ...kernels.joins.lub import (
     WIDTH,
     Joins,
 )
-from ...poset.tree import Tree
+from ...poset.trees.tree import Tree
 from ...protocols import Poset, Structure
 from ...structure import Ancestors, Levels, Traits
 from ..codec import Coded, Matrix

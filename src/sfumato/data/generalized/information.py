@@ -171,7 +171,7 @@ def node_information(
     The figures are not monotone: a parent may tell more than a child. None for posets that have no
     nodes; value_nodes.py numbers those of intervals and of levels.
 
-    >>> from sfumato.poset.sources import Hierarchy
+    >>> from sfumato.poset.trees.sources import Hierarchy
     >>> levels = [["flu", "lung", "*"], ["cough", "lung", "*"], ["cut", "skin", "*"]]
     >>> tree = Hierarchy(levels=levels).bind(["cough", "cut", "flu"])
     >>> codes = tree.codes(["flu", "cough", "cut", "cut"])

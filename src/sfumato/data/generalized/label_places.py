@@ -19,9 +19,9 @@ import polars as pl
 
 from ...errors import MeasureError
 from ...poset.interval import Interval
-from ...poset.ranges import Range, read_range
-from ...poset.scale import MomentScale, scale_of
-from ...poset.text import text
+from ...poset.values.ranges import Range, read_range
+from ...poset.values.scale import MomentScale, scale_of
+from ...poset.values.text import text
 from ...poset.valueset import ValueSet
 from ...protocols import Poset
 from ...structure import Line

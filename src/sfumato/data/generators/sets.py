@@ -20,7 +20,7 @@ import polars as pl
 from ...errors import ParameterError
 from ...kernels.sets.drawing import alias_table, draw_sets
 from ...kernels.threads import cores
-from ...poset.items import Items
+from ...poset.sets.items import Items
 from ...rng import checked_seed, stream
 from ..sets.packing import FEW_ITEMS
 from ..sets.table import SetTable

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import ParameterError
-from ...poset.sources import Hierarchy, Prefix
+from ...poset.trees.sources import Hierarchy, Prefix
 from ...rng import checked_seed, stream
 from ..table import Table, table
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...errors import InputError, SchemaError
-from ...poset.items import Items
-from ...poset.text import text
+from ...poset.sets.items import Items
+from ...poset.values.text import text
 from ..schema import Role, missing_column
 from .sniff import to_utf8
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import MethodError
-from ...poset.text import text
+from ...poset.values.text import text
 from ..codec import encode, floats
 from ..generalized.label_places import LabelPlaces
 from ..linkage.linked import moments_of

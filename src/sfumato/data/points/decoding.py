@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import MethodError
-from ...poset.text import text
+from ...poset.values.text import text
 from ..codec import decode, from_floats
 from ..schema import Column, Kind
 from .coordinates import grouped

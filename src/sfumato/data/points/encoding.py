@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import Field
 
 from ...errors import MethodError
-from ...poset.text import text
+from ...poset.values.text import text
 from ..codec import encode, floats, from_floats
 from ..schema import NUMERIC, ORDERED, Column, Kind
 from .coordinates import Block, Scale, grouped, numbers_of

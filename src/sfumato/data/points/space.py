@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from ...errors import MethodError
-from ...poset.tree import Tree
+from ...poset.trees.tree import Tree
 from ..codec import Matrix, standardize
 
 Scale = Literal["deviation", "range"]

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from ...errors import Complaint, SchemaError, suggest
-from ...poset.sources import Bins
-from ...poset.text import text
-from ...poset.tree import Tree
+from ...poset.trees.sources import Bins
+from ...poset.trees.tree import Tree
+from ...poset.values.text import text
 from ..codec import code, floats
 from ..schema import NUMERIC, Column, Kind, Role, Schema, missing_column
 from ..table import Table

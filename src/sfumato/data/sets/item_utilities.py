@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import Complaint, SchemaError
-from ...poset.text import text
+from ...poset.values.text import text
 from ..schema import Column
 
 

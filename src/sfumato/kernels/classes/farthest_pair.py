@@ -15,6 +15,7 @@ the one farthest from that, and so on while the distance grows.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
@@ -22,7 +23,7 @@ from numba import njit
 from sfumato.progress import report
 
 from ..arrays import Floats, Ints
-from ..joins.lub import Joins, States, cell_cost, join, record_cost
+from ..joins.lub import Joins, States, bounds_of, cell_cost, join
 from ..threads import cores
 
 _SWEEPS = 8
@@ -30,20 +31,12 @@ _ALONE = 2_000
 """Groups up to this size are divided to the end by one thread."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _distance(joins: Joins, states: States, own: Floats, a: int, b: int) -> float:
     total = 0.0
     for j in range(states.shape[1]):
         total += cell_cost(joins, j, join(joins, j, states[a, j], states[b, j]))
     return 2.0 * total - own[a] - own[b]
-
-
-@njit(cache=True, nogil=True)
-def _own(joins: Joins, states: States) -> Floats:
-    own = np.empty(states.shape[0])
-    for i in range(own.size):
-        own[i] = record_cost(joins, states[i])
-    return own
 
 
 @njit(cache=True, nogil=True)
@@ -87,83 +80,67 @@ def _swept_pair(
 
 
 @njit(cache=True, nogil=True)
-def _divide(
-    joins: Joins,
-    states: States,
-    own: Floats,
-    rows: Ints,
-    k: int,
-    share: bool,
-    exact_up_to: int,
-    tally: Ints,
-) -> int:
-    """Put one side of the group before the other; where the second begins, 0 if it stays whole.
-
-    `tally` counts divisions, approximate ones, those undone, and ties of pairs.
-    """
-    size = rows.size
-    if size < 2 * k:
-        return 0
-    if size <= exact_up_to:
-        a, b, most, ties = _exact_pair(joins, states, own, rows)
-    else:
-        a, b, most, ties = _swept_pair(joins, states, own, rows)
-    if most <= 0.0 and not share:
-        return 0
-    tally[0] += 1
-    tally[1] += size > exact_up_to
-    tally[3] += ties > 0
-    lean = np.empty(size)
-    for i in range(size):
-        lean[i] = _distance(joins, states, own, a, rows[i]) - _distance(
-            joins, states, own, b, rows[i]
-        )
+def _lean(joins: Joins, states: States, own: Floats, rows: Ints, a: int, b: int) -> Floats:
+    """How much farther each row is from record a than from record b; those two at the ends."""
+    lean = np.empty(rows.size)
+    for i in range(rows.size):
+        to_a = _distance(joins, states, own, a, rows[i])
+        lean[i] = to_a - _distance(joins, states, own, b, rows[i])
         if rows[i] == a:
             lean[i] = -np.inf
         elif rows[i] == b:
             lean[i] = np.inf
-    near_a = 0
-    for i in range(size):
-        near_a += lean[i] <= 0.0
-    cut = near_a
-    if share:
-        cut = min(max(near_a, k), size - k)
-    elif min(near_a, size - near_a) < k:
-        tally[2] += 1
-        return 0
-    order = np.argsort(lean, kind="mergesort")
-    left, right = np.sort(rows[order[:cut]]), np.sort(rows[order[cut:]])
-    rows[:cut] = left
-    rows[cut:] = right
-    return cut
+    return lean
 
 
-@njit(cache=True, nogil=True)
-def _divide_all(
-    joins: Joins,
-    states: States,
-    own: Floats,
-    rows: Ints,
-    start: int,
-    stop: int,
-    k: int,
-    share: bool,
-    exact_up_to: int,
-    labels: Ints,
-    tally: Ints,
-) -> None:
-    """Divide rows[start:stop] to the end; a group's label is its lowest row."""
-    stack = [(start, stop)]
-    while len(stack) > 0:
-        low, high = stack.pop()
-        group = rows[low:high]
-        cut = _divide(joins, states, own, group, k, share, exact_up_to, tally)
-        if cut:
-            stack.append((low, low + cut))
-            stack.append((low + cut, high))
-        else:
-            for row in group:
-                labels[row] = group[0]
+@dataclass(frozen=True, eq=False)
+class _Division:
+    """Records that are divided, what each costs by itself, and when a division ends."""
+
+    joins: Joins
+    states: States
+    own: Floats
+    k: int
+    share: bool
+    exact_up_to: int
+
+    def divide(self, rows: Ints, tally: Ints) -> int:
+        """Put one side of the group before the other; where the second begins, 0 if it stays whole.
+
+        `tally` counts divisions, approximate ones, those undone, and ties of pairs.
+        """
+        size = rows.size
+        if size < 2 * self.k:
+            return 0
+        is_exact = size <= self.exact_up_to
+        farthest = _exact_pair if is_exact else _swept_pair
+        a, b, most, ties = farthest(self.joins, self.states, self.own, rows)
+        if most <= 0.0 and not self.share:
+            return 0
+        tally += (1, not is_exact, 0, ties > 0)
+        lean = _lean(self.joins, self.states, self.own, rows, a, b)
+        cut = int((lean <= 0.0).sum())
+        if self.share:
+            cut = min(max(cut, self.k), size - self.k)
+        elif min(cut, size - cut) < self.k:
+            tally[2] += 1
+            return 0
+        order = np.argsort(lean, kind="stable")
+        rows[:] = np.concatenate([np.sort(rows[order[:cut]]), np.sort(rows[order[cut:]])])
+        return cut
+
+    def divide_all(self, rows: Ints, labels: Ints) -> Ints:
+        """Divide to the end; a group's label is its lowest row. Returns the tally."""
+        tally = np.zeros(4, dtype=np.int64)
+        stack = [rows]
+        while stack:
+            group = stack.pop()
+            cut = self.divide(group, tally)
+            if cut:
+                stack += [group[:cut], group[cut:]]
+            else:
+                labels[group] = group[0]
+        return tally
 
 
 def divide(
@@ -182,29 +159,25 @@ def divide(
     """
     n = states.shape[0]
     rows, labels = np.arange(n), np.zeros(n, dtype=np.int64)
-    own = _own(joins, states)
+    own = np.cumsum(bounds_of(joins, states, rows, n)[2], axis=1)[:, -1].copy()
+    division = _Division(joins, states, own, k, share, exact_up_to)
     tally = np.zeros(4, dtype=np.int64)
-    small: list[tuple[int, int]] = []
-    large = [(0, n)]
+    small: list[Ints] = []
+    large = [rows]
     while large:
-        low, high = large.pop()
-        if high - low <= _ALONE:
-            small.append((low, high))
+        group = large.pop()
+        if group.size <= _ALONE:
+            small.append(group)
             continue
-        cut = _divide(joins, states, own, rows[low:high], k, share, exact_up_to, tally)
+        cut = division.divide(group, tally)
         if cut:
-            large += [(low, low + cut), (low + cut, high)]
+            large += [group[:cut], group[cut:]]
         else:
-            labels[rows[low:high]] = rows[low]
-        report("dividing large groups", n - sum(b - a for a, b in large), n)
+            labels[group] = group[0]
+        report("dividing large groups", n - sum(one.size for one in large), n)
     with ThreadPoolExecutor(cores(threads)) as pool:
-        tallies = [np.zeros(4, dtype=np.int64) for _ in small]
-        tasks = [
-            pool.submit(_divide_all, joins, states, own, rows, low, high, k, share, exact_up_to,
-                        labels, one)
-            for (low, high), one in zip(small, tallies, strict=True)
-        ]  # fmt: skip
+        tasks = [pool.submit(division.divide_all, group, labels) for group in small]
         for done, task in enumerate(tasks):
-            task.result()
+            tally += task.result()
             report("dividing groups", done + 1, len(tasks))
-    return labels, tally + sum(tallies, start=np.zeros(4, dtype=np.int64))
+    return labels, tally

@@ -210,22 +210,6 @@ def cell_cost(joins: Joins, j: int, state: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def record_cost(joins: Joins, states: States) -> float:
-    """What publishing a record costs: the sum over its cells."""
-    total = 0.0
-    for j in range(states.size):
-        total += cell_cost(joins, j, states[j])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def join_into(joins: Joins, into: States, other: States) -> None:
-    """`into` becomes the least upper bound of the two records."""
-    for j in range(into.size):
-        into[j] = join(joins, j, into[j], other[j])
-
-
-@njit(cache=True, nogil=True)
 def bounds_of(
     joins: Joins, states: States, labels: Ints, groups: int
 ) -> tuple[States, Ints, Floats]:

@@ -12,7 +12,7 @@ import polars as pl
 from ...data.schema import SUPPRESSED, Column, Kind
 from ...errors import InputError, MethodError
 from ...poset.interval import Interval
-from ...poset.sources import Hierarchy
+from ...poset.trees.sources import Hierarchy
 
 _SMALL = (
     ("036", "059", "063", "102", "203", "556", "692", "790", "821"),

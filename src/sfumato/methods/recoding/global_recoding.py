@@ -16,10 +16,10 @@ from ...data.table import Table
 from ...errors import MethodError, suggest
 from ...kernels.masking.cuts import equal_frequency, equal_width, round_between
 from ...poset.bound import spread
-from ...poset.scale import scale_of
-from ...poset.sources import Bins, Hierarchy
-from ...poset.text import text
-from ...poset.tree import Tree
+from ...poset.trees.sources import Bins, Hierarchy
+from ...poset.trees.tree import Tree
+from ...poset.values.scale import scale_of
+from ...poset.values.text import text
 from ...protocols import Method, Outcome, Poset
 from ..weights import weights_of
 

@@ -13,7 +13,7 @@ from ...data.codec import bind, decode, encode
 from ...data.schema import Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
-from ...poset.text import text
+from ...poset.values.text import text
 from ...protocols import Method, Outcome
 from ..weights import weights_of
 

@@ -14,7 +14,7 @@ from ...errors import MethodError
 from ...kernels.suppression.ladders import MOST_CHOICES, Ladder, choices, climb, two_steps
 from ...kernels.suppression.local import MOST_COLUMNS, local_suppression
 from ...kernels.suppression.searches import cell_by_cell, cheapest_sets
-from ...poset.tree import Tree
+from ...poset.trees.tree import Tree
 from ...protocols import Method, Outcome
 from ..weights import weights_of
 

@@ -16,7 +16,7 @@ from ...data.generalized.label_places import Labels
 from ...data.schema import SUPPRESSED, Kind
 from ...data.table import Table
 from ...errors import MeasureError, SchemaError
-from ...poset.text import text
+from ...poset.values.text import text
 
 _MOST_LABELS = 20_000
 """Labels that are read one by one; a picture needs no more."""

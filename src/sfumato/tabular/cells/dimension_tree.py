@@ -1,6 +1,6 @@
 """From the columns of records to dimensions of a table: codes, hierarchies, totals.
 
-A hierarchy is any tree (poset/tree.py); without one a column is flat. A code with a single child
+A hierarchy is any tree (poset/trees/); without one a column is flat. A code with a single child
 keeps its own cells beside the child's, tied by a relation that says they are equal: both are
 published in real tables, and hiding one alone protects nothing.
 """
@@ -16,9 +16,9 @@ import numpy as np
 
 from ...data.codec import Codes, encode
 from ...errors import MethodError, ParameterError
-from ...poset.sources import Hierarchy
-from ...poset.text import SUPPRESSED, text
-from ...poset.tree import Tree
+from ...poset.trees.sources import Hierarchy
+from ...poset.trees.tree import Tree
+from ...poset.values.text import SUPPRESSED, text
 from ...protocols import Poset, PosetSource
 from ...registry import find
 from .cube import Dimension

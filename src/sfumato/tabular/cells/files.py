@@ -13,7 +13,7 @@ import polars as pl
 from ...data.schema import missing_column
 from ...data.table import as_frame
 from ...errors import InputError
-from ...poset.text import text
+from ...poset.values.text import text
 from .relations import Relations
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import InputError, suggest
-from ...poset.sources import Prefix
+from ...poset.trees.sources import Prefix
 from .cube import CubeShape, Dimension
 from .dimension_tree import TOTAL, arranged, tree_of
 from .files import needed, texts

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import InputError, MethodError, suggest
-from ...poset.text import text
+from ...poset.values.text import text
 from .files import frame_of, numbers
 from .table import PUBLISH, SAFE, SENSITIVE, STATUSES, ZERO, cell_name
 

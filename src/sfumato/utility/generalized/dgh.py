@@ -15,7 +15,7 @@ from ...data.schema import SUPPRESSED
 from ...errors import MeasureError
 from ...kernels.sets.compared import Rows, kept
 from ...kernels.sets.rows import take_rows
-from ...poset.text import text
+from ...poset.values.text import text
 from ...protocols import Context, Measurement
 from ..cells import HIDDEN, Cells, cells_of
 from ..columns import quasi_names, suppressed

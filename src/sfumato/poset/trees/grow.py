@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .text import SUPPRESSED
+from ..values.text import SUPPRESSED
 from .tree import Nodes
 
 

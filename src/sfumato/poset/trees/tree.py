@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import suggest
-from ..protocols import Poset, Structure
-from .bound import check_codes, ranks, spread, unknown
-from .ranges import Range
-from .text import SUPPRESSED, text
+from ...errors import suggest
+from ...protocols import Poset, Structure
+from ..bound import check_codes, ranks, spread, unknown
+from ..values.ranges import Range
+from ..values.text import SUPPRESSED, text
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from ..protocols import PosetSource
+from ...protocols import PosetSource
+from ..files.hierarchies import read_tree
+from ..values.ranges import Range, range_label
+from ..values.scale import MomentScale, Scale, scale_of
+from ..values.text import SUPPRESSED, set_label, text
 from .grow import (
     balance_ordered,
     balance_unordered,
@@ -18,10 +22,6 @@ from .grow import (
     nodes_from_merges,
     nodes_from_rows,
 )
-from .hierarchy_file import read_tree
-from .ranges import Range, range_label
-from .scale import MomentScale, Scale, scale_of
-from .text import SUPPRESSED, set_label, text
 from .tree import Tree
 
 

@@ -16,9 +16,9 @@ from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from ..errors import InputError, SfumatoError
-from ..registry import find
-from .partial_order import PartialOrder
+from ...errors import InputError, SfumatoError
+from ...registry import find
+from ..partial_order import PartialOrder
 
 DEFAULT = "Default"
 _BARE_KEY = re.compile("[A-Za-z0-9_-]+")

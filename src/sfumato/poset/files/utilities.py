@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .hierarchy_file import content, file_state, find_delimiter
-from .text import text
+from ..values.text import text
+from .hierarchies import content, file_state, find_delimiter
 
 _PARQUET = b"PAR1"
 _SAMPLE = 200  # lines looked at to find the delimiter

@@ -6,16 +6,16 @@ import csv
 import io
 from pathlib import Path
 
-from ..errors import OutputError
-from ..protocols import Poset
-from .partial_order import PartialOrderPoset
-from .tree import Tree
+from ...errors import OutputError
+from ...protocols import Poset
+from ..partial_order import PartialOrderPoset
+from ..trees.tree import Tree
 
 
 def poset_rows(poset: Poset) -> list[list[str]]:
     """The rows of a poset's file: a value and its ancestors (tree), or a child and a parent.
 
-    >>> from sfumato.poset.sources import Prefix
+    >>> from sfumato.poset.trees.sources import Prefix
     >>> poset_rows(Prefix(lengths=[5, 3]).bind(["02138", "02139", "10001"]))[1]
     ['02139', '021**', '*']
     """

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from .grow import nodes_from_rows
-from .tree import Tree
+from ..trees.grow import nodes_from_rows
+from ..trees.tree import Tree
 
 _DELIMITERS = (";", "\t", ",")
 _GZIP = b"\x1f\x8b"

@@ -10,11 +10,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from ..protocols import PosetSource
-from .bound import unknown
+from ...protocols import PosetSource
+from ..bound import unknown
+from ..files.utilities import as_utility, read_utilities
+from ..values.text import text
 from .member_sets import MemberSets, Reader, read_items, refuse_suppressed
-from .text import text
-from .utility_file import as_utility, read_utilities
 
 
 class Items(PosetSource):

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .bound import JoinedByAll
-from .text import SUPPRESSED, read_set, text
+from ..bound import JoinedByAll
+from ..values.text import SUPPRESSED, read_set, text
 
 Members = TypeVar("Members", int, frozenset[str])
 """A set, as bits or as it is."""

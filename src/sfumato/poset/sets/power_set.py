@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..protocols import PosetSource, Structure
-from .bound import spread, unknown
+from ...protocols import PosetSource, Structure
+from ..bound import spread, unknown
+from ..values.text import SUPPRESSED, text
 from .member_sets import MemberSets, Reader, read_items, refuse_suppressed
-from .text import SUPPRESSED, text
 
 MOST_TRAITS = 62
 """Traits that fit one machine word."""

@@ -1,0 +1,1 @@
+"""Files that posets are read from and written to."""

@@ -1,0 +1,3 @@
+"""Trees: nodes above values, how they come about, and how a plan declares them."""
+
+ORDER = ("sources",)
