@@ -13,10 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.kernels.sets.refine._pool import (
-    GROUP,
-    RECORD,
-    SLOT,
-    TIMES,
     fill,
     grow,
     make_pool,
@@ -69,12 +65,12 @@ def test_gains_are_those_counted_from_the_labels(given_: tuple[int, int, int, in
     sets, u = _table(seed, n, d)
     random = np.array([seed], np.uint64)
     pool = make_pool(n, n // k + 1, d // 64 + 1, d)
-    pool.sets[RECORD] = np.arange(n)
-    group = pool.sets[GROUP]
+    pool.record[:] = np.arange(n)
+    group = pool.group
     starts, items = _packed(sets, d)
     words = fill(pool, starts, items, u, n, k)
-    assert not pool.seen[TIMES].any()
-    assert (pool.seen[SLOT] == -1).all()
+    assert not pool.times.any()
+    assert (pool.slot == -1).all()
     groups = grow(pool, n, words, k, random)
     assert np.bincount(group).min() >= k
     pool.size[:groups] = -1

@@ -30,37 +30,40 @@ PASSES = 8
 """Times that the sets of a pool are gone through at most; two or three are usual."""
 
 
-RECORD, GROUP, ORDER = range(3)
-BITS, COMMON, SPARE = range(3)
-TIMES, SLOT = range(2)
-
-
 class Pool(NamedTuple):
     """Scratch for up to m sets, q groups and some words of items. Sets are known by place."""
 
-    sets: Ints  # (3, m) record; group; all in an order in which the open ones come first
-    score: Floats  # (m,) utility that a set would leave in the group that grows
-    rows: Words  # (3, m, words) of sets; of groups what all have; what at most one lacks
+    record: Ints  # (m,)
+    bits: Words  # (m, words)
+    weight: Floats  # (64 * words,) of the pool's items
+    item: Codes  # (64 * words,) what they are
+    group: Ints  # (m,) -1 while it is open
+    score: Floats  # (m,) utility that it would leave in the group that grows
+    order: Ints  # (m,) the open ones come first
     size: Ints  # (q,)
     value: Floats  # (q,) utility of what the group publishes of one set
-    weight: Floats  # (64 * words,) of the pool's items
-    item: Ints  # (64 * words,) what they are
-    seen: Codes  # (2, d) sets that have an item, 0 between steps; its place here, -1 between steps
+    common: Words  # (q, words) items that all have
+    spare: Words  # (q, words) items that at most one lacks
+    times: Codes  # (d,) sets that have the item; 0 between steps
+    slot: Codes  # (d,) place of the item among the pool's; -1 between steps
 
 
 def make_pool(records: int, groups: int, words: int, d: int) -> Pool:
     """Empty scratch."""
-    seen = np.zeros((2, d), np.int32)
-    seen[SLOT] = -1
     return Pool(
-        sets=np.zeros((3, records), np.int64),
+        record=np.zeros(records, np.int64),
+        bits=np.zeros((records, words), np.uint64),
+        weight=np.zeros(64 * words),
+        item=np.zeros(64 * words, np.int32),
+        group=np.zeros(records, np.int64),
         score=np.zeros(records),
-        rows=np.zeros((3, max(records, groups), words), np.uint64),
+        order=np.zeros(records, np.int64),
         size=np.zeros(groups, np.int64),
         value=np.zeros(groups),
-        weight=np.zeros(64 * words),
-        item=np.zeros(64 * words, np.int64),
-        seen=seen,
+        common=np.zeros((groups, words), np.uint64),
+        spare=np.zeros((groups, words), np.uint64),
+        times=np.zeros(d, np.int32),
+        slot=np.full(d, -1, np.int32),
     )
 
 
@@ -75,7 +78,7 @@ _lowest: Any = intrinsic(_trailing_zeros)
 """The place of the lowest bit of a word that is not 0."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _worth(word: Any, at: int, weight: Floats) -> float:
     """The utility of a word's items; the word is number `at / 64` of its row."""
     total = 0.0
@@ -88,8 +91,7 @@ def _worth(word: Any, at: int, weight: Floats) -> float:
 @njit(cache=True, nogil=True)
 def fill(pool: Pool, starts: Ints, items: Items, utilities: Floats, m: int, k: int) -> int:
     """Pack the items of the pool's m sets that k of them have; how many words these take."""
-    times, slot = pool.seen[TIMES], pool.seen[SLOT]
-    bits, record = pool.rows[BITS], pool.sets[RECORD]
+    times, slot, bits, record = pool.times, pool.slot, pool.bits, pool.record
     for p in range(m):
         i = record[p]
         for e in range(starts[i], starts[i + 1]):
@@ -129,13 +131,12 @@ def grow(pool: Pool, m: int, words: int, k: int, random: Words) -> int:
 
     How many there are.
     """
-    weight, group, score, order = pool.weight, pool.sets[GROUP], pool.score, pool.sets[ORDER]
-    bits = pool.rows[BITS]
+    bits, weight, group, score, order = pool.bits, pool.weight, pool.group, pool.score, pool.order
     for p in range(m):
         order[p] = p
     left, g = m, 0
     while left >= 2 * k:
-        row = pool.rows[COMMON, g]
+        row = pool.common[g]
         at = pick(random, left)
         p = order[at]
         left -= 1
@@ -187,32 +188,33 @@ def grow(pool: Pool, m: int, words: int, k: int, random: Words) -> int:
 @njit(cache=True, nogil=True)
 def tally(pool: Pool, m: int, words: int, groups: int) -> None:
     """Count afresh what the sets of groups have in common whose size is not known."""
-    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
+    bits, common, spare = pool.bits, pool.common, pool.spare
+    group, sizes, value, weight = pool.group, pool.size, pool.value, pool.weight
     for g in range(groups):
-        if pool.size[g] >= 0:
+        if sizes[g] >= 0:
             continue
         size, total = 0, 0.0
         for w in range(words):
             common[g, w] = spare[g, w] = ~np.uint64(0)
         for p in range(m):
-            if pool.sets[GROUP, p] == g:
+            if group[p] == g:
                 size += 1
                 for w in range(words):
                     spare[g, w] = common[g, w] | (spare[g, w] & bits[p, w])
                     common[g, w] &= bits[p, w]
         for w in range(words):
-            total += _worth(common[g, w], 64 * w, pool.weight)
-        pool.size[g], pool.value[g] = size, total
+            total += _worth(common[g, w], 64 * w, weight)
+        sizes[g], value[g] = size, total
 
 
 @njit(cache=True, nogil=True)
 def move_gain(pool: Pool, words: int, p: int, h: int) -> float:
     """The utility that is won if set p moves to group h."""
-    common, spare, weight = pool.rows[COMMON], pool.rows[SPARE], pool.weight
-    g = pool.sets[GROUP, p]
+    bits, common, spare, weight = pool.bits, pool.common, pool.spare, pool.weight
+    g = pool.group[p]
     without, along = 0.0, 0.0
     for w in range(words):
-        row = pool.rows[BITS, p, w]
+        row = bits[p, w]
         without += _worth(common[g, w] | (spare[g, w] & ~row), 64 * w, weight)
         along += _worth(common[h, w] & row, 64 * w, weight)
     size, other = pool.size[g], pool.size[h]
@@ -223,8 +225,8 @@ def move_gain(pool: Pool, words: int, p: int, h: int) -> float:
 @njit(cache=True, nogil=True)
 def swap_gain(pool: Pool, words: int, p: int, q: int) -> float:
     """The utility that is won if sets p and q of two groups change places."""
-    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
-    weight, g, h = pool.weight, pool.sets[GROUP, p], pool.sets[GROUP, q]
+    bits, common, spare = pool.bits, pool.common, pool.spare
+    weight, g, h = pool.weight, pool.group[p], pool.group[q]
     one, other = 0.0, 0.0
     for w in range(words):
         a, b = bits[p, w], bits[q, w]
@@ -234,61 +236,46 @@ def swap_gain(pool: Pool, words: int, p: int, q: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _place_for(pool: Pool, m: int, words: int, groups: int, k: int, least: float, p: int) -> int:
-    """Where set p wins most, more than `least`: m + the group that it moves to, or the set that it
-    changes places with; -1 if nowhere."""
-    group, size, value, weight = pool.sets[GROUP], pool.size, pool.value, pool.weight
-    bits, common, spare = pool.rows[BITS], pool.rows[COMMON], pool.rows[SPARE]
-    g, best, to = group[p], least, -1
-    if size[g] > k:
-        for h in range(groups):
-            if h != g and size[h] < 2 * k - 1:
-                gain = move_gain(pool, words, p, h)
-                if gain > best:
-                    best, to = gain, m + h
-        if to >= 0:
-            return to
-    for h in range(groups):
-        if h == g:
-            continue
-        # What p would leave in h, were every set of h the one that goes.
-        most, without = 0.0, 0.0
-        for w in range(words):
-            most += _worth(spare[h, w] & bits[p, w], 64 * w, weight)
-        other = size[h] * (most - value[h])
-        for w in range(words):
-            without += _worth(common[g, w] | (spare[g, w] & ~bits[p, w]), 64 * w, weight)
-        if other + size[g] * (without - value[g]) <= best:
-            continue
-        for q in range(m):
-            if group[q] == h:
-                gain = swap_gain(pool, words, p, q)
-                if gain > best:
-                    best, to = gain, q
-    return to
-
-
-@njit(cache=True, nogil=True)
 def polish(pool: Pool, m: int, words: int, groups: int, k: int, least: float) -> float:
     """Move sets and swap pairs while more than `least` is won; the utility of all groups then."""
-    group, size = pool.sets[GROUP], pool.size
+    group, size, value, weight = pool.group, pool.size, pool.value, pool.weight
+    bits, common, spare = pool.bits, pool.common, pool.spare
     for g in range(groups):
         size[g] = -1
     tally(pool, m, words, groups)
     for _ in range(PASSES if groups > 1 else 0):
         changed = False
         for p in range(m):
-            to = _place_for(pool, m, words, groups, k, least, p)
-            if to < 0:
-                continue
-            g, h = group[p], to - m if to >= m else group[to]
-            group[p], size[g], size[h], changed = h, -1, -1, True
-            if to < m:
-                group[to] = g
-            tally(pool, m, words, groups)
+            g, best, to, other = group[p], least, -1, -1
+            for h in range(groups):
+                if size[g] > k and h != g and size[h] < 2 * k - 1:
+                    gain = move_gain(pool, words, p, h)
+                    if gain > best:
+                        best, to = gain, h
+            for h in range(groups if to < 0 else 0):
+                if h == g:
+                    continue
+                # What p would leave in h, were every set of h the one that goes.
+                most, without = 0.0, 0.0
+                for w in range(words):
+                    row = bits[p, w]
+                    most += _worth(spare[h, w] & row, 64 * w, weight)
+                    without += _worth(common[g, w] | (spare[g, w] & ~row), 64 * w, weight)
+                if size[h] * (most - value[h]) + size[g] * (without - value[g]) <= best:
+                    continue
+                for q in range(m):
+                    if group[q] == h:
+                        gain = swap_gain(pool, words, p, q)
+                        if gain > best:
+                            best, to, other = gain, h, q
+            if to >= 0:
+                group[p], size[g], size[to], changed = to, -1, -1, True
+                if other >= 0:
+                    group[other] = g
+                tally(pool, m, words, groups)
         if not changed:
             break
     total = 0.0
     for g in range(groups):
-        total += size[g] * pool.value[g]
+        total += size[g] * value[g]
     return total

@@ -16,7 +16,7 @@ from numba import njit
 from ...arrays import Codes, Floats, Ints
 from ...random import draw, pick
 from ..rows import Items, Words, common_items, frozen, weights_of
-from ._pool import COMMON, GROUP, LEAST, RECORD, Pool, fill, grow, make_pool, polish
+from ._pool import LEAST, Pool, fill, grow, make_pool, polish
 
 FEWEST, MOST = 2, 4
 """Groups of a pool, where there are as many."""
@@ -99,11 +99,11 @@ def _write(block: Block, pool: Pool, at: Ints, m: int, words: int, name: Ints, f
         g = name[f]
         size[g], many[g], block.value[g] = 0, 0, pool.value[f]
         for x in range(64 * words):
-            if (pool.rows[COMMON, f, x >> 6] >> np.uint64(x & 63)) & np.uint64(1):
+            if (pool.common[f, x >> 6] >> np.uint64(x & 63)) & np.uint64(1):
                 block.shared[g, many[g]] = pool.item[x]
                 many[g] += 1
     for p in range(m):
-        g = name[pool.sets[GROUP, p]]
+        g = name[pool.group[p]]
         block.sets[LABEL, at[p]] = g
         block.member[g, size[g]] = at[p]
         size[g] += 1
@@ -139,7 +139,7 @@ def _steps(
             old += size[g] * block.value[g]
             for a in range(size[g]):
                 at[m] = block.member[g, a]
-                pool.sets[RECORD, m] = block.sets[ROW, at[m]]
+                pool.record[m] = block.sets[ROW, at[m]]
                 m += 1
         if m < 2 * k:
             continue
