@@ -42,6 +42,11 @@ class Sets:
         """How many different items there are."""
         return int(self.utilities.size)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts, items and utilities."""
+        return self.starts, self.items, self.utilities
+
     def take(self, rows: np.ndarray) -> Sets:
         """The sets of some records."""
         return Sets(*take_rows(self.starts, self.items, rows), self.utilities)

@@ -45,9 +45,7 @@ class SetCluster(HashedSearch):
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(
             cluster_sets(
-                sets.starts,
-                sets.items,
-                sets.utilities,
+                *sets.arrays,
                 self.k,
                 neighbours=self.neighbours,
                 seeds=self.seeds,

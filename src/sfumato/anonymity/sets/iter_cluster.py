@@ -39,9 +39,7 @@ class IterCluster(HashedSearch):
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(
             iter_cluster_sets(
-                sets.starts,
-                sets.items,
-                sets.utilities,
+                *sets.arrays,
                 self.k,
                 neighbours=self.neighbours,
                 stages=self.stages,

@@ -43,7 +43,7 @@ class K1Cluster(HashedSearch):
     ] = "lsh"
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
-        given = (sets.starts, sets.items, sets.utilities, self.k)
+        given = (*sets.arrays, self.k)
         if self.neighbours == "all":
             return cover_of(k1_all(*given, progress=_report_done))
         n = len(sets)

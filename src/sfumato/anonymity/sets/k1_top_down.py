@@ -47,9 +47,7 @@ class K1TopDown(SetSearch):
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
         members, _ = k1_top_down(
-            sets.starts,
-            sets.items,
-            sets.utilities,
+            *sets.arrays,
             self.k,
             breadth=self.breadth,
             pool=self.pool,

@@ -50,9 +50,7 @@ class SetMondrian(SetSearch):
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         labels = set_mondrian(
-            sets.starts,
-            sets.items,
-            sets.utilities,
+            *sets.arrays,
             self.k,
             choose=self.choose,
             lookahead=self.lookahead,

@@ -15,7 +15,7 @@ from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...data.table import table as make_table
 from ...errors import ParameterError
-from ...kernels.sets.on_demand import holders, occurrences, size_within
+from ...kernels.sets.on_demand import held, holders, size_within
 
 _MOST_BYTES = 6 << 30
 _FEW = 1024
@@ -115,8 +115,8 @@ class OnDemand:
                 f"there is no row {row} among {len(self):,}",
                 remedy=f"rows are 0 to {len(self) - 1:,}",
             )
-        held = self._by_tree(row) if self._choice == "tree" else self._by_items(row)
-        return [self._names[item] for item in held]
+        told = self._by_tree(row) if self._choice == "tree" else self._by_items(row)
+        return [self._names[item] for item in told]
 
     def _of(self, row: int) -> list[int]:
         """The items of a record that may be told at all."""
@@ -131,8 +131,8 @@ class OnDemand:
             has = item in own
             group = group & self._holders[item] if has else group & ~self._holders[item]
             size = inside if has else size - inside
-        held: list[int] = np.flatnonzero(self._count(group, 1)[:-1] == size).tolist()
-        return held
+        told: list[int] = np.flatnonzero(self._count(group, 1)[0] == size).tolist()
+        return told
 
     def _drawn(self, group: np.ndarray, size: int) -> tuple[int, int] | None:
         """The item drawn to split a node, and how many have it; None where the node is a class.
@@ -140,8 +140,7 @@ class OnDemand:
         Of a large node a part of the records is counted; the two sides are always counted in full.
         """
         for step in sorted({max(size // _FEW, 1), 1}, reverse=True):
-            found = self._count(group, step)
-            counts, some = found[:-1], found[-1]
+            counts, some = self._count(group, step)
             weights = self._utilities * counts * (some - counts)
             if some == size:
                 weights[np.minimum(counts, size - counts) < self._k] = 0.0
@@ -152,8 +151,8 @@ class OnDemand:
                 weights[item] = 0.0
         return None
 
-    def _count(self, group: np.ndarray, step: int) -> np.ndarray:
-        return occurrences(self._starts, self._items, self._place, len(self._names), group, step)
+    def _count(self, group: np.ndarray, step: int) -> tuple[np.ndarray, int]:
+        return held(self._starts, self._items, self._place, len(self._names), group, step)
 
     def _pick(self, weights: np.ndarray) -> int | None:
         """An item drawn by its weight; None where no item has any."""

@@ -52,9 +52,7 @@ class TwoPhase(SetSearch):
             report("merging and splitting sets", int(_PARTS * share), _PARTS)
 
         labels = two_phase(
-            sets.starts,
-            sets.items,
-            sets.utilities,
+            *sets.arrays,
             self.k,
             start=self.start,
             least_loss=self.prefer == "loss",

@@ -7,7 +7,7 @@ from numba import njit
 
 from ..arrays import Floats, Ints
 from .rare_itemsets import inverted
-from .rows import Items
+from .rows import Items, weights_of
 
 _LOOK = 256
 """Groups looked at for each item; a common item's list is sampled evenly."""
@@ -30,25 +30,17 @@ def _kept(starts: Ints, items: Items, utilities: Floats, a: int, b: int) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _worth(starts: Ints, items: Items, utilities: Floats, g: int) -> float:
-    total = 0.0
-    for e in range(starts[g], starts[g + 1]):
-        total += utilities[items[e]]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _search(
-    starts: Ints, items: Items, utilities: Floats, sizes: Ints, chosen: Ints, heads: Ints,
-    holders: Ints, small: Ints,
+    starts: Ints, items: Items, utilities: Floats, sizes: Ints, owned: Floats, chosen: Ints,
+    heads: Ints, holders: Ints, small: Ints,
 ) -> Ints:  # fmt: skip
     found = np.empty(chosen.size, dtype=np.int64)
     for c in range(chosen.size):
         g = chosen[c]
-        mine = _worth(starts, items, utilities, g) * sizes[g]
+        mine = owned[g]
         # With nothing in common, the group with least to lose.
         best = small[0] if small[0] != g else small[1]
-        gain = -mine - _worth(starts, items, utilities, best) * sizes[best]
+        gain = -mine - owned[best]
         for e in range(starts[g], starts[g + 1]):
             low, high = heads[items[e]], heads[np.int64(items[e]) + 1]
             step = max(1, (high - low) // _LOOK)
@@ -57,7 +49,7 @@ def _search(
                 if h == g:
                     continue
                 both = _kept(starts, items, utilities, g, h) * (sizes[g] + sizes[h])
-                change = both - mine - _worth(starts, items, utilities, h) * sizes[h]
+                change = both - mine - owned[h]
                 if change > gain or (change == gain and h < best):
                     best, gain = h, change
         found[c] = best
@@ -71,9 +63,7 @@ def best_partners(starts: Ints, items: Items, utilities: Floats, sizes: Ints, ch
     compared, of common items a part; there are at least two groups.
     """
     heads, holders, _ = inverted(starts, items, utilities.size)
-    owned = np.add.reduceat(
-        np.append(utilities[items], 0.0), np.minimum(starts[:-1], items.size)
-    ) * (np.diff(starts) > 0)
-    small = np.argsort(owned * sizes, kind="stable")[:2]
-    found: Ints = _search(starts, items, utilities, sizes, chosen, heads, holders, small)
+    owned = weights_of(starts, items, utilities) * sizes
+    small = np.argsort(owned, kind="stable")[:2]
+    found: Ints = _search(starts, items, utilities, sizes, owned, chosen, heads, holders, small)
     return found

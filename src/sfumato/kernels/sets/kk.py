@@ -8,17 +8,14 @@ original is the utility of its items that the original lacks.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Floats, Ints
 from ..threads import cores
-
-Items = NDArray[Any]
+from .rows import Items, even_cuts
 
 _AT_ONCE = 256
 """Originals that are looked at before published sets change; it does not depend on the machine."""
@@ -146,15 +143,15 @@ def widened(
         for at in range(0, waiting.size, _AT_ONCE):
             chosen = waiting[at : at + _AT_ONCE]
             found = np.zeros((chosen.size, k), dtype=np.int64)
-            cuts = np.linspace(0, chosen.size, workers + 1).astype(np.int64)
 
-            def look(w: int, chosen: Ints = chosen, found: Ints = found, cuts: Ints = cuts) -> None:
+            def look(low: int, high: int, chosen: Ints = chosen, found: Ints = found) -> None:
                 _cheapest(
                     starts, items, utilities, shown_starts, sizes, shown, cover_starts, members,
-                    order, place, looked, k, chosen, int(cuts[w]), int(cuts[w + 1]), found,
+                    order, place, looked, k, chosen, low, high, found,
                 )  # fmt: skip
 
-            list(pool.map(look, range(workers)))
+            cuts = even_cuts(chosen.size, workers).tolist()
+            list(pool.map(look, cuts[:-1], cuts[1:]))
             who, new = np.empty(found.size, np.int64), np.empty(found.size, np.int64)
             used = _narrow(
                 starts, items, utilities, shown_starts, sizes, shown, chosen, found, who, new

@@ -7,16 +7,14 @@ buckets are even although most items are rare (Podgursky 2011, algorithms 10-13)
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from ..arrays import Ints
 from ..threads import cores
-from .rows import Items
+from .rows import Items, even_cuts, frozen, grouped, in_parts
 
 MOST_BITS = 62
 """A key is one signed word."""
@@ -71,32 +69,6 @@ def _hash(starts: Ints, items: Items, masks: Ints, low: int, high: int, keys: In
                 keys[t, i] |= masks[item, t]
 
 
-@njit(cache=True, nogil=True)
-def _arrange(keys: Ints, size: int, order: Ints) -> Ints:
-    """Counting sort: `keys` become bucket numbers without gaps, `order` lists their records."""
-    counts = np.zeros(size, dtype=np.int64)
-    for i in range(keys.size):
-        counts[keys[i]] += 1
-    used = 0
-    for key in range(size):
-        used += counts[key] > 0
-    bounds = np.zeros(used + 1, dtype=np.int64)
-    number, total = 0, 0
-    for key in range(size):
-        if counts[key] > 0:
-            total += counts[key]
-            bounds[number + 1] = total
-            counts[key] = number
-            number += 1
-    place = bounds[:-1].copy()
-    for i in range(keys.size):
-        bucket = counts[keys[i]]
-        keys[i] = bucket
-        order[place[bucket]] = i
-        place[bucket] += 1
-    return bounds
-
-
 def lsh_tables(
     starts: Ints,
     items: Items,
@@ -119,22 +91,16 @@ def lsh_tables(
         for j, group in enumerate(bit_groups(shares, width, rng)):
             masks[group, t] |= 1 << j
     bucket = np.zeros((tables, n), dtype=np.int64)
-    order = np.empty((tables, n), dtype=np.int64)
+    given = frozen(starts), frozen(items), masks
     workers = cores(threads)
-    cuts = np.linspace(0, n, 8 * workers + 1).astype(np.int64).tolist()
 
-    def arranged(t: int) -> Ints:
-        if width > max(n, 2).bit_length() + 2:
-            # Most keys would be unused: number those that occur.
-            distinct, bucket[t] = np.unique(bucket[t], return_inverse=True)
-            return _arrange(bucket[t], distinct.size, order[t])
-        return _arrange(bucket[t], 1 << width, order[t])
+    def run(low: int, high: int) -> None:
+        _hash(*given, low, high, bucket)
 
-    with ThreadPoolExecutor(workers) as pool:
-        for task in [
-            pool.submit(_hash, starts, items, masks, low, high, bucket)
-            for low, high in pairwise(cuts)
-        ]:
-            task.result()
-        bounds = tuple(pool.map(arranged, range(tables)))
-    return LshTables(bucket, order, bounds)
+    in_parts(run, even_cuts(n, 8 * workers), workers)
+    order, bounds = np.empty((tables, n), dtype=np.int64), []
+    for t in range(tables):
+        distinct, bucket[t] = np.unique(bucket[t], return_inverse=True)
+        order[t], ends = grouped(bucket[t], distinct.size)
+        bounds.append(ends)
+    return LshTables(bucket, order, tuple(bounds))

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ..arrays import Ints
-from ..coverage.containment import _ones
-
-Items = NDArray[Any]
-Words = NDArray[np.uint64]
+from .rows import Items, Words, take_rows
 
 
 @njit(cache=True, nogil=True)
@@ -29,31 +23,18 @@ def holders(starts: Ints, items: Items, place: Ints, kept: int) -> Words:
     return bits
 
 
-@njit(cache=True, nogil=True)
 def size_within(group: Words, other: Words) -> int:
     """How many records are in both."""
-    found = 0
-    for w in range(group.size):
-        found += _ones(group[w] & other[w])
-    return found
+    return int(np.bitwise_count(group & other).sum())
 
 
-@njit(cache=True, nogil=True)
-def occurrences(
+def held(
     starts: Ints, items: Items, place: Ints, kept: int, group: Words, step: int
-) -> Ints:
-    """How many records of a group have each item that has a place, and in the last entry how many
-    were asked: those of every `step`-th word."""
-    counts = np.zeros(kept + 1, dtype=np.int64)
-    for w in range(0, group.size, step):
-        word = group[w]
-        while word:
-            lowest = word & (~word + np.uint64(1))
-            row = 64 * w + _ones(lowest - np.uint64(1))
-            word ^= lowest
-            counts[kept] += 1
-            for e in range(starts[row], starts[row + 1]):
-                at = place[items[e]]
-                if at >= 0:
-                    counts[at] += 1
-    return counts
+) -> tuple[Ints, int]:
+    """How many records of a group have each item that has a place, and how many were asked: those
+    of every `step`-th word."""
+    some = np.zeros_like(group)
+    some[::step] = group[::step]
+    rows = np.flatnonzero(np.unpackbits(some.view(np.uint8), bitorder="little"))
+    at = place[take_rows(starts, items, rows)[1]]
+    return np.bincount(at[at >= 0], minlength=kept), rows.size

@@ -61,7 +61,9 @@ def grouped(labels: NDArray[Any], groups: int) -> tuple[Ints, Ints]:
     """Records group by group, and where each of the groups 0..groups - 1 begins."""
     bounds = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(labels, minlength=groups), out=bounds[1:])
-    return np.argsort(labels, kind="stable"), bounds
+    # Numbers of two bytes are sorted by counting them.
+    short = labels.astype(np.uint16) if groups <= 1 << 16 else labels
+    return np.argsort(short, kind="stable"), bounds
 
 
 @njit(cache=True, nogil=True)

@@ -122,64 +122,40 @@ def rejuvenate(
     for start in range(0, len(v), chunk):
         part = made[start : start + chunk]
         moves = rng.standard_normal((len(part), rounds, v.shape[1])) @ step.T
-        accepted += _metropolis(part, moves, np.log(rng.random((len(part), rounds))), *family)
+        accepted += _metropolis(part, moves, np.log(rng.random((len(part), rounds))), family)
     return made, accepted / max(len(v) * rounds, 1)
 
 
 @njit(cache=True, nogil=True)
-def _log_density(
-    v: Array,
-    a: Array,
-    low: Array,
-    high: Array,
-    linear: Array,
-    quadratic: Array,
-    cubic: Array,
-    edges: Array,
-    alpha: Array,
-    beta: Array,
-) -> float:
-    d, p = a.shape
+def _log_density(v: Array, f: Family) -> float:
+    d, p = f.a.shape
     total = 0.0
     for i in range(d):
-        inner = linear[i]
+        inner = f.linear[i]
         for j in range(d):
-            inner += quadratic[i, j] * v[j]
+            inner += f.quadratic[i, j] * v[j]
         total += inner * v[i]
     for j in range(p):
         u = 0.0
         for i in range(d):
-            u += a[i, j] * v[i]
-        if u < low[j] or u > high[j]:
+            u += f.a[i, j] * v[i]
+        if u < f.low[j] or u > f.high[j]:
             return -np.inf
         at = 0
-        while at < edges.shape[1] and u > edges[j, at]:
+        while at < f.edges.shape[1] and u > f.edges[j, at]:
             at += 1
-        total += cubic[j] * u * u * u + alpha[j, at] + beta[j, at] * u
+        total += f.cubic[j] * u * u * u + f.alpha[j, at] + f.beta[j, at] * u
     return total
 
 
 @njit(cache=True, nogil=True)
-def _metropolis(
-    v: Array,
-    moves: Array,
-    thresholds: Array,
-    a: Array,
-    low: Array,
-    high: Array,
-    linear: Array,
-    quadratic: Array,
-    cubic: Array,
-    edges: Array,
-    alpha: Array,
-    beta: Array,
-) -> int:
+def _metropolis(v: Array, moves: Array, thresholds: Array, family: Family) -> int:
     accepted = 0
     for i in range(v.shape[0]):
-        now = _log_density(v[i], a, low, high, linear, quadratic, cubic, edges, alpha, beta)
+        now = _log_density(v[i], family)
         for r in range(moves.shape[1]):
             to = v[i] + moves[i, r]
-            then = _log_density(to, a, low, high, linear, quadratic, cubic, edges, alpha, beta)
+            then = _log_density(to, family)
             if thresholds[i, r] < then - now:
                 v[i] = to
                 now = then
