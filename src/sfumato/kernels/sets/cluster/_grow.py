@@ -201,44 +201,41 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _add(g: Growth, near: Candidates, s: int) -> None:
-    """The set s becomes a candidate."""
-    count = near.number[0]
-    near.found[count], near.version[count] = s, g.now[VERSION]
-    near.bound[count] = common(g.starts, g.items, g.inside, s)
-    near.number[0] += 1
-    g.met[s] = g.now[CLASSES]
-
-
-@njit(cache=True, nogil=True)
 def _in_buckets(
     g: Growth, near: Candidates, buckets: Buckets, s: int, share: int, state: Words
 ) -> None:
     """Candidates from the buckets of the set s, up to `share` of each."""
-    met, order, label = g.met, buckets.order, g.now[CLASSES]
+    met, found, count, label = g.met, near.found, near.number[0], g.now[CLASSES]
     for t in range(buckets.bucket.shape[0]):
         b = buckets.bucket[t, s]
-        filled, low = buckets.filled[b], buckets.begin[b]
+        filled, order = buckets.filled[b], buckets.order
+        low = buckets.begin[b]
         take = min(filled, share)
         at = low if take == filled else low + below(state, filled)
         for _ in range(take):
             if met[order[at]] != label:
-                _add(g, near, order[at])
+                found[count] = order[at]
+                met[order[at]] = label
+                count += 1
             at += 1
             if at == low + filled:
                 at = low
+    near.number[0] = count
 
 
 @njit(cache=True, nogil=True)
 def _at_random(g: Growth, near: Candidates, sample: int, state: Words, anew: bool) -> None:
     """Candidates from all free sets: `sample` draws, or all where there are no more than that.
     Those that were candidates before only if `anew`."""
-    met, label = g.met, g.now[CLASSES]
+    met, found, count, label = g.met, near.found, near.number[0], g.now[CLASSES]
     free, number = g.free, g.now[FREE]
     for a in range(min(sample, number)):
         s = free[a] if number <= sample else free[below(state, number)]
         if anew or met[s] != label:
-            _add(g, near, s)
+            found[count] = s
+            met[s] = label
+            count += 1
+    near.number[0] = count
 
 
 @njit(cache=True, nogil=True)
@@ -260,6 +257,15 @@ def _best(g: Growth, near: Candidates, low: int, best: float, chosen: int) -> tu
         if bound[a] > best or (bound[a] == best and s < chosen):
             best, chosen = bound[a], s
     return best, chosen
+
+
+@njit(cache=True, nogil=True)
+def _value(g: Growth, near: Candidates, low: int) -> None:
+    """Bounds of the candidates from place `low` on."""
+    starts, items, inside = g.starts, g.items, g.inside
+    for a in range(low, near.number[0]):
+        near.bound[a] = common(starts, items, inside, near.found[a])
+        near.version[a] = g.now[VERSION]
 
 
 @njit(cache=True, nogil=True)
@@ -304,7 +310,7 @@ def _next(
     state: Words,
 ) -> tuple[float, int]:  # fmt: skip
     """The set that joins after `last`, and its value."""
-    best, s, low, tables = -0.5, np.int64(-1), np.int64(0), buckets.bucket.shape[0]
+    best, s, low, tables = -0.5, int(np.int64(-1)), int(np.int64(0)), buckets.bucket.shape[0]
     for turn in range(3):
         if turn == 1:
             if near.number[0] > LONG * sample:
@@ -313,11 +319,13 @@ def _next(
         elif turn == 2:
             # Nobody is left in the buckets, or only sets that were given up: draw anew.
             near.number[0] = 0
-            low = near.number[0]
+            low = int(near.number[0])
         if turn == 1 and tables > 0:
             _in_buckets(g, near, buckets, last, max(1, sample // tables), state)
         elif turn > 0:
             _at_random(g, near, sample, state, turn == 2)
+        if turn > 0:
+            _value(g, near, low)
         best, s = _best(g, near, low, best, s)
         # None has more than the whole closure.
         if best >= weight or (turn > 0 and s >= 0):

@@ -170,7 +170,7 @@ def finish(
                     still += 1
             left = still
         # Who still contains the set so far; any k of them where nothing can be added.
-        found = np.int64(0)
+        found = int(np.int64(0))
         for w in range(words):
             word = support[w]
             while word != 0 and found < kept.size:

@@ -164,7 +164,7 @@ def implied_gains(
         for i in range(n):
             stop = e + lens[i]
             for f in range(e, stop):
-                b = np.int64(items[f])
+                b = int(np.int64(items[f]))
                 if b < low or b >= high or size[b - low] == 0:
                     continue
                 size[b - low] = _narrowed(

@@ -149,7 +149,8 @@ def _arrange(search: Search) -> None:
     bounds = search.bounds
     shared = common_items(search.starts, search.items, search.rows, bounds)
     each = np.arange(bounds.size)
-    keys = _keys(*map(frozen, shared), rank, each[:-1], each, 0, np.zeros(0, np.int32))
+    starts, items = frozen(shared[0]), frozen(shared[1])
+    keys = _keys(starts, items, rank, each[:-1], each, 0, np.zeros(0, np.int32))
     order = np.roll(np.argsort(keys, kind="stable"), search.rng.integers(keys.size))
     first, search.sizes = bounds[order], search.sizes[order]
     moved = np.repeat(first - search.bounds[:-1], search.sizes)

@@ -122,7 +122,7 @@ def _steps(
     mark = np.zeros(utilities.size)
     for _ in range(steps):
         r = pick(random, block.sets.shape[1])
-        name[0], found = block.sets[LABEL, r], np.int64(1)
+        name[0], found = block.sets[LABEL, r], int(np.int64(1))
         want = FEWEST + pick(random, MOST - FEWEST + 1)
         while found < want:
             row = block.sets[ROW, r]
@@ -133,7 +133,7 @@ def _steps(
             found += 1
             h = name[pick(random, found)]
             r = block.member[h, pick(random, size[h])]
-        m, old = np.int64(0), 0.0
+        m, old = int(np.int64(0)), 0.0
         for f in range(found):
             g = name[f]
             old += size[g] * block.value[g]
