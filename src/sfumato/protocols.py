@@ -1,10 +1,8 @@
-"""The shapes of things: what a method, a search, a verb, a measure, a criterion and a poset must
-offer.
+"""The shapes of things: what methods, searches, verbs, measures, criteria and posets must offer.
 
-Each is a frozen declaration (declaration.py), whose fields say what its parameters are. What a
-release may promise depends on what its parts do, and they say it themselves; whoever says nothing
-is taken to do the worst, and release/records/declared.py checks what was said where that can be
-seen.
+Each is a frozen declaration (declaration.py), whose fields are its parameters. What a release may
+promise depends on what its parts say that they do; whoever says nothing is taken to do the worst,
+and release/records/declared.py checks what can be seen.
 """
 
 from __future__ import annotations
@@ -13,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
 from .declaration import Declaration as Declaration
-from .declaration import hide_secrets as hide_secrets
-from .declaration import is_secret as is_secret
 from .errors import MethodError
-from .measurement import Direction as Direction
+from .measurement import Direction
 from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
 from .structure import Structure as Structure
@@ -46,13 +42,11 @@ class _Columnar(Declaration):
     random: ClassVar[bool] = True
     """Whether it draws from the stream that it is given."""
     regroups: ClassVar[bool] = False
-    """Whether records that look alike afterwards in the columns it acted on do so by more than
-    chance, whatever was drawn there before."""
+    """Whether records that look alike afterwards in its columns do so by more than chance."""
 
-    columns: Annotated[
-        tuple[str, ...],
-        Field(description="columns to act on; all suitable quasi-identifiers unless given"),
-    ] = ()
+    columns: tuple[str, ...] = Field(
+        (), description="columns to act on; all suitable quasi-identifiers unless given"
+    )
 
     def named(self) -> tuple[str, ...]:
         """The columns that its parameters name."""
@@ -64,8 +58,7 @@ class _Columnar(Declaration):
         return set(self.named()) or {name for name in of_role if self.suits(table, name)}
 
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
-        """The columns to act on, and those of the right role that were left alone for their
-        kind."""
+        """The columns to act on, and those of the right role left alone for their kind."""
         if named := self.named():
             for name in named:
                 column = table.schema[name]
@@ -124,9 +117,7 @@ class Method(_Columnar, ABC):
     """Whether a column that it acted on no longer names anyone."""
     perturbs: ClassVar[bool | None] = None
     """Whether it changes values at random, so that records which look alike are so by chance. A
-    method that does not say is taken to perturb every column; one that does changes `touches`
-    alone."""
-
+    method that does not say perturbs every column; one that does changes `touches` alone."""
     recovers: ClassVar[tuple[str, ...]] = ()
     """What `recover` gives back, such as "mean" and "covariance"; empty where there is nothing."""
 
@@ -140,15 +131,11 @@ class Method(_Columnar, ABC):
     def mask_against(
         self, table: Table, rng: np.random.Generator, reference: Table | None
     ) -> Outcome:
-        """The masked table, where non-participants may be looked at to choose how.
-
-        Methods that choose nothing do not look.
-        """
+        """The masked table; methods that choose how to mask may look at non-participants."""
         return self.mask(table, rng)
 
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The original's statistics, estimated from the masked table by what is published: the
-        method's parameters and the facts that the evidence names."""
+        """The original's statistics, from the masked table, the parameters and the facts."""
         raise MethodError(
             f"{self.name} has nothing to recover: statistics are taken from the release as it is"
         )
@@ -186,7 +173,7 @@ class Verb(Declaration, ABC):
 
     perturbs: ClassVar[bool | None] = None
     """Whether it draws values at random, so that a group's records do not look alike. A verb that
-    does not say is taken to perturb every column; one that does changes the given columns alone."""
+    does not say perturbs every column; one that does changes the given columns alone."""
 
     @abstractmethod
     def apply(
@@ -208,8 +195,7 @@ class Context:
     partition: Partition | None = None
     reference: Table | None = None
     mechanism: tuple[Method | Partitioner, ...] = ()
-    """The steps that made the release, with their parameters: published, so every intruder has
-    them."""
+    """The steps that made the release, with their published parameters."""
 
 
 class Measure(Declaration, ABC):
@@ -299,9 +285,8 @@ class Criterion(Declaration, ABC):
     monotone: ClassVar[bool] = False
     """Whether joining classes never breaks it, so that searches may prune."""
     beside_cover: ClassVar[bool] = False
-    """Whether it still says something where records were published by sets that overlap. What is
-    confidential in records that look alike does not: an intruder chooses among all records that fit
-    a person, and those need not look alike."""
+    """Whether it still says something where records were published by sets that overlap: an
+    intruder chooses among all records that fit a person, and those need not look alike."""
     after_perturbing: ClassVar[bool] = False
     """Whether it still says something where records look alike by chance."""
 
@@ -314,10 +299,7 @@ class Criterion(Declaration, ABC):
         return self.check(pair.masked)
 
     def keeps(self, grouping: Grouping) -> np.ndarray:
-        """bool: which classes of a search's grouping satisfy it, each on its own.
-
-        A criterion on the whole release says the same of every class.
-        """
+        """bool: which classes of a search's grouping satisfy it; all or none, if on the whole."""
         raise MethodError(
             f"{self.name} cannot guide a search", remedy="leave it to [require], which counts it"
         )
@@ -328,10 +310,8 @@ class Poset(ABC):
 
     Values are what the column holds; generalizations are labels, as they are published. For
     searches, every value has a code 1..m (0 is kept for missing), and where `spans` is true the
-    least upper bound of a set of values is that of its smallest and its largest code.
-
-    `structure` tells searches and readers more (structure.py); a poset that tells nothing is priced
-    as categories, cut in no order, and asked value by value.
+    least upper bound of a set of values is that of its smallest and its largest code. A poset whose
+    `structure` tells nothing is priced as categories, cut in no order, and asked value by value.
     """
 
     spans: ClassVar[bool] = False
@@ -360,10 +340,8 @@ class Poset(ABC):
 
     @abstractmethod
     def measure(self, value: Any) -> float:
-        """The share of the domain that a published value leaves open: 0 exact, 1 suppressed (NCP).
-
-        Raises `ValueError` for a label that this poset does not know.
-        """
+        """The share of the domain that a published value leaves open: 0 exact, 1 suppressed (NCP);
+        `ValueError` for a label that it does not know."""
 
     @abstractmethod
     def codes(self, values: Sequence[Any]) -> np.ndarray:
@@ -379,8 +357,7 @@ class Poset(ABC):
         """What is published for groups whose codes run from low[i] to high[i] (both 1..m)."""
 
     def set_labels(self, starts: np.ndarray, codes: np.ndarray) -> list[str]:
-        """What is published for groups with the distinct sorted codes
-        codes[starts[i]:starts[i+1]]."""
+        """What is published for groups with the sorted codes codes[starts[i]:starts[i+1]]."""
         if self.spans:
             return self.labels(codes[starts[:-1]], codes[starts[1:] - 1])
         alone, ends = self.labels(codes, codes), starts.tolist()
@@ -419,7 +396,4 @@ class PosetSource(Declaration, ABC):
 
     @abstractmethod
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Poset:
-        """The poset over the column's sorted distinct values (missing left out).
-
-        `counts` says how often each occurs, for sources that look at the data.
-        """
+        """The poset over the sorted distinct values; `counts` says how often each occurs."""

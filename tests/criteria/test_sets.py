@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.sets import KmAnonymity
 from sfumato.errors import MeasureError, ReleaseRefused
-from sfumato.methods.suppression.km import KmSuppression
+from sfumato.methods.suppression.values import KmSuppression
 from tests.oracle.itemsets import rare
 
 _SETS = st.lists(

@@ -193,7 +193,7 @@ def _shown_values(shown: Table) -> Table | None:
 
     from ..data.schema import Kind, Schema
     from ..data.table import Table
-    from ..models.codebook import codebook
+    from ..models.impute import codebook
 
     series, columns = [], []
     for one in shown.schema:

@@ -15,8 +15,8 @@ from sfumato.criteria.classes import equivalence_classes
 from sfumato.criteria.coverage.containment import containment
 from sfumato.criteria.coverage.covering import covering
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.people.k_map import KMap
 from sfumato.criteria.people.originals import K1Anonymity, KKAnonymity
+from sfumato.criteria.people.population import KMap
 from sfumato.data.io import read_back, write_file
 from sfumato.data.pair import Pair
 from sfumato.data.sets.flat_lists import canonical, is_canonical

@@ -15,9 +15,8 @@ from sfumato.criteria.classes import Grouping
 from sfumato.criteria.coverage.containment import containment
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.people.delta_presence import DeltaPresence
-from sfumato.criteria.people.k_map import KMap
 from sfumato.criteria.people.originals import K1Anonymity
-from sfumato.criteria.people.population import sampling_share
+from sfumato.criteria.people.population import KMap, sampling_share
 from sfumato.data.pair import Pair
 from sfumato.data.partition import Partition
 from sfumato.data.schema import Kind

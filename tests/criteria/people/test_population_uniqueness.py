@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from sfumato.criteria.classes import Grouping
-from sfumato.criteria.people.population_uniqueness import PopulationUniqueness
+from sfumato.criteria.people.population import PopulationUniqueness
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.kernels.statistics.population_uniqueness import (

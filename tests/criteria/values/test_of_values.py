@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.criteria.average_risk import AverageRisk
 from sfumato.criteria.classes import Grouping
-from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.criteria.k_anonymity import AverageRisk, KAnonymity
 from sfumato.criteria.values.l_diversity import LDiversity
 from sfumato.criteria.values.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.criteria.values.sensitive import AlphaK, PAlphaSensitive, PSensitive

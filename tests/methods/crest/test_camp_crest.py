@@ -12,7 +12,7 @@ from sfumato.data.codec import Matrix
 from sfumato.data.table import Table
 from sfumato.methods.crest.camp_crest import CampCrest
 from sfumato.methods.crest.crest import Crest
-from sfumato.methods.verbs.micro_perturbation import MicroPerturbation
+from sfumato.methods.verbs.drawn import MicroPerturbation
 from sfumato.rng import stream
 from tests.oracle.perturbation import averaged as by_group
 

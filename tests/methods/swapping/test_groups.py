@@ -12,9 +12,8 @@ from scipy import stats
 import sfumato as sf
 from sfumato.data.partition import Cover, Partition
 from sfumato.errors import MethodError, SchemaError
-from sfumato.methods.swapping.core import CoreSwap
+from sfumato.methods.swapping.groups import CoreSwap, Swap
 from sfumato.methods.swapping.household import HouseholdSwap, _paired
-from sfumato.methods.swapping.within import Swap
 from tests.oracle import swapping as oracle
 
 RARE = 1e-6

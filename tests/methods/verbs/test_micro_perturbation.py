@@ -17,7 +17,7 @@ from sfumato.data.partition import Cover, Partition
 from sfumato.data.schema import Kind
 from sfumato.errors import MethodError
 from sfumato.methods.verbs.base import exchange, numbers_of
-from sfumato.methods.verbs.micro_perturbation import (
+from sfumato.methods.verbs.drawn import (
     MicroPerturbation,
     perturb,
     present_means,

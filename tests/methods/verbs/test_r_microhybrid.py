@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.partition import Cover, Partition
 from sfumato.errors import MethodError
-from sfumato.methods.verbs.r_microhybrid import RMicrohybrid, _orthonormal, synthesize
+from sfumato.methods.verbs.drawn import RMicrohybrid, _orthonormal, synthesize
 from sfumato.protocols import Outcome
 from tests.contract.tables import ordinary
 from tests.oracle import perturbation as oracle

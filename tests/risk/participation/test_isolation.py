@@ -17,7 +17,7 @@ from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
 from sfumato.release.plan.step import Step
-from sfumato.risk.participation.isolation import Isolation, isolated
+from sfumato.risk.participation.prediction import Isolation, isolated
 from sfumato.rng import stream
 from tests.oracle import rhs as oracle
 

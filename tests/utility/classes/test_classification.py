@@ -12,7 +12,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context
-from sfumato.utility.classes.classification import ClassificationMetric
+from sfumato.utility.classes.sizes import ClassificationMetric
 from tests.oracle import information as oracle
 
 

@@ -17,8 +17,12 @@ from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
-from sfumato.utility.distributions.cumulative import Spread, kolmogorov_smirnov, wasserstein
-from sfumato.utility.distributions.distance import DistributionDistance
+from sfumato.utility.distributions.distance import (
+    DistributionDistance,
+    Spread,
+    kolmogorov_smirnov,
+    wasserstein,
+)
 from tests.oracle import utility as oracle
 
 values = st.lists(st.integers(-8, 8), min_size=1, max_size=15)

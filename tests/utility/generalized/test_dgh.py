@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context
-from sfumato.utility.generalized.dgh import DghDistance
+from sfumato.utility.generalized.ncp import DghDistance
 from tests.oracle import information as oracle
 
 ROWS = [(city, age, kind, "flu") for city in oracle.PATHS for age in (20, 27, 40) for kind in "abc"]

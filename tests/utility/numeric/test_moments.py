@@ -19,10 +19,10 @@ from sfumato.protocols import Context, Measure, Measurement
 from sfumato.utility.numeric.moments import (
     CorrelationDifference,
     MeanDifference,
+    Sse,
     VarianceDifference,
     correlation,
 )
-from sfumato.utility.numeric.sse import Sse
 from tests.oracle import utility as oracle
 
 ALL = (Sse, MeanDifference, VarianceDifference, CorrelationDifference)

@@ -1,4 +1,4 @@
-"""The people whom a release may be about: a file, or a table given from Python.
+"""Criteria on the people whom a release may be about: a file, or a table given from Python.
 
 Also what a sample says of its population by itself: sampling weights, or the share that was drawn.
 """
@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
-from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from ...data.io import read
 from ...data.schema import Role, Schema
 from ...data.table import Table
 from ...errors import MeasureError
+from ...kernels.statistics.population_uniqueness import dankar, estimate
 from ..classes import Grouping
 from ..coding import kept_with
 from ..coverage.containment import Containment, containment
+from ..verdict import ROUNDING, Judged, OfClasses, OfRelease
 
 
 def _path_or_table(given: Any) -> Any:
@@ -143,3 +145,138 @@ def sampling_share(table: Table, given: float | None, asking: str) -> tuple[floa
         )
     name, weight = found
     return min(1.0, weight.size / float(weight.sum())), f"the sampling weights in {name}"
+
+
+class KMap(OfClasses):
+    """Every published record fits at least k people of the population.
+
+    The figure is the least number of people that a published combination of quasi-identifiers fits:
+
+    - counted, where a `population` is given: those whose values all its labels cover. Columns are
+      matched by name, and labels read by the release's posets;
+    - estimated as the class's records divided by the sampling `share`, where one is given;
+    - estimated as the sum of the class's sampling weights, where a column has the role `weight`.
+
+    An estimate is right on average and not for every class: small classes are uncertain. A missing
+    value fits people without a value, a suppressed one everybody. The finding says which it was.
+
+    A search counts the same way, by what it would publish for each class.
+
+    >>> from sfumato.data.table import table
+    >>> people = table({"age": [20, 25, 29, 40, 41], "sex": list("fffmm")})
+    >>> t = table({"age": [20, 25, 40], "sex": list("ffm")}, quasi=["age", "sex"])
+    >>> KMap(k=2, population=people).check(t).value, KMap(k=2, share=0.5).check(t).value
+    (1.0, 2.0)
+    """
+
+    name: ClassVar[str] = "k-map"
+    beside_cover: ClassVar[bool] = True
+    example: ClassVar[dict[str, Any]] = {"k": 5, "share": 0.1}
+    paper: ClassVar[str] = (
+        "Sweeney (2001), Computational disclosure control: a primer on data privacy protection, "
+        "PhD thesis, MIT; El Emam & Dankar (2008), Protecting privacy using k-anonymity, JAMIA "
+        "15(5)"
+    )
+    monotone: ClassVar[bool] = True
+
+    k: int = Field(ge=1, description="people whom every published record fits")
+    population: People = Field(
+        "", description="file of the population", json_schema_extra={"file": True}
+    )
+    share: Share = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.population != "" and self.share is not None:
+            raise ValueError("give the population or the share of it, not both")
+        return self
+
+    def _judged(self, grouping: Grouping) -> Judged:
+        detail: dict[str, Any] = {
+            "quasi_identifiers": list(grouping.classes.columns),
+            "records": grouping.table.height,
+        }
+        if self.population != "":
+            people, found = covered_people(grouping, self.population, who="the population")
+            fits = found.counts().astype(np.float64)
+            detail["population"] = f"counted among {people.height:,} people"
+            if found.outside:
+                detail["values_in_no_hierarchy"] = dict(found.outside)
+        else:
+            fits, detail["population"] = self._estimated(grouping)
+        # A sum of weights may miss a whole number by its rounding.
+        kept = fits >= self.k * (1 - ROUNDING)
+        return Judged(fits, kept, "k-map", self.k, detail, at_least=True)
+
+    def _estimated(self, grouping: Grouping) -> tuple[np.ndarray, str]:
+        weights = None if self.share is not None else weights_of(grouping.table)
+        if weights is None:
+            share, how = sampling_share(grouping.table, self.share, self.name)
+            return grouping.sizes / share, f"estimated by {how}"
+        name, weight = weights
+        if grouping.rows is not None:
+            weight = weight[grouping.rows]
+        sums = np.bincount(grouping.classes.labels, weights=weight, minlength=len(grouping))
+        # The sample is in the population: no class is smaller there.
+        return np.maximum(sums, grouping.sizes), f"estimated by the sum of the weights in {name}"
+
+
+class PopulationUniqueness(OfRelease):
+    """The estimated share of records that are unique in the population stays below a limit.
+
+    The table is taken for a random sample of a population. How much of it that is follows from
+    `share`, or else from the sampling weights: the records divided by the sum of their weights
+    (which is all that weights are used for: the models suppose that everybody was drawn with the
+    same chance). The models:
+
+    - pitman: class sizes follow Pitman's sampling formula (Hoshino 2001);
+    - zayatz: the population's class sizes are distributed as the sample's (Zayatz 1991);
+    - snb: a class has 1 + negative binomial members (Chen & Keller-McNulty 1998);
+    - dankar: pitman for shares up to 0.1, else the lesser of zayatz and snb; zayatz where a model
+      does not converge (Dankar, El Emam, Neisa & Roffey 2012).
+
+    It is a figure of the whole release: a search hears the same of every class. Joining classes
+    need not lower an estimate.
+
+    >>> from sfumato.data.table import table
+    >>> t = table({"q": [*range(6), *([7] * 6), *([8] * 8)]}, quasi=["q"])
+    >>> found = PopulationUniqueness(at_most=0.05, share=0.5, model="zayatz").check(t)
+    >>> round(found.value, 3), found.detail["alone"]
+    (0.29, 0.3)
+    """
+
+    name: ClassVar[str] = "population-uniqueness"
+    example: ClassVar[dict[str, Any]] = {"at-most": 0.05, "share": 0.1}
+    paper: ClassVar[str] = (
+        "Dankar, El Emam, Neisa & Roffey (2012), Estimating the re-identification risk of "
+        "clinical data sets, BMC Medical Informatics and Decision Making 12:66; Hoshino (2001), "
+        "Applying Pitman's sampling formula to microdata disclosure risk assessment, JOS 17(4); "
+        "Zayatz (1991), Estimation of the number of unique population elements using a sample; "
+        "Chen & Keller-McNulty (1998), Estimation of identification disclosure risk in microdata, "
+        "JOS 14(1)"
+    )
+    subject: ClassVar[str] = "the estimated population uniqueness"
+
+    at_most: float = Field(ge=0, le=1, description="largest share of unique records")
+    share: Share = None
+    model: Literal["dankar", "pitman", "zayatz", "snb"] = Field(
+        "dankar", description="how the population's classes are estimated"
+    )
+
+    def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
+        share, how = sampling_share(grouping.table, self.share, self.name)
+        sizes = grouping.sizes
+        if not sizes.size:
+            return 0.0, {}
+        if self.model == "dankar":
+            model, found = dankar(sizes, share)
+        else:
+            model, found = self.model, estimate(sizes, share, self.model)
+        if not found.found:
+            raise MeasureError(
+                f"the {model} model of population uniqueness has no answer: {found.why_not}",
+                remedy='model = "dankar", which then takes another model',
+            )
+        alone = float((sizes == 1).sum() / sizes.sum())
+        said = {"model": model, "share": share, "share_from": how, "alone": alone}
+        return found.share, said

@@ -12,7 +12,7 @@ from ...data.codec import Matrix
 from ...data.partition import Partition
 from ...protocols import Method, Outcome
 from ..verbs.base import Domain, by_mode, numbers_of, publish
-from ..verbs.micro_perturbation import (
+from ..verbs.drawn import (
     MicroPerturbation,
     perturb,
     present_means,

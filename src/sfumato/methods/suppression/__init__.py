@@ -1,3 +1,3 @@
 """Values taken out: of rare combinations, rare themselves, or at random."""
 
-ORDER = ("local", "values", "km")
+ORDER = ("local", "values")

@@ -5,4 +5,4 @@ base.py holds what they share.
 
 from .ranks import RankSwap as RankSwap
 
-ORDER = ("ranks", "similar_value", "ranked_column", "core", "data_shuffling", "household", "within")
+ORDER = ("ranks", "similar_value", "ranked_column", "data_shuffling", "household", "groups")

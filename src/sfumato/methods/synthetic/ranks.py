@@ -27,8 +27,7 @@ from ...kernels.statistics.scores import normal_distribution
 from ...kernels.statistics.tails import inverse
 from ...protocols import Outcome
 from ..numeric.base import SINGLE_VALUES
-from .drawn import Synthesizer, refuse, whole_table
-from .marginals import Marginal, marginals_of, telling
+from .drawn import Marginal, Synthesizer, marginals_of, refuse, telling, whole_table
 
 MOST_COLUMNS = 1_000
 """Columns and indicators of missing values that a matrix of correlations is made for."""

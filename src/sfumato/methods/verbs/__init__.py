@@ -1,3 +1,3 @@
 """Verbs: what is published for each group that a search found."""
 
-ORDER = ("centroid", "generalize", "micro_perturbation", "r_microhybrid")
+ORDER = ("centroid", "generalize", "drawn")

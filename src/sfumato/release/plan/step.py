@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.codec import Matrix
 from ...data.partition import Cover
+from ...declaration import hide_secrets
 from ...errors import ParameterError
-from ...protocols import Declaration, Method, Outcome, Partitioner, Verb, hide_secrets
+from ...protocols import Declaration, Method, Outcome, Partitioner, Verb
 from ...registry import find
 from ..records.declared import drawing
 

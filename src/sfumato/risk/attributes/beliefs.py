@@ -12,7 +12,7 @@ from ...criteria.verdict import largest, shares, telling, whole_shares
 from ...data.table import Table
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..classes.sizes import ClassRisk
+from ..classes import ClassRisk
 
 _TELLABLE = 10
 """Records in a class whose size may be published."""

@@ -22,7 +22,7 @@ from ...data.schema import SUPPRESSED
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
 from ..loss import RecordLoss
-from .codes import with_categories
+from .compared import with_categories
 
 _PAPER = (
     "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "

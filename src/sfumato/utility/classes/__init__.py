@@ -1,3 +1,3 @@
 """Equivalence classes: how large they are, and how unlike their records."""
 
-ORDER = ("sizes", "classification", "ambiguity", "diameter")
+ORDER = ("sizes", "ambiguity", "diameter")

@@ -1,4 +1,4 @@
-"""Information loss read off the sizes of equivalence classes."""
+"""Information loss read off equivalence classes: their sizes, and what most of a class are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...criteria.classes import equivalence_classes
+from ...criteria.classes import Classes, equivalence_classes
+from ...data.generalized.information import QUANTILES, target_codes, target_column
 from ...data.linkage.linking import require_records
+from ...data.pair import Pair
+from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..cells import untold
+from ..cells import dropped_records, untold
 from ..loss import TableLoss
 
 _BEFORE = "the same figure before masking"
@@ -101,3 +104,93 @@ class AverageClassSize(TableLoss):
             baseline=float(before.sizes.mean()) / self.k,
             detail=detail,
         )
+
+
+class ClassificationMetric(TableLoss):
+    """Share of records whose class is not the majority of their equivalence class.
+
+    Iyengar's CM: a record costs 1 if the class of its target is not the most frequent one among the
+    records published like it, sets with the same items, or if it is suppressed, dropped or
+    published with every quasi-identifier suppressed; else 0. The classes are the original's where
+    it is known which record became which, else those that the release publishes. Numbers are cut
+    into `quantiles` classes; missing is a class of its own. The baseline is the figure before
+    masking.
+
+    >>> import sfumato as sf
+    >>> rows = {"q": ["a", "b", "c", "d"], "ill": ["flu", "flu", "flu", "cut"]}
+    >>> original = sf.table(rows, quasi="q", confidential="ill")
+    >>> masked = {**rows, "q": ["{a, b}", "{a, b}", "{c, d}", "{c, d}"]}
+    >>> sf.measure("classification-metric", original, masked).value
+    0.25
+    """
+
+    name: ClassVar[str] = "classification-metric"
+    paper: ClassVar[str] = (
+        "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD; "
+        "Nergiz & Clifton (2007), Thoughts on k-anonymization, DKE 63(3)"
+    )
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    target: str = Field("", description="the class; the target, else the first confidential column")
+    quantiles: int = Field(
+        QUANTILES, ge=2, le=1000, description="classes that a target of numbers is cut into"
+    )
+
+    def measure(self, context: Context) -> Measurement:
+        pair = context.pair
+        require_records(pair, self.name)
+        target = target_column(pair.original, self.target, self.name)
+        names = [name for name in pair.original.schema.quasi if name != target]
+        answers, source = self._answers(pair, target)
+        published = [name for name in names if name in pair.masked.schema]
+        classes = equivalence_classes(pair.masked, published)
+        hidden = untold(pair, published)
+        known = answers >= 0
+        wrong = np.ones(pair.masked.height, dtype=bool)
+        wrong[known] = _wrong(classes.labels[known], answers[known])
+        cost = (wrong | hidden).astype(np.float64)
+        dropped = dropped_records(pair)
+        before: Classes = equivalence_classes(pair.original, names)
+        truth = target_codes(pair.original, target, self.quantiles) + 1
+        detail: dict[str, Any] = {
+            "target": target,
+            "classes_of_the_target": int(np.unique(truth).size),
+            "taken_from": source,
+            "equivalence_classes": len(classes),
+            "suppressed_records": dropped + int(hidden.sum()),
+            "most_frequent_class_alone": float(_wrong(np.zeros_like(truth), truth).mean()),
+            "baseline": "before masking",
+        }
+        return self.result(
+            (float(cost.sum()) + dropped) / (cost.size + dropped),
+            baseline=float(_wrong(before.labels, truth).mean()),
+            per_record=cost,
+            detail=detail,
+        )
+
+    def _answers(self, pair: Pair, target: str) -> tuple[np.ndarray, str]:
+        """The class of each masked record, -1 where nobody knows, and whose it is."""
+        if pair.rows is not None:
+            truth = target_codes(pair.original, target, self.quantiles) + 1
+            return np.where(pair.rows >= 0, truth[pair.rows], -1), "the original"
+        if target not in pair.masked.schema:
+            raise MeasureError(
+                f"classification-metric needs column {target!r}, which the release does not have, "
+                "and nobody knows which record became which",
+                remedy='align="position" or align="KEY"',
+            )
+        return target_codes(pair.masked, target, self.quantiles) + 1, "the release"
+
+
+def _wrong(labels: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """Which records do not have the most frequent answer of their class; the first, if several."""
+    if not labels.size:
+        return np.zeros(0, dtype=bool)
+    width = int(answers.max()) + 1
+    keys, counts = np.unique(labels.astype(np.int64) * width + answers, return_counts=True)
+    group, answer = np.divmod(keys, width)
+    best = np.lexsort((answer, -counts, group))
+    first = best[np.concatenate(([True], np.diff(group[best]) > 0))]
+    majority = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    majority[group[first]] = answer[first]
+    return np.asarray(majority[labels] != answers)

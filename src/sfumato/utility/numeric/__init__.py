@@ -1,3 +1,3 @@
 """Numbers: sums of squares, moments, and the matrices that describe a table."""
 
-ORDER = ("sse", "moments", "biases", "matrices")
+ORDER = ("moments", "biases", "matrices")

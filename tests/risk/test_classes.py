@@ -14,7 +14,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context
-from sfumato.risk.classes.sizes import (
+from sfumato.risk.classes import (
     ClassSizes,
     JournalistRisk,
     MarketerRisk,

@@ -10,7 +10,7 @@ from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.kernels.statistics.population_uniqueness import MODELS, dankar, estimate
 from sfumato.protocols import Context, Measurement
-from sfumato.risk.classes.sizes import UniquenessEstimates
+from sfumato.risk.classes import UniquenessEstimates
 from tests.oracle import criteria as oracle
 
 
