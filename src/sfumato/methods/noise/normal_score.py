@@ -8,14 +8,13 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.codec import decode, encode, floats, from_floats
+from ...data.codec import decode, encode, from_floats
 from ...data.schema import Kind
 from ...data.table import Table
-from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
-from ..numeric.base import SINGLE_VALUES, require_size
+from ..numeric.base import SINGLE_VALUES, finite, require_size, widened
 from .base import unchanged
 from .shape import correlation_root, units
 
@@ -69,12 +68,10 @@ class NormalScoreNoise(Method):
         root, repaired = correlation_root(_correlations(scores))
         noise = rng.standard_normal((table.height, root.shape[1])) @ root.T
         masked = (scores + np.sqrt(self.amount) * noise) / np.sqrt(1 + self.amount)
-        series, columns = [], []
-        for j, one in enumerate(ranks):
-            made = one.back(normal_distribution(masked[:, j]), self.whole)
-            series.append(made)
-            if one.column.kind == Kind.INTEGER and made.dtype.is_float():
-                columns.append(one.column.with_(kind=Kind.CONTINUOUS))
+        series = [
+            one.back(normal_distribution(masked[:, j]), self.whole) for j, one in enumerate(ranks)
+        ]
+        columns = [widened(one.column, made) for one, made in zip(ranks, series, strict=True)]
         warnings = [f"{name} was left alone: it has no values to score" for name in left]
         if repaired:
             warnings.append(
@@ -95,13 +92,7 @@ class _Ranked:
         self.series, self.column = series, column
         self.as_number = between and not column.generalized and column.kind in _NUMBERS
         if self.as_number:
-            self.values = floats(series, column)
-            if np.isinf(self.values).any():
-                row = int(np.flatnonzero(np.isinf(self.values))[0])
-                raise MethodError(
-                    f"column {column.name!r} is infinite in row {row + 1}",
-                    remedy="make it missing, or leave the row out",
-                )
+            self.values = finite(series, column)
         else:
             self.codes = encode(series)
             numbers = self.codes.codes.astype(np.float64)

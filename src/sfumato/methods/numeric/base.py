@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from ...data.codec import Matrix, from_floats
-from ...data.schema import NUMERIC, Kind
+from ...data.codec import Matrix, floats, from_floats
+from ...data.schema import NUMERIC, Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...protocols import Method, Outcome
@@ -72,16 +73,46 @@ class NumericMethod(Method):
 def with_numbers(
     table: Table, names: list[str], values: np.ndarray, *, whole: bool = True
 ) -> Table:
-    """The table with these columns' numbers replaced; a column of whole numbers that are so no
-    longer becomes continuous."""
-    series, columns = [], []
-    for j, name in enumerate(names):
-        column = table.schema[name]
-        made = from_floats(values[:, j], column, table[name], whole=whole)
-        series.append(made)
-        widened = column.kind == Kind.INTEGER and made.dtype.is_float()
-        columns.append(column.with_(kind=Kind.CONTINUOUS) if widened else column)
-    return table.with_columns(series, columns)
+    """The table with these columns' numbers replaced."""
+    return table.with_columns(*number_columns(table, names, values, whole=whole))
+
+
+def number_columns(
+    table: Table, names: Sequence[str], values: np.ndarray, *, whole: bool
+) -> tuple[list[pl.Series], list[Column]]:
+    """Numbers as these columns of the table."""
+    series = [
+        from_floats(values[:, j], table.schema[name], table[name], whole=whole)
+        for j, name in enumerate(names)
+    ]
+    return series, [widened(table.schema[one.name], one) for one in series]
+
+
+def widened(column: Column, made: pl.Series) -> Column:
+    """The column of these values: of whole numbers that are so no longer, a continuous one."""
+    real = column.kind == Kind.INTEGER and made.dtype.is_float()
+    return column.with_(kind=Kind.CONTINUOUS) if real else column
+
+
+def finite(series: pl.Series, column: Column) -> np.ndarray:
+    """A column's numbers, NaN where missing; infinite ones are refused."""
+    x = floats(series, column)
+    if np.isinf(x).any():
+        raise MethodError(
+            f"column {column.name!r} is infinite in row {int(np.isinf(x).argmax()) + 1}",
+            remedy="make it missing, or leave the row out",
+        )
+    return x
+
+
+def refuse(method: Method, wrong: np.ndarray, names: Sequence[str]) -> None:
+    """An error for columns whose numbers overflowed, where any is (by column or by cell)."""
+    columns = wrong if wrong.ndim == 1 else wrong.any(axis=0)
+    if columns.any():
+        raise MethodError(
+            f"{method.name} made no finite number of column {names[int(np.argmax(columns))]!r}",
+            remedy="its values are too large to calculate with: rescale the column",
+        )
 
 
 def require_size(table: Table, least: int, asking: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.codec import decode, encode, floats
+from ...data.codec import decode, encode
 from ...data.schema import NUMERIC, Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
@@ -16,7 +16,7 @@ from ...kernels.masking.rounding import multiples
 from ...kernels.statistics.densities import FAMILIES, draw, fit, published
 from ...kernels.statistics.scores import in_order_of
 from ...protocols import Method, Outcome
-from .base import require_size, with_numbers
+from .base import finite, refuse, require_size, with_numbers
 
 FEWEST = 10
 """Values that a distribution is fitted to: of fewer, its parameters tell too much."""
@@ -110,12 +110,7 @@ class DistributionDistortion(Method):
     def _number(
         self, series: pl.Series, column: Column, rng: np.random.Generator
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        x = floats(series, column)
-        if np.isinf(x).any():
-            raise MethodError(
-                f"column {column.name!r} is infinite in row {int(np.isinf(x).argmax()) + 1}",
-                remedy="make it missing, or leave the row out",
-            )
+        x = finite(series, column)
         present = x[~np.isnan(x)]
         if 0 < present.size < FEWEST:
             raise MethodError(
@@ -139,11 +134,7 @@ class DistributionDistortion(Method):
                 remedy="univariate-synthesis fits pieces where no family does; or raise `worst`",
             )
         drawn = draw(best, present.size, rng)
-        if not np.isfinite(drawn).all():
-            raise MethodError(
-                f"{self.name} made no finite number of column {column.name!r}",
-                remedy="its values are too large to calculate with: rescale the column",
-            )
+        refuse(self, ~np.isfinite(drawn)[:, None], [column.name])
         if self.whole and column.kind == Kind.INTEGER:
             drawn = multiples(drawn, 1.0, rng.random(drawn.size))
         if self.map:

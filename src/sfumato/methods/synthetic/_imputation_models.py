@@ -18,6 +18,7 @@ from ...errors import MethodError
 from ...kernels.synthesis.dichotomies import Leaf, Question, along_predictors, draw_tree, fit_tree
 from ...kernels.synthesis.donors import Donors
 from ...kernels.synthesis.regression import Linear, fit_linear
+from ..numeric.base import widened
 
 Values = dict[str, np.ndarray]
 """Columns as predictors take them (data/points/design.py)."""
@@ -116,9 +117,7 @@ class NumberModel:
         out = task.original[task.name].copy()
         out[task.asked] = made
         series = from_floats(out, task.column, task.series, whole=self.whole)
-        widened = task.column.kind == Kind.INTEGER and series.dtype.is_float()
-        column = task.column.with_(kind=Kind.CONTINUOUS) if widened else task.column
-        return Drawn(series, column, out)
+        return Drawn(series, widened(task.column, series), out)
 
     def _from_donors(self, mean: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         task = self.task

@@ -20,14 +20,13 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.codec import decode, encode, floats, from_floats
+from ...data.codec import decode, encode, from_floats
 from ...data.schema import ORDERED, Column, Kind
 from ...data.table import Table
-from ...errors import MethodError
 from ...kernels.statistics.rank_correlation import rank_scores
 from ...kernels.statistics.tails import inverse
 from ...protocols import Method
-from ..numeric.base import require_size
+from ..numeric.base import finite, require_size, widened
 
 _SHOWN = 12
 """Of another column's categories, the most frequent ones that take part in the order."""
@@ -62,8 +61,7 @@ class Marginal:
             codes = np.where(np.isnan(values), 0.0, values + 1.0).astype(np.int64)
             return decode(codes, self.domain, self.column.name), self.column
         series = from_floats(values, self.column, self.like, whole=whole)
-        real = self.column.kind == Kind.INTEGER and series.dtype.is_float()
-        return series, self.column.with_(kind=Kind.CONTINUOUS) if real else self.column
+        return series, widened(self.column, series)
 
 
 def marginals_of(table: Table, names: Sequence[str]) -> list[Marginal]:
@@ -72,13 +70,7 @@ def marginals_of(table: Table, names: Sequence[str]) -> list[Marginal]:
     for name in names:
         column, series = table.schema[name], table[name]
         if column.kind in ORDERED and not column.generalized:
-            numbers = floats(series, column)
-            if np.isinf(numbers).any():
-                raise MethodError(
-                    f"column {name!r} is infinite in row {int(np.argmax(np.isinf(numbers))) + 1}",
-                    remedy="make it missing, or leave the row out",
-                )
-            found.append(Marginal(column, numbers, series, None))
+            found.append(Marginal(column, finite(series, column), series, None))
         else:
             coded = encode(series)
             numbers = np.where(coded.codes == 0, np.nan, coded.codes - 1.0)
@@ -161,16 +153,6 @@ class Synthesizer(Method):
         """How many rows to draw."""
         require_size(table, self.least, self.name)
         return self.records or table.height
-
-
-def refuse(method: Method, wrong: np.ndarray, names: Sequence[str]) -> None:
-    """An error for columns whose numbers overflowed, where any is (by column or by cell)."""
-    columns = wrong if wrong.ndim == 1 else wrong.any(axis=0)
-    if columns.any():
-        raise MethodError(
-            f"{method.name} made no finite number of column {names[int(np.argmax(columns))]!r}",
-            remedy="its values are too large to calculate with: rescale the column",
-        )
 
 
 def whole_table(

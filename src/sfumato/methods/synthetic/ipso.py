@@ -15,8 +15,7 @@ from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.frames import factors, frame, off, span, spread_of, strata_of
 from ...protocols import Method, Outcome
-from ..numeric.base import with_numbers
-from .drawn import refuse
+from ..numeric.base import refuse, with_numbers
 
 Variant = Literal["A", "B", "C", "fitted"]
 

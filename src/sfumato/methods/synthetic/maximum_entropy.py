@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.codec import Matrix, from_floats
-from ...data.schema import Kind
+from ...data.codec import Matrix
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments, normal_rows
 from ...kernels.statistics.rank_correlation import nearest_correlation
 from ...protocols import Outcome
+from ..numeric.base import number_columns, refuse
 from .bounded_entropy import Wanted, draw, solve
-from .drawn import Synthesizer, refuse, whole_table
+from .drawn import Synthesizer, whole_table
 
 _PAD = 0.01
 """The bounds lie this share of a column's range outside of it: its extremes are somebody's."""
@@ -92,14 +92,8 @@ class MaximumEntropy(Synthesizer):
         refuse(self, ~np.isfinite(y), chosen)
         if not present.all():
             y = np.where(present[rng.integers(0, len(x), rows)], y, np.nan)
-        series, columns = [], []
-        for j, name in enumerate(chosen):
-            column = table.schema[name]
-            made = from_floats(y[:, j], column, table[name], whole=self.whole)
-            series.append(made)
-            real = column.kind == Kind.INTEGER and made.dtype.is_float()
-            columns.append(column.with_(kind=Kind.CONTINUOUS) if real else column)
-        out, dropped = whole_table(table, rows, series, columns)
+        drawn = number_columns(table, chosen, y, whole=self.whole)
+        out, dropped = whole_table(table, rows, *drawn)
         facts = {"columns": chosen, "records": rows, **facts}
         return Outcome(out, facts=facts, warnings=(*warnings, *dropped), linked=False)
 

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.codec import Matrix, from_floats
+from ...data.codec import Matrix
 from ...data.points.decoding import apportioned
-from ...data.schema import Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.scores import from_uniform, in_order_of
 from ...kernels.synthesis.frames import Stratum, factors, frame, spread_of, strata_of, whitened
 from ...protocols import Outcome
-from .drawn import Synthesizer, refuse, whole_table
+from ..numeric.base import number_columns, refuse
+from .drawn import Synthesizer, whole_table
 
 _FREE = 3
 """Of fewer records the same mean and covariance leave only the original values, in any order."""
@@ -64,14 +64,8 @@ class MomentPreserving(Synthesizer):
             refuse(self, ~np.isfinite(middle), chosen)
             found = self._drawn(x, rows, rng)
         refuse(self, ~np.isfinite(found.y) & found.filled, chosen)
-        series, columns = [], []
-        for j, name in enumerate(chosen):
-            column = table.schema[name]
-            made = from_floats(found.y[:, j], column, table[name], whole=self.whole)
-            series.append(made)
-            real = column.kind == Kind.INTEGER and made.dtype.is_float()
-            columns.append(column.with_(kind=Kind.CONTINUOUS) if real else column)
-        out, warnings = whole_table(table, rows, series, columns)
+        drawn = number_columns(table, chosen, found.y, whole=self.whole)
+        out, warnings = whole_table(table, rows, *drawn)
         facts = {"columns": chosen, "records": rows, **found.facts}
         return Outcome(out, facts=facts, warnings=(*found.warnings, *warnings), linked=False)
 

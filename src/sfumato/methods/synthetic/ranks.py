@@ -26,8 +26,8 @@ from ...kernels.statistics.rank_refinement import refined_ranks
 from ...kernels.statistics.scores import normal_distribution
 from ...kernels.statistics.tails import inverse
 from ...protocols import Outcome
-from ..numeric.base import SINGLE_VALUES
-from .drawn import Marginal, Synthesizer, marginals_of, refuse, telling, whole_table
+from ..numeric.base import SINGLE_VALUES, refuse
+from .drawn import Marginal, Synthesizer, marginals_of, telling, whole_table
 
 MOST_COLUMNS = 1_000
 """Columns and indicators of missing values that a matrix of correlations is made for."""

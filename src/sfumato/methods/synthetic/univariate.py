@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.codec import decode, encode, floats, from_floats
+from ...data.codec import decode, encode, from_floats
 from ...data.schema import ORDERED, Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.densities import FAMILIES, draw, fit, published, short
 from ...kernels.synthesis.pieces import draw_pieces, fit_pieces
 from ...protocols import Outcome
-from ..numeric.base import SINGLE_VALUES
+from ..numeric.base import SINGLE_VALUES, finite, refuse
 from ..numeric.distortion import FEWEST, Family
 from .drawn import Synthesizer, whole_table
 
@@ -76,12 +76,7 @@ class UnivariateSynthesis(Synthesizer):
     def _number(
         self, like: pl.Series, column: Column, rows: int, rng: np.random.Generator
     ) -> tuple[pl.Series, dict[str, Any]]:
-        x = floats(like, column)
-        if np.isinf(x).any():
-            raise MethodError(
-                f"column {column.name!r} is infinite in row {int(np.isinf(x).argmax()) + 1}",
-                remedy="make it missing, or leave the row out",
-            )
+        x = finite(like, column)
         present = x[~np.isnan(x)]
         gone = rng.random(rows) * x.size < x.size - present.size
         if not present.size:
@@ -105,11 +100,7 @@ class UnivariateSynthesis(Synthesizer):
             said = {"family": "pieces", "pieces": int(pieces.share.size)}
             if found:
                 said["nearest family"] = {found[0].family: short(found[0].distance)}
-        if not np.isfinite(values).all():
-            raise MethodError(
-                f"{self.name} made no finite number of column {column.name!r}",
-                remedy="its values are too large to calculate with: rescale the column",
-            )
+        refuse(self, ~np.isfinite(values)[:, None], [column.name])
         values[gone] = np.nan
         return from_floats(values, column, like, whole=True), said
 
