@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sfumato.errors import SfumatoError
-from sfumato.models.inference import library
+from sfumato.models.network import library
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -188,12 +188,12 @@ from .utility.classes.sizes import Discernibility as Discernibility
 from .utility.distributions.distance import DistributionDistance as DistributionDistance
 from .utility.distributions.kernel_pca import KernelPca as KernelPca
 from .utility.distributions.medians import MedianDifferences as MedianDifferences
-from .utility.generalized.entropy_loss import EntropyLoss as EntropyLoss
 from .utility.generalized.mutual_information import ColumnInformation as ColumnInformation
 from .utility.generalized.mutual_information import ValueInformation as ValueInformation
 from .utility.generalized.ncp import DghDistance as DghDistance
 from .utility.generalized.ncp import Ncp as Ncp
 from .utility.generalized.ncp import SuppressedEntries as SuppressedEntries
+from .utility.generalized.precision import EntropyLoss as EntropyLoss
 from .utility.generalized.precision import Precision as Precision
 from .utility.generalized.precision import WeightedHeight as WeightedHeight
 from .utility.numeric.biases import Abico as Abico

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import MethodError
-from sfumato.models import inference, structure
+from sfumato.models import network as inference
+from sfumato.models import structure
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.network import Network, conditional
 from sfumato.models.records import Node, Records

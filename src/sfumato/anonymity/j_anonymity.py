@@ -13,7 +13,7 @@ from ..data.schema import SUPPRESSED
 from ..errors import MethodError
 from ..models.augmented import axes_of, joined, read
 from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
-from ..models.inference import library
+from ..models.network import library
 from ..models.population_counts import Levels, PopulationCounts, parts_of
 from ..models.records import Records
 from ..progress import report

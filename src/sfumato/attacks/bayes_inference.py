@@ -13,7 +13,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..models.augmented import Reading, read
 from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
-from ..models.inference import library
+from ..models.network import library
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
 from ..models.structure import learn

@@ -20,8 +20,7 @@ from ..progress import report
 from ..protocols import Poset
 from .augmented import Reading, read
 from .axis import BINS, MOST, Axis, axis_of
-from .inference import library
-from .network import Network, fit
+from .network import Network, fit, library
 from .records import Records
 from .structure import learn
 

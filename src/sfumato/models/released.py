@@ -13,8 +13,7 @@ from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from .augmented import Reading, axes_of, read
 from .axis import Axis
-from .inference import Engine
-from .network import Network
+from .network import Engine, Network
 from .records import Node, Records
 
 MODELLED = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)

@@ -14,7 +14,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context
-from sfumato.utility.generalized.entropy_loss import EntropyLoss
+from sfumato.utility.generalized.precision import EntropyLoss
 from tests.oracle import information as oracle
 
 PERSON = st.tuples(

@@ -21,7 +21,7 @@ from ...poset.trees.tree import Tree
 from ...poset.values.scale import scale_of
 from ...poset.values.text import text
 from ...protocols import Method, Outcome, Poset
-from ..weights import weights_of
+from ..counts import weights_of
 
 Edge = int | float | dt.date
 

@@ -15,7 +15,7 @@ from ...data.table import Table
 from ...errors import MethodError
 from ...poset.values.text import text
 from ...protocols import Method, Outcome
-from ..weights import weights_of
+from ..counts import weights_of
 
 Bound = int | float | dt.date | str
 

@@ -18,7 +18,7 @@ from ...kernels.spectral.smoothed_scores import smoothed
 from ...kernels.threads import cores
 from ...progress import report
 from ...rng import children
-from ..published_counts import FEWEST_TOLD
+from ..counts import FEWEST_TOLD
 from .base import SpectralMethod, Swapped
 from .pica_size import chosen_size
 

@@ -14,8 +14,8 @@ from ...data.partition import Partition, require_group
 from ...data.points.encoding import Encoding, LogChoice
 from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
+from ..counts import published_shares
 from ..numeric.base import SINGLE_VALUES
-from ..published_counts import published_shares
 
 
 class MedianSplits(Partitioner):

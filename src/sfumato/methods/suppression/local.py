@@ -16,7 +16,7 @@ from ...kernels.suppression.local import MOST_COLUMNS, local_suppression
 from ...kernels.suppression.searches import cell_by_cell, cheapest_sets
 from ...poset.trees.tree import Tree
 from ...protocols import Method, Outcome
-from ..weights import weights_of
+from ..counts import weights_of
 
 if TYPE_CHECKING:
     from ...data.table import Table

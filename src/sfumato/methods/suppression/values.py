@@ -18,7 +18,7 @@ from ...kernels.suppression.at_random import stop_by_class, stop_by_match
 from ...kernels.suppression.matches import pack
 from ...progress import report
 from ...protocols import Method, Outcome
-from ..published_counts import at_least
+from ..counts import at_least
 from .local import Cells, checked_columns, suppressed_outcome
 
 

@@ -14,7 +14,7 @@ from ...data.schema import Kind, Role
 from ...data.table import Table
 from ...kernels.suppression.matches import class_labels
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, published_shares
+from ..counts import exact_shares, published_shares
 
 ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)

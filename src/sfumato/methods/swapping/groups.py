@@ -14,7 +14,7 @@ from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.within_groups import pair_within, permute_within
 from ...protocols import Method, Outcome, Verb
-from ..published_counts import at_least, exact_shares, published_shares
+from ..counts import at_least, exact_shares, published_shares
 from ..suppression.local import suppress
 from .base import absent, agreeing, alike_in_gaps, gathered, is_moved
 

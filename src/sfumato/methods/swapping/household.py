@@ -14,7 +14,7 @@ from ...errors import MethodError
 from ...kernels.groups import group_order
 from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, published_shares
+from ..counts import exact_shares, published_shares
 from .base import absent, agreeing, gathered, joined
 
 

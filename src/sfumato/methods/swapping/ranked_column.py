@@ -11,7 +11,7 @@ from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, published_shares
+from ..counts import exact_shares, published_shares
 from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order
 
 

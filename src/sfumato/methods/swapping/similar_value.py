@@ -14,7 +14,7 @@ from ...errors import MethodError, SfumatoError
 from ...kernels.swapping.rank import rank_swap
 from ...progress import report
 from ...protocols import Method, Outcome
-from ..published_counts import exact_shares, published_shares
+from ..counts import exact_shares, published_shares
 from .base import (
     ORDERED_KINDS,
     is_moved,

@@ -17,7 +17,7 @@ from ...errors import MethodError
 from ...kernels.statistics.scores import uniform_scores
 from ...kernels.synthesis.local_regression import carried_over
 from ...protocols import Method, Outcome
-from ..published_counts import published_shares
+from ..counts import published_shares
 
 _CUT = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 _ASIDE = (Role.IDENTIFIER, Role.WEIGHT, Role.HOUSEHOLD)

@@ -12,8 +12,7 @@ from ...data.pair import Pair
 from ...errors import MeasureError
 from ...models.augmented import read
 from ...models.axis import BINS, MOST, Bins, Most, Parents
-from ...models.inference import library
-from ...models.network import Network
+from ...models.network import Network, library
 from ...models.records import Records
 from ...models.released import Cells, Columns, posteriors
 from ...models.structure import learn
