@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, SfumatoError
 from . import base, show
@@ -31,7 +32,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -39,12 +40,12 @@ def _common(
 
 @app.command()
 def init(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file or database URL.")],
+    file: Annotated[str, Argument(metavar="FILE", help="Data file or database URL.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Plan to write (FILE's name, .toml).")
+        Path | None, Option("--output", "-o", help="Plan to write (FILE's name, .toml).")
     ] = None,
-    table: Annotated[str, typer.Option(help="Table of a database.")] = "",
-    query: Annotated[str, typer.Option(help="Query of a database.")] = "",
+    table: Annotated[str, Option(help="Table of a database.")] = "",
+    query: Annotated[str, Option(help="Query of a database.")] = "",
     replace: base.ReplacePlan = False,
     json: base.Json = False,
 ) -> None:
@@ -61,15 +62,13 @@ def init(
 
 @app.command()
 def protect(
-    plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="Plan file (sfumato init drafts one).")
-    ],
+    plan: Annotated[Path, Argument(metavar="PLAN", help="Plan file (sfumato init drafts one).")],
     input: base.Input = "",
     output: base.Output = "",
     seed: base.Seed = None,
     given: Annotated[
         list[str] | None,
-        typer.Option(help="A release of the same people that is public already (repeatable)."),
+        Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
     at: base.At = "",
     replace: base.ReplaceRelease = False,
@@ -140,19 +139,18 @@ def assess(
     masked: base.Masked,
     plan: base.ColumnsPlan = None,
     quasi: Annotated[
-        str, typer.Option(help="Quasi-identifiers, separated by commas (all shared columns).")
+        str, Option(help="Quasi-identifiers, separated by commas (all shared columns).")
     ] = "",
     confidential: base.Confidential = "",
     align: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Which record became which: position, none, a key column, or an alignment.parquet "
             "(found by itself beside a release of Sfumato's)."
         ),
     ] = "",
     measures: Annotated[
-        str,
-        typer.Option(help="Measures to take, separated by commas (the plan's, else the usual)."),
+        str, Option(help="Measures to take, separated by commas (the plan's, else the usual).")
     ] = "",
     reference: base.Others = "",
     plugin: base.Plugin = None,
@@ -178,7 +176,7 @@ def assess(
 @app.command()
 def methods(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="Only one kind: method, measure, criterion ...")
+        str, Argument(metavar="KIND", help="Only one kind: method, measure, criterion ...")
     ] = "",
     plugin: base.Plugin = None,
     json: base.Json = False,
@@ -190,7 +188,7 @@ def methods(
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `sfumato methods`.")],
+    name: Annotated[str, Argument(metavar="NAME", help="A name from `sfumato methods`.")],
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
@@ -203,12 +201,12 @@ def explain(
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make.")] = Path(
+    output: Annotated[Path, Option("--output", "-o", help="Folder to make.")] = Path(
         "sfumato-demo"
     ),
-    records: Annotated[int, typer.Option(help="Patients in the register.", min=500)] = 4000,
-    seed: Annotated[int, typer.Option(help="Seed of the register and the releases.", min=0)] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier demo.")] = False,
+    records: Annotated[int, Option(help="Patients in the register.", min=500)] = 4000,
+    seed: Annotated[int, Option(help="Seed of the register and the releases.", min=0)] = 0,
+    replace: Annotated[bool, Option("--replace", help="Replace an earlier demo.")] = False,
     json: base.Json = False,
 ) -> None:
     """Make a register of patients who do not exist, protect it several ways, and compare."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from ..errors import OutputError
 
@@ -24,42 +25,36 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
 Plugin = Annotated[
     list[Path] | None,
-    typer.Option("--plugin", help="Python file with methods of your own (sf.register)."),
+    Option("--plugin", help="Python file with methods of your own (sf.register)."),
 ]
 
-Input = Annotated[str, typer.Option("--input", "-i", help="Read this file instead of the plan's.")]
-Output = Annotated[
-    str, typer.Option("--output", "-o", help="Write here instead of the plan's path.")
-]
+Input = Annotated[str, Option("--input", "-i", help="Read this file instead of the plan's.")]
+Output = Annotated[str, Option("--output", "-o", help="Write here instead of the plan's path.")]
 Seed = Annotated[
-    int | None, typer.Option(help="Repeat a release: the seed from its private folder.", min=0)
+    int | None, Option(help="Repeat a release: the seed from its private folder.", min=0)
 ]
-ReplaceRelease = Annotated[bool, typer.Option("--replace", help="Replace an existing release.")]
-ReplacePlan = Annotated[bool, typer.Option("--replace", help="Overwrite the plan.")]
+ReplaceRelease = Annotated[bool, Option("--replace", help="Replace an existing release.")]
+ReplacePlan = Annotated[bool, Option("--replace", help="Overwrite the plan.")]
 
-Original = Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")]
-Masked = Annotated[str, typer.Argument(metavar="MASKED", help="The masked file, made by any tool.")]
+Original = Annotated[str, Argument(metavar="ORIGINAL", help="The original file.")]
+Masked = Annotated[str, Argument(metavar="MASKED", help="The masked file, made by any tool.")]
 ColumnsPlan = Annotated[
-    Path | None, typer.Option(help="Plan whose [columns] give roles and hierarchies.")
+    Path | None, Option(help="Plan whose [columns] give roles and hierarchies.")
 ]
-Others = Annotated[
-    str, typer.Option(help="File of people who are not in the original, to compare with.")
-]
-At = Annotated[
-    str, typer.Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")
-]
+Others = Annotated[str, Option(help="File of people who are not in the original, to compare with.")]
+At = Annotated[str, Option(help="Page of a table with more dimensions: size=2,year=2020 (totals).")]
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="Data file.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file.")]
-Confidential = Annotated[str, typer.Option(help="Confidential columns.")]
-Written = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file.")]
-ReplaceFigure = Annotated[bool, typer.Option("--replace", help="Overwrite the figure.")]
-Draw = Annotated[int, typer.Option(help="Repeat a draw.", min=0)]
+File = Annotated[str, Argument(metavar="FILE", help="Data file.")]
+PlanFile = Annotated[Path, Argument(metavar="PLAN", help="Plan file.")]
+Confidential = Annotated[str, Option(help="Confidential columns.")]
+Written = Annotated[Path, Option("--output", "-o", help="File to write.")]
+Replace = Annotated[bool, Option("--replace", help="Overwrite the file.")]
+ReplaceFigure = Annotated[bool, Option("--replace", help="Overwrite the figure.")]
+Draw = Annotated[int, Option(help="Repeat a draw.", min=0)]
 
 
 def refuse_existing(path: Path | None, *, replace: bool, other: str = "another --output") -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from . import base, show
 
@@ -14,25 +15,25 @@ from . import base, show
 def tune(
     plan: base.PlanFile,
     at_most: Annotated[
-        float | None, typer.Option(help="The measure's limit, if the plan's [tune] has none.")
+        float | None, Option(help="The measure's limit, if the plan's [tune] has none.")
     ] = None,
-    measure: Annotated[str, typer.Option(help="The measure to bring down.")] = "",
-    parameter: Annotated[str, typer.Option(help="The parameter to raise (k).")] = "",
-    step: Annotated[int | None, typer.Option(help="Its step, counted from 1.", min=1)] = None,
-    start: Annotated[int | None, typer.Option(help="The first value to try.", min=1)] = None,
-    stop: Annotated[int | None, typer.Option(help="The last value to try.", min=1)] = None,
+    measure: Annotated[str, Option(help="The measure to bring down.")] = "",
+    parameter: Annotated[str, Option(help="The parameter to raise (k).")] = "",
+    step: Annotated[int | None, Option(help="Its step, counted from 1.", min=1)] = None,
+    start: Annotated[int | None, Option(help="The first value to try.", min=1)] = None,
+    stop: Annotated[int | None, Option(help="The last value to try.", min=1)] = None,
     draws: Annotated[
-        int | None, typer.Option(help="Releases to average over, where steps are random.", min=1)
+        int | None, Option(help="Releases to average over, where steps are random.", min=1)
     ] = None,
     judge_by: Annotated[
-        str, typer.Option(help="What must keep the limit: worst (every draw) or mean.")
+        str, Option(help="What must keep the limit: worst (every draw) or mean.")
     ] = "",
-    also: Annotated[str, typer.Option(help="Other measures to show, separated by commas.")] = "",
+    also: Annotated[str, Option(help="Other measures to show, separated by commas.")] = "",
     input: base.Input = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the tuned plan here.")
+        Path | None, Option("--output", "-o", help="Write the tuned plan here.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a search.", min=0)] = None,
+    seed: Annotated[int | None, Option(help="Repeat a search.", min=0)] = None,
     replace: base.ReplacePlan = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
@@ -75,20 +76,20 @@ def tune(
 @base.app.command(name="map")
 def risk_utility(
     plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="Plan file whose [map] names the methods.")
+        Path, Argument(metavar="PLAN", help="Plan file whose [map] names the methods.")
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Figure (.svg, .png, .html) or data (.csv) to write."),
+        Option("--output", "-o", help="Figure (.svg, .png, .html) or data (.csv) to write."),
     ] = None,
-    risk: Annotated[str, typer.Option(help="The measure of risk, if not the plan's.")] = "",
-    loss: Annotated[str, typer.Option(help="The measure of loss, if not the plan's.")] = "",
+    risk: Annotated[str, Option(help="The measure of risk, if not the plan's.")] = "",
+    loss: Annotated[str, Option(help="The measure of loss, if not the plan's.")] = "",
     draws: Annotated[
-        int | None, typer.Option(help="Releases to average over, where methods are random.", min=1)
+        int | None, Option(help="Releases to average over, where methods are random.", min=1)
     ] = None,
     input: base.Input = "",
-    title: Annotated[str, typer.Option(help="Title of the figure.")] = "",
-    seed: Annotated[int | None, typer.Option(help="Repeat a map.", min=0)] = None,
+    title: Annotated[str, Option(help="Title of the figure.")] = "",
+    seed: Annotated[int | None, Option(help="Repeat a map.", min=0)] = None,
     replace: base.ReplaceFigure = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
@@ -125,12 +126,10 @@ def attack(
     original: base.Original,
     masked: base.Masked,
     plan: Annotated[
-        Path, typer.Option(help="Plan of the release: its roles, and the steps an intruder knows.")
+        Path, Option(help="Plan of the release: its roles, and the steps an intruder knows.")
     ],
-    align: Annotated[str, typer.Option(help="Which record became which, as in assess.")] = "",
-    attacks: Annotated[
-        str, typer.Option(help="Attacks to try, separated by commas (all of them).")
-    ] = "",
+    align: Annotated[str, Option(help="Which record became which, as in assess.")] = "",
+    attacks: Annotated[str, Option(help="Attacks to try, separated by commas (all of them).")] = "",
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
@@ -146,9 +145,7 @@ def attack(
 
 @base.app.command()
 def recover(
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="The public folder of a release.")
-    ],
+    release: Annotated[Path, Argument(metavar="RELEASE", help="The public folder of a release.")],
     json: base.Json = False,
 ) -> None:
     """Estimate the original's statistics from what is published, where the method allows."""
@@ -162,22 +159,21 @@ def query(
     file: base.File,
     question: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="QUESTION", help='Such as "sum pay where age > 40", or "count where pay > 900".'
         ),
     ],
     protect: Annotated[
-        str,
-        typer.Option(help="Confidential columns and the share to hide: pay=0.1,debt=0.2."),
+        str, Option(help="Confidential columns and the share to hide: pay=0.1,debt=0.2.")
     ],
     key: Annotated[
         Path,
-        typer.Option(
+        Option(
             help="Secret of this file and these options; made, readable by you alone, if absent."
         ),
     ],
     public: Annotated[
-        str, typer.Option(help="Columns that questions may name (all that are not protected).")
+        str, Option(help="Columns that questions may name (all that are not protected).")
     ] = "",
     json: base.Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from ..errors import InputError, MethodError, OutputError, ParameterError
 from . import base, show
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..data.generalized.model_ready import ModelReady
     from ..data.table import Table
 
-Published = Annotated[str, typer.Argument(metavar="RELEASE", help="Folder or file of a release.")]
+Published = Annotated[str, Argument(metavar="RELEASE", help="Folder or file of a release.")]
 
 
 def _free(path: Path, *, replace: bool) -> None:
@@ -28,16 +28,14 @@ def _free(path: Path, *, replace: bool) -> None:
 @base.app.command()
 def information(
     file: base.File,
-    target: Annotated[str, typer.Option(help="The column that a model will predict.")] = "",
+    target: Annotated[str, Option(help="The column that a model will predict.")] = "",
     plan: base.ColumnsPlan = None,
     columns: Annotated[
-        str, typer.Option(help="Columns to judge, separated by commas (all others).")
+        str, Option(help="Columns to judge, separated by commas (all others).")
     ] = "",
-    repeats: Annotated[int, typer.Option(help="Random columns to compare with.", min=1)] = 10,
-    rare: Annotated[
-        int, typer.Option(help="Values that fewer records have are set aside.", min=1)
-    ] = 6,
-    threshold: Annotated[float, typer.Option(help="Ratio from which a column is kept.")] = 2.0,
+    repeats: Annotated[int, Option(help="Random columns to compare with.", min=1)] = 10,
+    rare: Annotated[int, Option(help="Values that fewer records have are set aside.", min=1)] = 6,
+    threshold: Annotated[float, Option(help="Ratio from which a column is kept.")] = 2.0,
     json: base.Json = False,
 ) -> None:
     """Tell which columns are worth keeping for a model, before anything is masked."""
@@ -60,7 +58,7 @@ def information(
 @base.app.command()
 def hierarchy(
     plan: base.PlanFile,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="Column with a hierarchy.")],
+    column: Annotated[str, Argument(metavar="COLUMN", help="Column with a hierarchy.")],
     output: base.Written,
     replace: base.Replace = False,
 ) -> None:
@@ -86,8 +84,8 @@ def hierarchy(
 
 @base.app.command(name="import-xml")
 def import_xml(
-    hierarchy: Annotated[Path, typer.Argument(metavar="HIERARCHY.XML", help="The posets.")],
-    columns: Annotated[Path, typer.Argument(metavar="COLUMNS.XML", help="The columns.")],
+    hierarchy: Annotated[Path, Argument(metavar="HIERARCHY.XML", help="The posets.")],
+    columns: Annotated[Path, Argument(metavar="COLUMNS.XML", help="The columns.")],
 ) -> None:
     """Print the [columns] of a plan from the DSG privacy toolkit's two files."""
     from ..poset.files.dsg_xml import plan_columns
@@ -99,9 +97,9 @@ def import_xml(
 def impute(
     release: Published,
     output: base.Written,
-    way: Annotated[str, typer.Option(help="draw, or mode (the most probable value).")] = "draw",
-    copies: Annotated[int, typer.Option(help="Files to draw.", min=1)] = 1,
-    columns: Annotated[str, typer.Option(help="Columns to fill (all).")] = "",
+    way: Annotated[str, Option(help="draw, or mode (the most probable value).")] = "draw",
+    copies: Annotated[int, Option(help="Files to draw.", min=1)] = 1,
+    columns: Annotated[str, Option(help="Columns to fill (all).")] = "",
     seed: base.Draw = 0,
     replace: base.Replace = False,
 ) -> None:
@@ -140,13 +138,11 @@ def prepare(
     release: Published,
     output: base.Written,
     original: Annotated[
-        str, typer.Option(help="The original, to tell which values a column may hold.")
+        str, Option(help="The original, to tell which values a column may hold.")
     ] = "",
     plan: base.ColumnsPlan = None,
-    columns: Annotated[str, typer.Option(help="Columns to prepare (all with labels).")] = "",
-    most: Annotated[
-        float, typer.Option(help="Rows that one row may become, on average.", min=1)
-    ] = 20.0,
+    columns: Annotated[str, Option(help="Columns to prepare (all with labels).")] = "",
+    most: Annotated[float, Option(help="Rows that one row may become, on average.", min=1)] = 20.0,
     replace: base.Replace = False,
 ) -> None:
     """Prepare a release for a model: ranges to midpoints, categories to weighted duplicates."""
@@ -228,8 +224,8 @@ def _prepared(shown: Table, found: ModelReady) -> Sequence[str]:
 
 @base.app.command()
 def marginals(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV of column, value, share.")],
-    rows: Annotated[int, typer.Argument(metavar="ROWS", help="Records to draw.", min=1)],
+    file: Annotated[Path, Argument(metavar="FILE", help="CSV of column, value, share.")],
+    rows: Annotated[int, Argument(metavar="ROWS", help="Records to draw.", min=1)],
     output: base.Written,
     seed: base.Draw = 0,
     replace: base.Replace = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from ..errors import OutputError
 from . import base, show
@@ -15,20 +15,20 @@ from . import base, show
 def split(
     file: base.File,
     participants: Annotated[
-        Path, typer.Argument(metavar="PARTICIPANTS", help="File to write: records to release.")
+        Path, Argument(metavar="PARTICIPANTS", help="File to write: records to release.")
     ],
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="File to write: records held out.")
+        Path, Argument(metavar="REFERENCE", help="File to write: records held out.")
     ],
-    share: Annotated[float, typer.Option(help="Share of the records to hold out.")] = 0.5,
+    share: Annotated[float, Option(help="Share of the records to hold out.")] = 0.5,
     together: Annotated[
-        str, typer.Option(help="Column of a person or household, never to be torn apart.")
+        str, Option(help="Column of a person or household, never to be torn apart.")
     ] = "",
     strata: Annotated[
-        str, typer.Option(help="Columns to hold out the same share of each value of.")
+        str, Option(help="Columns to hold out the same share of each value of.")
     ] = "",
-    seed: Annotated[int | None, typer.Option(help="Repeat a split.", min=0)] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files.")] = False,
+    seed: Annotated[int | None, Option(help="Repeat a split.", min=0)] = None,
+    replace: Annotated[bool, Option("--replace", help="Overwrite the files.")] = False,
     json: base.Json = False,
 ) -> None:
     """Hold out a sample of non-participants, by whom the risk of a release is judged."""
@@ -58,12 +58,11 @@ def components(
     plan: base.ColumnsPlan = None,
     reference: base.Others = "",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Figure to write (.svg, .png, .pdf, .html)."),
+        Path | None, Option("--output", "-o", help="Figure to write (.svg, .png, .pdf, .html).")
     ] = None,
-    count: Annotated[int, typer.Option(help="Components to compare.", min=1)] = 20,
+    count: Annotated[int, Option(help="Components to compare.", min=1)] = 20,
     degree: Annotated[
-        int, typer.Option(help="Degree of the polynomial kernel: interactions up to it.", min=1)
+        int, Option(help="Degree of the polynomial kernel: interactions up to it.", min=1)
     ] = 4,
     replace: base.ReplaceFigure = False,
     json: base.Json = False,
@@ -82,14 +81,12 @@ def components(
 
 @base.app.command()
 def recount(
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="Folder or data file of a release.")
-    ],
+    release: Annotated[Path, Argument(metavar="RELEASE", help="Folder or data file of a release.")],
     quasi: Annotated[
-        str, typer.Option(help="Quasi-identifiers, separated by commas (as the evidence says).")
+        str, Option(help="Quasi-identifiers, separated by commas (as the evidence says).")
     ] = "",
     confidential: base.Confidential = "",
-    sql: Annotated[bool, typer.Option("--sql", help="Print the statements, to run them.")] = False,
+    sql: Annotated[bool, Option("--sql", help="Print the statements, to run them.")] = False,
     json: base.Json = False,
 ) -> None:
     """Count k, l and t of a published file by plain SQL, trusting nothing else."""

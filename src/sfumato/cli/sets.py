@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, suggest
 from . import base, show
@@ -14,17 +14,15 @@ _KINDS = ("targeting", "synthetic-sets", "hospital")
 
 @base.app.command()
 def generate(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="targeting, synthetic-sets, or hospital.")
-    ],
+    kind: Annotated[str, Argument(metavar="KIND", help="targeting, synthetic-sets, or hospital.")],
     output: base.Written,
-    records: Annotated[int, typer.Option("--records", "-n", help="Records.", min=1)] = 100_000,
-    items: Annotated[int, typer.Option(help="Different items of the sets.", min=1)] = 1987,
-    mean: Annotated[float, typer.Option(help="Items in a set, on average.", min=1.0)] = 40.0,
+    records: Annotated[int, Option("--records", "-n", help="Records.", min=1)] = 100_000,
+    items: Annotated[int, Option(help="Different items of the sets.", min=1)] = 1987,
+    mean: Annotated[float, Option(help="Items in a set, on average.", min=1.0)] = 40.0,
     sd: Annotated[
-        float, typer.Option(help="Standard deviation of that, for synthetic-sets (0.6 mean).")
+        float, Option(help="Standard deviation of that, for synthetic-sets (0.6 mean).")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Another seed, other people.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Another seed, other people.", min=0)] = 0,
     replace: base.Replace = False,
 ) -> None:
     """Write data of people who do not exist: sets with utilities, or a register of patients."""
@@ -57,12 +55,12 @@ def generate(
 
 @base.app.command(name="on-demand")
 def on_demand(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file with a column of sets.")],
-    row: Annotated[int, typer.Argument(metavar="ROW", help="The record, from 1 on.", min=1)],
-    k: Annotated[int, typer.Option(help="People who may be meant by the answer.", min=2)] = 5,
-    column: Annotated[str, typer.Option(help="The column of sets (the only one).")] = "",
+    file: Annotated[str, Argument(metavar="FILE", help="Data file with a column of sets.")],
+    row: Annotated[int, Argument(metavar="ROW", help="The record, from 1 on.", min=1)],
+    k: Annotated[int, Option(help="People who may be meant by the answer.", min=2)] = 5,
+    column: Annotated[str, Option(help="The column of sets (the only one).")] = "",
     choice: Annotated[
-        str, typer.Option(help="tree (nobody likelier than 1/k), or admissible (more items).")
+        str, Option(help="tree (nobody likelier than 1/k), or admissible (more items).")
     ] = "tree",
     plan: base.ColumnsPlan = None,
     json: base.Json = False,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from ..errors import ParameterError
 from . import base, show
@@ -28,14 +29,12 @@ base.app.add_typer(tables)
 
 @tables.command()
 def init(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Data file of records.")],
+    file: Annotated[str, Argument(metavar="FILE", help="Data file of records.")],
     dimensions: Annotated[
-        str, typer.Option("--dimensions", "-d", help="Columns that span the table, by commas.")
+        str, Option("--dimensions", "-d", help="Columns that span the table, by commas.")
     ],
-    value: Annotated[str, typer.Option(help="Column to add up (records are counted).")] = "",
-    output: Annotated[Path, typer.Option("--output", "-o", help="Plan to write.")] = Path(
-        "table.toml"
-    ),
+    value: Annotated[str, Option(help="Column to add up (records are counted).")] = "",
+    output: Annotated[Path, Option("--output", "-o", help="Plan to write.")] = Path("table.toml"),
     replace: base.ReplacePlan = False,
     json: base.Json = False,
 ) -> None:
@@ -55,7 +54,7 @@ def init(
 
 @tables.command()
 def protect(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file with a [table].")],
+    plan: Annotated[Path, Argument(metavar="PLAN", help="Plan file with a [table].")],
     input: base.Input = "",
     output: base.Output = "",
     seed: base.Seed = None,
@@ -95,32 +94,28 @@ def protect_cells(
 
 @tables.command()
 def audit(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A protected table, made by any tool.")
-    ],
+    file: Annotated[str, Argument(metavar="FILE", help="A protected table, made by any tool.")],
     relations: Annotated[
-        str, typer.Option(help="File of relations (relation, cell, coef); else by the codes.")
+        str, Option(help="File of relations (relation, cell, coef); else by the codes.")
     ] = "",
-    value: Annotated[str, typer.Option(help="Column of the numbers.")] = "",
+    value: Annotated[str, Option(help="Column of the numbers.")] = "",
     dimensions: Annotated[
-        str, typer.Option("--dimensions", "-d", help="Columns of the codes, by commas.")
+        str, Option("--dimensions", "-d", help="Columns of the codes, by commas.")
     ] = "",
     hierarchy: Annotated[
-        list[str] | None,
-        typer.Option(help="Hierarchy of a dimension: region=regions.csv (repeatable)."),
+        list[str] | None, Option(help="Hierarchy of a dimension: region=regions.csv (repeatable).")
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="Plan with the [table] that the file protects.")
+        Path | None, Option(help="Plan with the [table] that the file protects.")
     ] = None,
     narrow: Annotated[
-        float, typer.Option(help="Without a plan: percent of a value that is too narrow.", min=0.0)
+        float, Option(help="Without a plan: percent of a value that is too narrow.", min=0.0)
     ] = 10.0,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Without a plan: the numbers count people.")
+        bool, Option("--counts", help="Without a plan: the numbers count people.")
     ] = False,
     absent: Annotated[
-        bool,
-        typer.Option("--absent-hidden", help="With a plan: cells without a row are hidden."),
+        bool, Option("--absent-hidden", help="With a plan: cells without a row are hidden.")
     ] = False,
     json: base.Json = False,
 ) -> None:
@@ -149,7 +144,7 @@ def audit(
 
 @tables.command(name="show")
 def show_table(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or its folder.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A released table, or its folder.")],
     at: base.At = "",
 ) -> None:
     """Print a page of a released table, suppressed cells marked."""

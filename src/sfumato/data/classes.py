@@ -14,14 +14,12 @@ import polars as pl
 
 from ..errors import ParameterError
 from .codec import encode
-from .schema import Kind
+from .schema import MEASURED
 from .sets.flat_lists import canonical
 from .table import Table
 
 MISSING = "missing"
 """How the class of those without a value is called."""
-
-_CUT = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 
 
 class ClassCodes(NamedTuple):
@@ -62,7 +60,7 @@ def class_codes(table: Table, names: Sequence[str], quantiles: int = 4) -> Class
         codes = found.codes.astype(np.int64)
         labels = [MISSING, *(str(value) for value in found.domain.to_list())]
         column = table.schema[name]
-        cuttable = column.kind in _CUT and not column.generalized
+        cuttable = column.kind in MEASURED and not column.generalized
         if cuttable and quantiles and len(found.domain) > quantiles:
             codes, labels = _ranges(codes, found.domain, quantiles)
             cut.append(name)
@@ -88,19 +86,24 @@ def _comparable(series: pl.Series) -> pl.Series:
 
 
 def _ranges(codes: np.ndarray, domain: pl.Series, quantiles: int) -> tuple[np.ndarray, list[str]]:
-    """Codes and labels after each value has gone to the range that holds its middle rank.
-
-    The middle rank, because a value that a third of the records share has no single quantile.
-    """
-    counts = np.bincount(codes, minlength=len(domain) + 1)[1:]
-    middle = (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)
-    place = np.minimum((middle * quantiles).astype(np.int64), quantiles - 1)
-    used, block = np.unique(place, return_inverse=True)
-    block = block.reshape(-1)
+    """Codes and labels after each value has gone to its range."""
+    place = equal_ranges(np.bincount(codes, minlength=len(domain) + 1), quantiles)
     values = domain.to_list()
     labels = [MISSING]
-    for b in range(used.size):
-        inside = np.flatnonzero(block == b)
-        low, high = values[int(inside[0])], values[int(inside[-1])]
-        labels.append(f"[{low}, {high}]")
-    return np.concatenate(([0], block + 1))[codes], labels
+    for block in range(1, int(place.max()) + 1):
+        inside = np.flatnonzero(place[1:] == block)
+        labels.append(f"[{values[inside[0]]}, {values[inside[-1]]}]")
+    return place[codes], labels
+
+
+def equal_ranges(counts: np.ndarray, pieces: int) -> np.ndarray:
+    """int64: the range 1.. of each distinct value; ranges have about equally many records.
+
+    A value goes where its middle rank lies, because one that a third of the records share has no
+    single quantile. Entry 0 of the counts is that of missing values, and has no range.
+    """
+    inside, pieces = counts[1:], max(pieces, 1)
+    middle = (np.cumsum(inside) - inside / 2) / max(int(inside.sum()), 1)
+    block = np.minimum((middle * pieces).astype(np.int64), pieces - 1)
+    _, block = np.unique(block, return_inverse=True)
+    return np.concatenate(([0], block.reshape(-1) + 1)).astype(np.int64)

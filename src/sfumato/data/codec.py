@@ -162,6 +162,19 @@ def _encode_by_join(series: pl.Series) -> Codes:
     return Codes(_plus_one(ranks), series.gather(first.sort("k")["i"]))
 
 
+def equals_before(values: np.ndarray) -> np.ndarray:
+    """int64: how many equal values come before each.
+
+    >>> equals_before(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    arranged = values[order]
+    found = np.empty(values.size, dtype=np.int64)
+    found[order] = np.arange(values.size) - np.searchsorted(arranged, arranged)
+    return found
+
+
 def floats(series: pl.Series, column: Column) -> np.ndarray:
     """Numbers for an ordered or boolean column; NaN where missing."""
     if column.generalized or (column.kind not in ORDERED and column.kind != Kind.BOOLEAN):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from .kinds import is_text
 from .schema import Kind, Role
 from .table import Table
 
@@ -168,9 +169,7 @@ def plain_name(name: str) -> str:
 
 def _texts(series: pl.Series) -> pl.Series | None:
     """The values as text, for columns that hold text."""
-    if series.dtype not in (pl.String, pl.Categorical) and not isinstance(series.dtype, pl.Enum):
-        return None
-    return series.drop_nulls().cast(pl.String).str.strip_chars()
+    return series.drop_nulls().cast(pl.String).str.strip_chars() if is_text(series) else None
 
 
 def _by_values(series: pl.Series, kind: Kind) -> str | None:

@@ -44,6 +44,11 @@ def kind_of(series: pl.Series) -> Kind:
     return Kind.NOMINAL
 
 
+def is_text(series: pl.Series) -> bool:
+    """Whether a column holds text or categories."""
+    return series.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
 def lists_of(cells: Iterable[object]) -> list[object] | None:
     """Python's sets as sorted lists, or None where a column holds anything else.
 
@@ -117,7 +122,7 @@ def fit(series: pl.Series, kind: Kind, order: tuple[str, ...]) -> pl.Series:
         return ways[kind](series)
     if isinstance(dtype, pl.List | pl.Array):
         raise Misfit("holds lists", 'use kind = "set"')
-    return series if dtype in (pl.String, pl.Categorical, pl.Enum) else series.cast(pl.String)
+    return series if is_text(series) else series.cast(pl.String)
 
 
 def complaint(name: str, misfit: Misfit) -> Complaint:

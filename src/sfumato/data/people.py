@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..progress import report
+from .codec import equals_before
 from .schema import Role
 from .sets.flat_lists import canonical
 from .table import Table
@@ -55,23 +56,13 @@ def person_keys(table: Table, by: Sequence[str], secret: int) -> pl.Series:
     # Twins get different keys: first, second ... of their kind.
     _, kind, counts = np.unique(keys, return_inverse=True, return_counts=True)
     twins = np.flatnonzero(counts[kind.reshape(-1)] > 1)
-    number = _numbers(kind.reshape(-1)[twins])
+    number = equals_before(kind.reshape(-1)[twins])
     for n in range(1, int(number.max(initial=0)) + 1):
         rows = twins[number == n]
         keys[rows] = np.frombuffer(digests(table.take(rows), str(n)), dtype=keys.dtype)
     raw = keys.tobytes()
     listed = [raw[at : at + _SIZE] for at in range(0, len(raw), _SIZE)]
     return pl.Series("person", listed, dtype=pl.Binary)
-
-
-def _numbers(kinds: np.ndarray) -> np.ndarray:
-    """For each the number of equal ones before it."""
-    order = np.argsort(kinds, kind="stable")
-    arranged = kinds[order]
-    first = np.searchsorted(arranged, arranged)
-    found = np.empty(kinds.size, dtype=np.int64)
-    found[order] = np.arange(kinds.size) - first
-    return found
 
 
 def _texts(series: pl.Series) -> list[str]:

@@ -98,7 +98,7 @@ class InformationReport:
         rows: list[tuple[str, ...]] = [("column", "values", "bits", self.against, "ratio", "p", "")]
         for one in ordered:
             ratio = "-" if one.ratio is None else _short(one.ratio)
-            said = "keep" if one.keep else "leave out"
+            advice = "keep" if one.keep else "leave out"
             rows.append(
                 (
                     one.name,
@@ -107,7 +107,7 @@ class InformationReport:
                     f"{one.random:.4f}",
                     ratio,
                     "-" if one.p is None else f"{one.p:.2g}" if one.p >= 1e-4 else "<0.0001",
-                    f"{said} ({one.note})" if one.note else said,
+                    f"{advice} ({one.note})" if one.note else advice,
                 )
             )
         widths = [max(len(row[i]) for row in rows) for i in range(6)]
@@ -129,16 +129,9 @@ class InformationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
-        return {
-            "target": self.target,
-            "classes": self.classes,
-            "threshold": self.threshold,
-            "repeats": self.repeats,
-            "rare": self.rare,
-            "against": self.against,
-            "columns": [dict(vars(one)) for one in self.columns],
-            "bias": BIAS,
-        }
+        keys = ("target", "classes", "threshold", "repeats", "rare", "against")
+        columns = [dict(vars(one)) for one in self.columns]
+        return {**{key: getattr(self, key) for key in keys}, "columns": columns, "bias": BIAS}
 
     def __repr__(self) -> str:
         return (

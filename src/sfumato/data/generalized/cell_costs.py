@@ -134,30 +134,35 @@ def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
 
 
 def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None) -> Axis:
-    poset, told, codes = coded.poset, coded.structure, coded.codes
-    if told.unchanged:
+    poset, structure, codes = coded.poset, coded.structure, coded.codes
+    if structure.unchanged:
         # Every record keeps its own value: all states are alike, and cost nothing.
         return Axis(INTERVAL, np.zeros(codes.size, dtype=np.int64), 1, np.zeros(1))
-    if given is None and told.node_costs is not None:
-        given = told.node_costs(by)
-    if told.tree is not None and given is not None:
-        return _tree(told.tree, codes, hidden, given)
-    if told.ancestors is not None and given is not None:
-        return _ancestors(told.ancestors, codes, hidden, given)
-    if told.pairs is not None and given is not None and told.pairs.join_table is not None:
-        return _order(told.pairs.join_table, told.pairs.leaf_nodes, codes, hidden, given)
-    if told.levels is not None:
-        return _levels(told.levels, codes, hidden, by)
-    if told.traits is not None:
-        return _power(told.traits, codes, hidden)
+    if given is None and structure.node_costs is not None:
+        given = structure.node_costs(by)
+    if structure.tree is not None and given is not None:
+        return _tree(structure.tree, codes, hidden, given)
+    if structure.ancestors is not None and given is not None:
+        return _ancestors(structure.ancestors, codes, hidden, given)
+    if structure.pairs is not None and given is not None and structure.pairs.join_table is not None:
+        return _order(structure.pairs.join_table, structure.pairs.leaf_nodes, codes, hidden, given)
+    if structure.levels is not None:
+        return _levels(structure.levels, codes, hidden, by)
+    if structure.traits is not None:
+        return _power(structure.traits, codes, hidden)
     if poset.spans:
-        return _interval(poset, told, codes, hidden)
+        return _interval(poset, structure, codes, hidden)
     return _values(poset, codes, hidden)
 
 
 def _with_star(cost: np.ndarray) -> np.ndarray:
     """The costs of the nodes, of "*", and of a missing value."""
     return np.concatenate([cost, [1.0, 0.0]])
+
+
+def _nodes_of(codes: np.ndarray, leaves: np.ndarray, hidden: np.ndarray, star: int) -> np.ndarray:
+    """The node of each record; behind the node "*" comes that of missing values."""
+    return np.where(hidden, star, np.where(codes > 0, leaves[codes], star + 1)).astype(np.int64)
 
 
 def _tree(tree: Tree, codes: np.ndarray, hidden: np.ndarray, given: np.ndarray) -> Axis:
@@ -167,8 +172,7 @@ def _tree(tree: Tree, codes: np.ndarray, hidden: np.ndarray, given: np.ndarray) 
     parent = np.concatenate([tree.parent, [-1, star]]).astype(np.int32)
     parent[tree.root] = star
     depth = np.concatenate([tree.depth + 1, [0, 1]]).astype(np.int32)
-    states = np.where(codes > 0, tree.leaf_nodes[codes], star + 1).astype(np.int64)
-    states[hidden] = star
+    states = _nodes_of(codes, tree.leaf_nodes, hidden, star)
     if cost.size > SMALL_TREE:
         return Axis(TREE, states, cost.size, cost, parent=parent, depth=depth)
     return Axis(ORDER, states, cost.size, cost, table=_pairs(parent, depth))
@@ -195,8 +199,7 @@ def _order(
     table = np.full((n + 2, n + 2), star, dtype=np.int32)
     table[:n, :n] = joined
     table[n + 1, n + 1] = n + 1
-    states = np.where(codes > 0, leaves[codes], star + 1).astype(np.int64)
-    states[hidden] = star
+    states = _nodes_of(codes, leaves, hidden, star)
     return Axis(ORDER, states, n + 2, _with_star(given), table=table)
 
 
@@ -211,8 +214,7 @@ def _ancestors(poset: Ancestors, codes: np.ndarray, hidden: np.ndarray, given: n
     lists = np.concatenate([np.insert(poset.ancestor_idx, ptr[1:], star), [star, star]])
     starts = np.concatenate([ptr + np.arange(ptr.size), [lists.size - 1, lists.size]])
     cost = _with_star(given)
-    states = np.where(codes > 0, poset.leaf_nodes[codes], star + 1).astype(np.int64)
-    states[hidden] = star
+    states = _nodes_of(codes, poset.leaf_nodes, hidden, star)
     return Axis(ANCESTORS, states, cost.size, cost, table=np.concatenate([starts, lists]))
 
 
@@ -233,12 +235,12 @@ def _power(poset: Traits, codes: np.ndarray, hidden: np.ndarray) -> Axis:
     return Axis(POWER, states, poset.elements, cost)
 
 
-def _interval(poset: Poset, told: Structure, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+def _interval(poset: Poset, structure: Structure, codes: np.ndarray, hidden: np.ndarray) -> Axis:
     positions = np.nan_to_num(poset.positions)
     top = positions.size - 1
     cost = np.zeros(positions.size)
     # The domain may be declared wider than the values that occur.
-    full = told.full_width
+    full = structure.full_width
     if full is None:
         full = float(positions[top] - positions[min(top, 1)])
     if top > 1 and full > 0:

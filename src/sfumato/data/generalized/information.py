@@ -16,13 +16,12 @@ from ...kernels.statistics.information import mutual_information as mutual_infor
 from ...kernels.statistics.information import pointwise_information
 from ...protocols import Structure
 from ...structure import Ancestors
-from ..classes import class_codes
+from ..classes import class_codes, equal_ranges
 from ..codec import Matrix, encode
-from ..schema import Kind, Role
+from ..schema import MEASURED, Kind, Role
 from ..table import Table
 from .cell_costs import NodeCosts
 from .value_nodes import NodeMatrix as NodeMatrix
-from .value_nodes import equal_ranges
 
 RARE = 6
 """Values that occur less often are set aside, as in Katirai's experiments."""
@@ -31,7 +30,6 @@ QUANTILES = 4
 MOST_CLASSES = 1_000
 """A target with more categories names records rather than classes."""
 _PIECES = 20
-_CUT = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 _CELLS_AT_ONCE = 1 << 22
 
 
@@ -75,7 +73,7 @@ def estimable(table: Table, name: str, rare: int = RARE) -> Estimable:
     kept[0] = False
     column = table.schema[name]
     present = int(counts[1:].sum())
-    cuttable = column.kind in _CUT and not column.generalized
+    cuttable = column.kind in MEASURED and not column.generalized
     if cuttable and present and counts[kept].sum() * 2 < present:
         place = equal_ranges(counts, min(_PIECES, present // max(rare, 1)))
         pieces = int(place.max())
@@ -155,7 +153,7 @@ def class_counts(codes: np.ndarray, target: np.ndarray, size: int) -> np.ndarray
 
 
 def node_information(
-    told: Structure, codes: np.ndarray, target_codes: np.ndarray, rare: int = RARE
+    structure: Structure, codes: np.ndarray, target_codes: np.ndarray, rare: int = RARE
 ) -> np.ndarray | None:
     """What each node of a tree or partial order tells about the target, in bits.
 
@@ -175,23 +173,23 @@ def node_information(
     >>> levels = [["flu", "lung", "*"], ["cough", "lung", "*"], ["cut", "skin", "*"]]
     >>> tree = Hierarchy(levels=levels).bind(["cough", "cut", "flu"])
     >>> codes = tree.codes(["flu", "cough", "cut", "cut"])
-    >>> told = node_information(tree.structure, codes, np.array([0, 0, 1, 1]), rare=1)
-    >>> dict(zip(tree.label_of_node, told.tolist()))["lung"]
+    >>> bits = node_information(tree.structure, codes, np.array([0, 0, 1, 1]), rare=1)
+    >>> dict(zip(tree.label_of_node, bits.tolist()))["lung"]
     1.0
     """
     known = (codes > 0) & (target_codes >= 0)
     codes, target = np.asarray(codes)[known], np.asarray(target_codes)[known]
-    if told.tree is not None:
-        counts = class_counts(codes, target, len(told.tree) + 1)
+    if structure.tree is not None:
+        counts = class_counts(codes, target, len(structure.tree) + 1)
         # Leaves under a node are consecutive codes.
         below = np.cumsum(counts, axis=0)
-        under = below[told.tree.last_leaf] - below[told.tree.first_leaf - 1]
-    elif told.ancestors is not None:
-        counts = class_counts(codes, target, told.ancestors.leaf_nodes.size)
-        under = _under_ancestors(told.ancestors, counts)
-    elif told.pairs is not None and told.pairs.join_table is not None:
-        counts = class_counts(codes, target, told.pairs.leaf_nodes.size)
-        under = _under_joins(told.pairs.join_table, told.pairs.leaf_nodes, counts)
+        under = below[structure.tree.last_leaf] - below[structure.tree.first_leaf - 1]
+    elif structure.ancestors is not None:
+        counts = class_counts(codes, target, structure.ancestors.leaf_nodes.size)
+        under = _under_ancestors(structure.ancestors, counts)
+    elif structure.pairs is not None and structure.pairs.join_table is not None:
+        counts = class_counts(codes, target, structure.pairs.leaf_nodes.size)
+        under = _under_joins(structure.pairs.join_table, structure.pairs.leaf_nodes, counts)
     else:
         return None
     return pointwise_information(under, counts.sum(axis=0), rare)

@@ -26,7 +26,8 @@ from ...poset.valueset import ValueSet
 from ...protocols import Poset
 from ...structure import Line
 from ..codec import bind, domain_values, encode, floats
-from ..schema import NUMERIC, ORDERED, SUPPRESSED, Column, Kind
+from ..kinds import is_text
+from ..schema import MEASURED, ORDERED, SUPPRESSED, Column, Kind
 from ..table import Table
 
 
@@ -35,8 +36,7 @@ def has_labels(original: Column, masked: Column, series: pl.Series) -> bool:
 
     It does if it says so, and also where numbers or dates have become text.
     """
-    is_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
-    return masked.generalized or (is_text and original.kind in (*NUMERIC, Kind.DATE))
+    return masked.generalized or (is_text(series) and original.kind in MEASURED)
 
 
 def distinct_labels(series: pl.Series) -> tuple[list[str], np.ndarray]:
@@ -96,7 +96,7 @@ class LabelPlaces:
         if self.column.generalized:
             return others
         values, reads = domain_values(self.column, self.domain), self._declared.structure.reads
-        if self.column.kind in (*NUMERIC, Kind.DATE) and reads != "interval":
+        if self.column.kind in MEASURED and reads != "interval":
             others.append(Interval().bind(values))
         if reads != "value-set":
             others.append(ValueSet().bind(values))
@@ -128,11 +128,11 @@ class LabelPlaces:
         poset = self._find(label)
         if isinstance(poset, ValueError):
             return None
-        told = poset.structure
-        if told.line is not None:
-            return _inside(told.line.ends(label), told.line.keys(self._values))
+        line, sets = poset.structure.line, poset.structure.sets
+        if line is not None:
+            return _inside(line.ends(label), line.keys(self._values))
         # One look for each member, not for each value of the column.
-        listed = told.sets.listed(label) if told.sets is not None and label[:1] == "{" else None
+        listed = sets.listed(label) if sets is not None and label[:1] == "{" else None
         if listed is not None:
             return np.array(sorted(self._place_of[one] for one in listed))
         return np.array([i for i, v in enumerate(self._values) if poset.leq(v, label)], dtype=int)
@@ -248,8 +248,8 @@ class Labels(LabelPlaces):
                 found.append(everything)
                 continue
             poset = self.poset(label)
-            told = poset.structure.sets
-            members = told.listed(label) if told is not None else None
+            sets = poset.structure.sets
+            members = sets.listed(label) if sets is not None else None
             if members is not None:
                 ranks = sorted(rank_of[member] for member in members if member in rank_of)
             else:

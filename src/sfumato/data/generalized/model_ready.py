@@ -16,12 +16,12 @@ import polars as pl
 
 from ...errors import MethodError
 from ..codec import decode
-from ..schema import NUMERIC, SUPPRESSED, Column, Kind, Role
+from ..kinds import is_text
+from ..schema import MEASURED, NUMERIC, SUPPRESSED, Column, Kind, Role
 from ..table import Table
-from .label_places import LabelPlaces
+from .label_places import LabelPlaces, distinct_labels, has_labels
 
 WEIGHT = "weight"
-_NUMBERS = (*NUMERIC, Kind.DATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +86,13 @@ def model_ready(
     for name, book in books.items():
         if book is None:
             continue
-        if book.column.kind in _NUMBERS:
+        if book.column.kind in MEASURED:
             series.append(_middles(release, book))
             changed.append(Column(name, Kind.CONTINUOUS, release.schema[name].role))
         else:
             spread.append((name, book))
-    table = release.with_columns(series, changed, _cleared(release, series))
+    nothing = {one.name: np.zeros(release.height, dtype=bool) for one in series}
+    table = release.with_columns(series, changed, nothing)
     return _duplicated(table, release, spread, share, most, weight)
 
 
@@ -106,11 +107,9 @@ class _Book:
 def _book(release: Table, original: Table | None, name: str) -> _Book | None:
     """What is needed to read a column's labels; None where there are none to read."""
     column, series = release.schema[name], release[name]
-    text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
     known = original.schema[name] if original is not None and name in original.schema else None
-    kind = known.kind if known is not None else column.kind
-    labelled = column.generalized or (text and kind in _NUMBERS)
-    if not labelled and known is not None and text and original is not None:
+    labelled = has_labels(known or column, column, series)
+    if not labelled and known is not None and is_text(series) and original is not None:
         words = series.drop_nulls().unique().cast(pl.String)
         labelled = not words.is_in(original[name].unique().cast(pl.String).implode()).all()
     if not labelled and not release.suppressed(name).any():
@@ -132,27 +131,18 @@ def _book(release: Table, original: Table | None, name: str) -> _Book | None:
 
 def _typed(column: Column, words: pl.Series) -> pl.Series:
     if column.kind in NUMERIC:
-        return words.cast(pl.Float64, strict=False).drop_nulls().unique().sort()
-    if column.kind == Kind.DATE:
-        return words.str.to_date(strict=False).drop_nulls().unique().sort()
-    if column.kind == Kind.ORDINAL:
-        return (
-            words.cast(pl.Enum(list(column.categories)), strict=False).drop_nulls().unique().sort()
-        )
-    return words.unique().sort()
-
-
-def _cleared(release: Table, series: Sequence[pl.Series]) -> dict[str, np.ndarray]:
-    return {one.name: np.zeros(release.height, dtype=bool) for one in series}
+        words = words.cast(pl.Float64, strict=False)
+    elif column.kind == Kind.DATE:
+        words = words.str.to_date(strict=False)
+    elif column.kind == Kind.ORDINAL:
+        words = words.cast(pl.Enum(list(column.categories)), strict=False)
+    return words.drop_nulls().unique().sort()
 
 
 def _contents(release: Table, name: str) -> tuple[list[str], np.ndarray]:
     """Distinct labels, and each row's place among them; -1 missing, -2 suppressed."""
-    texts = release[name].cast(pl.String)
-    words = texts.drop_nulls().unique().sort()
-    place = texts.cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy().copy()
-    place[release.suppressed(name)] = -2
-    return words.to_list(), place
+    words, place = distinct_labels(release[name])
+    return words, np.where(release.suppressed(name), -2, place)
 
 
 def _middles(release: Table, book: _Book) -> pl.Series:
@@ -163,7 +153,7 @@ def _middles(release: Table, book: _Book) -> pl.Series:
         # A file does not say which columns were generalized; "*" is no number either way.
         place[place == words.index(SUPPRESSED)] = -2
     reader = LabelPlaces(book.column, book.domain)
-    middles = np.array([_middle(reader, word, name) for word in [*words]], dtype=np.float64)
+    middles = np.array([_middle(reader, word, name) for word in words], dtype=np.float64)
     found = np.full(place.size, np.nan)
     found[place >= 0] = middles[place[place >= 0]]
     shown = found[place >= 0]

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...structure import Structure
+from ..classes import equal_ranges
 from ..codec import Coded, Matrix
 
 MOST_ENDS = 44
@@ -113,21 +114,12 @@ class NodeMatrix(Matrix):
 
 
 def _nodes(found: Coded, rare: int) -> Structure | None:
-    poset, told = found.poset, found.structure
-    if told.unchanged or told.node_costs is not None:
+    poset, structure = found.poset, found.structure
+    if structure.unchanged or structure.node_costs is not None:
         return None
-    if told.levels is not None:
-        return Structure(ancestors=LevelNodes(told.levels.level_ids))
-    if poset.spans and told.traits is None:
+    if structure.levels is not None:
+        return Structure(ancestors=LevelNodes(structure.levels.level_ids))
+    if poset.spans and structure.traits is None:
         counts = np.bincount(found.codes, minlength=poset.positions.size)
         return Structure(pairs=IntervalNodes(counts, rare))
     return None
-
-
-def equal_ranges(counts: np.ndarray, pieces: int) -> np.ndarray:
-    """The range 1.. of each distinct value, by its middle rank, as in classes.py."""
-    inside = counts[1:]
-    middle = (np.cumsum(inside) - inside / 2) / max(int(inside.sum()), 1)
-    block = np.minimum((middle * max(pieces, 1)).astype(np.int64), max(pieces, 1) - 1)
-    _, block = np.unique(block, return_inverse=True)
-    return np.concatenate(([0], block.reshape(-1) + 1)).astype(np.int64)

@@ -47,25 +47,18 @@ def parse(
     frame, blank = _cells(text, label, dialect)
     if frame.width > 1:
         notes += more
-    if blank and frame.width > 1:
-        notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} skipped")
-    elif blank:
-        notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} read as missing")
+    if blank:
+        how = "skipped" if frame.width > 1 else "read as missing"
+        notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} {how}")
     if not header:
-        return (
-            frame.rename({n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}),
-            dialect,
-            notes,
-        )
+        numbered = {n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}
+        return frame.rename(numbered), dialect, notes
     if frame.width == 1:
         frame = frame.slice(int(frame.to_series().is_not_null().arg_max() or 0))
     first = [cell or "" for cell in frame.row(0)]
     names, more = _names(first, label)
-    return (
-        frame.slice(1).rename(dict(zip(frame.columns, names, strict=True))),
-        dialect,
-        notes + more,
-    )
+    records = frame.slice(1).rename(dict(zip(frame.columns, names, strict=True)))
+    return records, dialect, notes + more
 
 
 def copied_cells(text: bytes, width: int, label: str = "the copy") -> pl.DataFrame:
@@ -95,22 +88,13 @@ def _names(cells: list[str], label: str) -> tuple[list[str], list[str]]:
         if not name:
             names[i] = f"column_{i + 1}"
             notes.append(f"column {i + 1} has no name and is called {names[i]!r}")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise SchemaError(
-            label,
-            [
-                Complaint(
-                    name,
-                    "appears more than once (columns "
-                    + " and ".join(str(i + 1) for i, n in enumerate(names) if n == name)
-                    + ")",
-                    "rename one of them",
-                    line=1,
-                )
-                for name in twice
-            ],
-        )
+    complaints = []
+    for name in (name for name, count in Counter(names).items() if count > 1):
+        where = " and ".join(str(i) for i, other in enumerate(names, 1) if other == name)
+        what = f"appears more than once (columns {where})"
+        complaints.append(Complaint(name, what, "rename one of them", line=1))
+    if complaints:
+        raise SchemaError(label, complaints)
     if len(names) > 1 and all(_is_number(name) for name in names):
         notes.append(
             "the first line was taken for the header, though it holds only numbers: header=False?"

@@ -78,13 +78,14 @@ def _settled(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
     name, dtype = series.name, series.dtype
     if dtype.is_float():
         return _without_nan(series, notes)
-    if dtype.is_decimal():
-        return _from_decimal(series, notes)
+    if dtype.is_decimal() and dtype.scale:  # type: ignore[attr-defined]
+        notes.append(f"{name!r} holds decimals, read as floats")
+        return series.cast(pl.Float64)
+    if dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
+        return whole_or_text(series, notes)
     if dtype == pl.Null:
         notes.append(f"{name!r} holds no values")
         return series.cast(pl.String)
-    if dtype.is_integer():
-        return _narrowed(series, notes)
     if dtype == pl.Time:
         notes.append(f"{name!r} holds times of day, read as text")
         return series.dt.to_string("%H:%M:%S%.f")
@@ -108,34 +109,19 @@ def _settled(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
 def _without_nan(series: pl.Series, notes: list[str]) -> pl.Series:
     if series.dtype not in (pl.Float32, pl.Float64):
         series = series.cast(pl.Float32)
-    if series.is_nan().any():
-        count = int(series.is_nan().sum())
+    if count := int(series.is_nan().sum()):
         notes.append(f"missing: NaN in {series.name!r} ({count:,} cells)")
         return series.fill_nan(None)
     return series
 
 
-def _from_decimal(series: pl.Series, notes: list[str]) -> pl.Series:
-    scale: Any = series.dtype.scale  # type: ignore[attr-defined]
-    if scale == 0:
-        whole = series.cast(pl.Int64, strict=False)
-        if whole.null_count() == series.null_count():
-            return whole
-        notes.append(f"{series.name!r} is text: some are longer than 64-bit integers")
-        return series.cast(pl.String)
-    notes.append(f"{series.name!r} holds decimals, read as floats")
-    return series.cast(pl.Float64)
-
-
-def _narrowed(series: pl.Series, notes: list[str]) -> pl.Series:
-    """128-bit integers as 64-bit ones where they fit."""
-    if series.dtype in (pl.Int128, pl.UInt128):
-        whole = series.cast(pl.Int64, strict=False)
-        if whole.null_count() == series.null_count():
-            return whole
-        notes.append(f"{series.name!r} is text: some are longer than 64-bit integers")
-        return series.cast(pl.String)
-    return series
+def whole_or_text(series: pl.Series, notes: list[str]) -> pl.Series:
+    """Whole numbers of any length as 64-bit integers where all fit, else as text."""
+    whole = series.cast(pl.Int64, strict=False)
+    if whole.null_count() == series.null_count():
+        return whole
+    notes.append(f"{series.name!r} is text: some are longer than 64-bit integers")
+    return series.cast(pl.String)
 
 
 def _list(series: pl.Series, label: str, notes: list[str]) -> pl.Series:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from ...errors import InputError, OutputError, SfumatoError
+from .files import whole_or_text
 from .source import Endpoint, redact
 from .sql import check_names, choose, quoted
 
@@ -71,14 +72,14 @@ def read_postgres(
     return pl.DataFrame(typed), notes
 
 
-class _Column:
+class _Column(NamedTuple):
     """A column of a result: its name, its type's name, and the labels of an enumeration."""
 
-    def __init__(
-        self, name: str, kind: str, element: str | None, labels: list[str], scale: int | None
-    ):
-        self.name, self.kind, self.element = name, kind, element
-        self.labels, self.scale = labels, scale
+    name: str
+    kind: str
+    element: str | None
+    labels: list[str]
+    scale: int | None
 
 
 def _columns(connection: Any, statement: str, label: str) -> list[_Column]:
@@ -145,11 +146,7 @@ def _typed(text: pl.Series, column: _Column, notes: list[str]) -> pl.Series:
 
 def _numeric(text: pl.Series, column: _Column, notes: list[str]) -> pl.Series:
     if column.scale == 0:
-        whole = text.cast(pl.Int64, strict=False)
-        if whole.null_count() == text.null_count():
-            return whole
-        notes.append(f"{column.name!r} is text: some are longer than 64-bit integers")
-        return text
+        return whole_or_text(text, notes)
     notes.append(f"{column.name!r} holds decimals, read as floats")
     return text.str.replace("Infinity", "inf", literal=True).cast(pl.Float64)
 

@@ -77,13 +77,14 @@ def read_with_notes(
         for name, kind in wanted.items()
         if kind == Kind.SET and name not in described and end.format in TEXT
     ]
-    text_options = {"delimiter": delimiter, "decimal": decimal}
-    _check_options(
-        end,
-        {"table": table, "query": query},
-        {**text_options, "header": None if header else False, "missing": _given(missing)},
-        encoding,
-    )
+    absent = (missing,) if isinstance(missing, str) else tuple(missing)
+    text_options: dict[str, Any] = {
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "header": None if header else False,
+    }
+    text_options["missing"] = None if absent == MISSING else absent
+    _check_options(end, {"table": table, "query": query}, text_options, encoding)
     complaints: list[Complaint] = []
     if end.format in TEXT:
         raw, dialect, notes = parse(
@@ -93,7 +94,7 @@ def read_with_notes(
         reading = interpret(
             raw,
             kinds={**wanted, **as_text},
-            missing=_missing_words(missing),
+            missing=absent,
             decimal=_decimal(decimal),
             delimiter=dialect.delimiter,
             formats=dates,
@@ -262,15 +263,6 @@ def _check_options(
             f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})",
             remedy="leave out",
         )
-
-
-def _missing_words(missing: Any) -> tuple[str, ...]:
-    return (missing,) if isinstance(missing, str) else tuple(missing)
-
-
-def _given(missing: Any) -> tuple[str, ...] | None:
-    words = _missing_words(missing)
-    return None if words == MISSING else words
 
 
 def _decimal(decimal: str | None) -> str | None:

@@ -116,12 +116,12 @@ class _Lists:
                     continue
                 room += chunk.num_values
                 found = chunk.statistics
-                told = found is not None and found.has_min_max and isinstance(found.min, int)
-                ends.append((found.min, found.max) if told else None)
+                known = found is not None and found.has_min_max and isinstance(found.min, int)
+                ends.append((found.min, found.max) if known else None)
         if not ends or None in ends:
             return room, None
-        known = [one for one in ends if one is not None]
-        return room, (min(low for low, _ in known), max(high for _, high in known))
+        lows, highs = zip(*(one for one in ends if one is not None), strict=True)
+        return room, (min(lows), max(highs))
 
 
 def _list_column(schema: Any, label: str, wanted: str | None) -> str:

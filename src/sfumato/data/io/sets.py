@@ -190,8 +190,7 @@ def utilities(frame: pl.DataFrame, item: str, utility: str, label: str) -> Items
             f"{utility!r} of {label} varies for the item {name!r}: {least:g} and {most:g}",
             remedy="give each item one utility",
         )
-    told = zip(found.get_column("item").to_list(), found.get_column("least").to_list(), strict=True)
-    return Items(utilities={text(name): value for name, value in told})
+    return Items(utilities={text(name): worth for name, worth, _ in found.iter_rows()})
 
 
 def split(series: pl.Series, separator: str | None = None) -> pl.Series:

@@ -36,6 +36,7 @@ SUFFIXES = {
 TEXT = ("csv", "tsv")
 DATABASES = ("duckdb", "sqlite", "postgresql")
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), "postgresql"]))
+_FORMATS = ", ".join(FORMATS)
 _SERVER = re.compile(r"([^/?#@:]*(:[^/?#@:]*)?@)?(?P<host>[^/?#@]*)(?P<path>/[^?#@]*)?(\?[^#@]*)?")
 _PRIVATE = ("user", "password", "passfile", "sslpassword", "sslkey")
 _COMPRESSIBLE = ("csv", "tsv", "fimi")
@@ -72,9 +73,7 @@ def locate(source: Any, format: str | None = None) -> Endpoint:
         close = suggest(format, FORMATS)
         raise InputError(
             f"there is no format {format!r}",
-            remedy=f"did you mean {close[0]!r}?"
-            if close
-            else f"the formats are {_listed(FORMATS)}",
+            remedy=f"did you mean {close[0]!r}?" if close else f"the formats are {_FORMATS}",
         )
     if isinstance(source, bytes):
         source = os.fsdecode(source)
@@ -128,7 +127,7 @@ def _from_path(text: str, format: str | None) -> Endpoint:
     if found is None:
         raise InputError(
             f"the suffix {suffix!r} of {path.name} names no format",
-            remedy=f"format = one of {_listed(FORMATS)}",
+            remedy=f"format = one of {_FORMATS}",
         )
     if found == "postgresql":
         raise InputError(
@@ -191,7 +190,3 @@ def present(endpoint: Endpoint) -> Path:
     close = suggest(path.name, siblings)
     remedy = f"did you mean {close[0]!r}?" if close else "check the path"
     raise InputError(f"there is no file {path}", remedy=remedy)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import json
 import os
 import secrets
 import sqlite3
@@ -21,7 +22,7 @@ from ..table import Table
 from .files import write_arrow, write_parquet
 from .render import printable, storable
 from .source import DATABASES, TEXT, Endpoint, locate
-from .sql import DUCKDB_CONFIG, quoted
+from .sql import DUCKDB_CONFIG, quoted, read_duckdb, read_sqlite
 
 _DELIMITER = {"csv": ",", "tsv": "\t"}
 
@@ -50,7 +51,9 @@ def write(
     if end.format == "postgresql":
         if not table_name:
             raise OutputError("a table in PostgreSQL needs a name", remedy="table_name=...")
-        _write_postgres(table, end, table_name, suppressed, replace=replace)
+        from .postgres import write_postgres
+
+        write_postgres(storable(table, suppressed=suppressed), end, table_name, replace=replace)
         return
     target = end.file
     name = table_name or _stem(target)
@@ -106,14 +109,6 @@ def _target(path: Any, format: str | None) -> Endpoint:
 
 def _stem(path: Path) -> str:
     return path.name.partition(".")[0] or "table"
-
-
-def _write_postgres(
-    table: Table, end: Endpoint, name: str, suppressed: str, *, replace: bool
-) -> None:
-    from .postgres import write_postgres
-
-    write_postgres(storable(table, suppressed=suppressed), end, name, replace=replace)
 
 
 def _write_to(
@@ -251,11 +246,8 @@ def _sqlite_stored(series: pl.Series) -> tuple[pl.Series, str]:
         zoned = "%Y-%m-%dT%H:%M:%S%.f%:z" if dtype.time_zone else "%Y-%m-%dT%H:%M:%S%.f"
         return series.dt.to_string(zoned), "DATETIME"
     if isinstance(dtype, pl.List):
-        import json
-
-        cells = [
-            None if cell is None else json.dumps(cell, default=str) for cell in series.to_list()
-        ]
+        lists = series.to_list()
+        cells = [None if cell is None else json.dumps(cell, default=str) for cell in lists]
         return pl.Series(series.name, cells, dtype=pl.String), "JSON"
     return series.cast(pl.String), "TEXT"
 
@@ -285,15 +277,13 @@ def _may_replace(end: Endpoint, name: str, *, replace: bool) -> None:
 
 def _tables_in(end: Endpoint) -> list[str]:
     """The tables of a database file; none if it is no database."""
-    from .sql import read_duckdb, read_sqlite
-
-    reader, statement = (
-        (read_duckdb, "SELECT table_name AS name FROM information_schema.tables")
-        if end.format == "duckdb"
-        else (read_sqlite, "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-    )
     try:
-        found = reader(end, None, statement)[0]
+        if end.format == "duckdb":
+            statement = "SELECT table_name AS name FROM information_schema.tables"
+            found = read_duckdb(end, None, statement)[0]
+        else:
+            statement = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            found = read_sqlite(end, None, statement)[0]
     except InputError:
         return []
     return [str(name) for name in found.to_series().to_list()]

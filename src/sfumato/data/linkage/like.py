@@ -9,7 +9,7 @@ import polars as pl
 
 from ...errors import InputError
 from ..io.sets import split
-from ..kinds import kind_of
+from ..kinds import is_text, kind_of
 from ..schema import SUPPRESSED, Kind, Schema
 from ..table import Table, as_frame, conform, table
 
@@ -35,9 +35,8 @@ def like_original(given: Any, original: Table) -> Table:
             # A reader takes labels such as 1973 or 343 for numbers.
             series = series.cast(pl.String)
             frame = frame.with_columns(series)
-        if _is_text(series) and (
-            not _is_text(original[name]) or _has_new_labels(series, original[name])
-        ):
+        was_text = is_text(original[name])
+        if is_text(series) and (not was_text or _has_new_labels(series, original[name])):
             columns.append(column.with_(generalized=True))
         elif kind_of(series) == Kind.CONTINUOUS and column.kind == Kind.INTEGER:
             columns.append(column.with_(kind=Kind.CONTINUOUS))
@@ -59,7 +58,7 @@ def sets_of_text(
     ([[2, 10], [], None], [False, False, True])
     """
     cells = series.cast(pl.String)
-    if not _is_text(series) and original is not None:
+    if not is_text(series) and original is not None:
         _refuse_doubt(series, original)
         cells = cells.fill_null("")
     hidden = (cells == SUPPRESSED).fill_null(False)
@@ -115,20 +114,10 @@ def _typed(item: pl.Expr, inner: Any) -> pl.Expr:
 def _holds_sets(series: pl.Series, original: Table, name: str) -> bool:
     """Whether the cells of a text file stand for sets, not for labels such as "{tea}+"."""
     column = original.schema[name]
-    if column.kind != Kind.SET or column.generalized or not _is_list(original[name]):
+    was_list, is_list = (isinstance(s.dtype, pl.List | pl.Array) for s in (original[name], series))
+    if column.kind != Kind.SET or column.generalized or not was_list or is_list:
         return False
-    if _is_list(series):
-        return False
-    cells = series.cast(pl.String).drop_nulls()
-    return not cells.str.contains(_SET_LABEL).any()
-
-
-def _is_list(series: pl.Series) -> bool:
-    return isinstance(series.dtype, pl.List | pl.Array)
-
-
-def _is_text(series: pl.Series) -> bool:
-    return series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum)
+    return not series.cast(pl.String).drop_nulls().str.contains(_SET_LABEL).any()
 
 
 def _has_new_labels(series: Any, original: Any) -> bool:

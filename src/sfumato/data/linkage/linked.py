@@ -15,8 +15,10 @@ import polars as pl
 
 from ...errors import MeasureError, SfumatoError
 from ..codec import encode
+from ..generalized.label_places import has_labels
+from ..kinds import is_text
 from ..pair import Pair
-from ..schema import NUMERIC, Kind
+from ..schema import Kind
 from ..table import Table
 from .linking import (
     CONFIDENCE,
@@ -79,6 +81,11 @@ def moments_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean * unit, np.where((spread > 0) & (low < high), spread, 1.0)
 
 
+def _standardized(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    centre, scale = moments_of(by)
+    return np.asarray((x - centre) / scale)
+
+
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """Columns that both files have as numbers: raw, and standardized each file by its own."""
@@ -110,20 +117,17 @@ class Numbers:
 
     def known(self, x: np.ndarray) -> np.ndarray:
         """Original values, standardized by the original's means and deviations."""
-        centre, scale = moments_of(self.original)
-        return np.asarray((x - centre) / scale)
+        return _standardized(x, self.original)
 
     @cached_property
     def published(self) -> np.ndarray:
         """The masked values, standardized by their own; infinite where suppressed, as the kernels
         are told that a cell is near to everything."""
-        centre, scale = moments_of(self.masked)
-        return np.asarray(np.where(self.hidden, np.inf, (self.masked - centre) / scale))
+        return np.where(self.hidden, np.inf, _standardized(self.masked, self.masked))
 
     def as_published(self, x: np.ndarray) -> np.ndarray:
         """Original values in the units of `published`: those of the masked file."""
-        centre, scale = moments_of(self.masked)
-        return np.asarray((x - centre) / scale)
+        return _standardized(x, self.masked)
 
     @cached_property
     def shown(self) -> np.ndarray:
@@ -220,9 +224,9 @@ def in_both(pair: Pair, name: str) -> bool:
     """Whether a column is in both tables, with numbers and no labels in their place."""
     if name not in pair.masked.schema or not has_numbers(pair, name):
         return False
-    before, after, series = pair.original.schema[name], pair.masked.schema[name], pair.masked[name]
-    text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
-    return not after.generalized and (before.kind == Kind.ORDINAL or not text)
+    ordinal = pair.original.schema[name].kind == Kind.ORDINAL
+    values = not pair.masked.schema[name].generalized
+    return values and (ordinal or not is_text(pair.masked[name]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +245,8 @@ class Known:
         """The columns named, else the quasi-identifiers. Numbers (dates and ordinals among them)
         are columns that are so in both files; columns that hold labels are left out."""
         names, left = columns_to_link_by(pair, named)
-        labels = [name for name in names if _holds_labels(pair, name)]
+        before, after = pair.original.schema, pair.masked.schema
+        labels = [n for n in names if has_labels(before[n], after[n], pair.masked[n])]
         left |= dict.fromkeys(labels, "holds labels, which are not compared with values")
         for name in named:
             if name in left:
@@ -259,13 +264,6 @@ class Known:
         return cls(
             Numbers(pair, tuple(numbers)), Categories(pair, tuple(others)), tuple(usable), left
         )
-
-
-def _holds_labels(pair: Pair, name: str) -> bool:
-    """Whether a masked column says so, or text stands in place of numbers or dates."""
-    text = pair.masked[name].dtype in (pl.String, pl.Categorical, pl.Enum)
-    numeric = pair.original.schema[name].kind in (*NUMERIC, Kind.DATE)
-    return pair.masked.schema[name].generalized or (text and numeric)
 
 
 def touched(steps: Iterable[Method | Partitioner], original: Table) -> dict[str, list[str]]:
@@ -328,8 +326,8 @@ class Credit:
 
 def about_interval(sampled: bool) -> str:
     """What `Credit.interval` is, for the evidence."""
-    said = "from every tie lost to every tie won"
-    return said + f", each with its {CONFIDENCE:.0%} confidence limit" if sampled else said
+    ties = "from every tie lost to every tie won"
+    return f"{ties}, each with its {CONFIDENCE:.0%} confidence limit" if sampled else ties
 
 
 def at_least_as_close(nearest: np.ndarray, to_own: np.ndarray) -> float:
@@ -342,9 +340,9 @@ def at_least_as_close(nearest: np.ndarray, to_own: np.ndarray) -> float:
 
 def facts_of(pair: Pair, own: np.ndarray, left_out: Mapping[str, str]) -> dict[str, Any]:
     """What every linkage says of the files."""
-    said: dict[str, Any] = {"records": pair.original.height, "masked_records": pair.masked.height}
+    facts: dict[str, Any] = {"records": pair.original.height, "masked_records": pair.masked.height}
     if left_out:
-        said["left_out"] = dict(left_out)
+        facts["left_out"] = dict(left_out)
     if gone := int((own < 0).sum()):
-        said["records_not_released"] = gone
-    return said
+        facts["records_not_released"] = gone
+    return facts

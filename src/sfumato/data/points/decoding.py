@@ -10,7 +10,7 @@ import polars as pl
 
 from ...errors import MethodError
 from ...poset.values.text import text
-from ..codec import decode, from_floats
+from ..codec import decode, equals_before, from_floats
 from ..schema import Column, Kind
 from .coordinates import grouped
 
@@ -148,17 +148,12 @@ def _values(block: Block, z: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", under="ignore"):
             values = np.maximum(np.exp(values), float(limits.tiny))
     elif block.column.kind == Kind.DATE:
-        ends = _NANOSECOND_DAYS if dtype == pl.Datetime("ns", "*") or _nano(dtype) else _DAYS
-        values = np.clip(values, *ends)
-    if block.column.kind == Kind.CONTINUOUS and (np.abs(values) > float(limits.max)).any():
-        raise _too_large(block)
-    if not np.isfinite(values).all():
+        nano = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
+        values = np.clip(values, *(_NANOSECOND_DAYS if nano else _DAYS))
+    beyond = block.column.kind == Kind.CONTINUOUS and (np.abs(values) > float(limits.max)).any()
+    if beyond or not np.isfinite(values).all():
         raise _too_large(block)
     return values
-
-
-def _nano(dtype: pl.DataType) -> bool:
-    return isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
 
 
 def _published(block: Block, values: np.ndarray, whole: bool) -> tuple[pl.Series, Column]:
@@ -267,7 +262,7 @@ def with_shares(x: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         if not surplus.any():
             return chosen
         rows, goal = _cheapest(moved, chosen, surplus)
-        fits = _rank_within(goal) < -surplus[goal]
+        fits = equals_before(goal) < -surplus[goal]
         chosen[rows[fits]] = goal[fits]
     # Very many categories that lack a record each: any order of them will do.
     surplus = np.bincount(chosen, minlength=wanted.size) - wanted
@@ -300,17 +295,6 @@ def _cheapest(
     leaving = np.concatenate(leave)
     leaving = leaving[np.argsort(loss[leaving], kind="stable")]
     return rows[leaving], best[leaving]
-
-
-def _rank_within(groups: np.ndarray) -> np.ndarray:
-    """How many of the same group came before each."""
-    order = np.argsort(groups, kind="stable")
-    sorted_groups = groups[order]
-    starts = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]])
-    sizes = np.diff(np.r_[starts, sorted_groups.size])
-    out = np.empty(groups.size, dtype=np.int64)
-    out[order] = np.arange(groups.size) - np.repeat(starts, sizes)
-    return out
 
 
 def _offsets(x: np.ndarray, shares: np.ndarray) -> np.ndarray:

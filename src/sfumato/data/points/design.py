@@ -115,12 +115,5 @@ class Design:
         return out
 
 
-PREDICTS = (
-    Kind.CONTINUOUS,
-    Kind.INTEGER,
-    Kind.ORDINAL,
-    Kind.NOMINAL,
-    Kind.BOOLEAN,
-    Kind.DATE,
-)
+PREDICTS = tuple(kind for kind in Kind if kind not in (Kind.SET, Kind.TEXT))
 """The kinds that can be predictors."""

@@ -127,8 +127,8 @@ class Encoding:
     def said(self) -> dict[str, Any]:
         """What the evidence says of it."""
         gaps = [block.column.name for block in self.blocks if block.gaps]
-        said: dict[str, Any] = {"coordinates": self.width, "logarithms of": list(self.logged)}
-        return said | ({"missing values encoded in": gaps} if gaps else {})
+        facts: dict[str, Any] = {"coordinates": self.width, "logarithms of": list(self.logged)}
+        return facts | ({"missing values encoded in": gaps} if gaps else {})
 
     @property
     def telling(self) -> tuple[str, ...]:
@@ -260,16 +260,8 @@ def _two(x: np.ndarray, low: float, high: float) -> bool:
 def _of_levels(column: Column, series: pl.Series, first: int, gaps: int, marked: bool) -> Block:
     found = encode(series)
     counts = np.bincount(found.codes, minlength=len(found.domain) + 1)[1:]
-    return Block(
-        column,
-        series,
-        first,
-        gaps,
-        ends=(0.0, 1.0),
-        levels=found.domain,
-        counts=counts,
-        marked=marked,
-    )
+    ends = (0.0, 1.0)
+    return Block(column, series, first, gaps, None, ends, False, found.domain, counts, marked)
 
 
 def _wants_log(x: np.ndarray, log: Logs | tuple[str, ...], name: str) -> bool:
