@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.kernels.mondrian._layout import (
     BEGIN,
@@ -31,6 +30,7 @@ from sfumato.kernels.mondrian._layout import (
     Codes,
     Columns,
     Ints,
+    Records,
     Rows,
     Whole,
 )
@@ -62,7 +62,7 @@ SLOT = np.dtype(
 )
 
 
-Slots = NDArray[np.void]
+Slots = Records  # SLOT
 
 
 class Scratch(NamedTuple):

@@ -298,7 +298,7 @@ def _exact_loss(
     a, n = node[BEGIN], node[END] - node[BEGIN]
     how, column, least, most, _ = split
     owner, slot = scratch.owner, scratch.slot
-    parts = 2
+    parts: Whole = 2
     slot[0].size = slot[1].size = 0
     for i in range(n):
         code = np.int64(x[a + i, column])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Whole = Any  # int or np.int64, between which compiled code knows no difference
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Records = Any  # array of records, whose fields no type checker knows
 Codes = NDArray[Any]  # uint16 or uint32, rows padded to whole blocks of LANES columns
 Rows = NDArray[Any]  # int32 below 2**31 rows, int64 from there on
 
@@ -82,10 +83,10 @@ class Columns(NamedTuple):
     Few arrays of records: compiled functions are slow to compile where they pass many arrays.
     """
 
-    column: NDArray[np.void]  # COLUMN
+    column: Records  # COLUMN
     pos: Floats
     leaf: Ints  # tree node of a code
-    node: NDArray[np.void]  # NODE
+    node: Records  # NODE
     child: Ints
 
 

@@ -207,10 +207,9 @@ def mondrian(
 
     with ThreadPoolExecutor(workers) as pool:
         bounds = np.linspace(0, n, workers + 1).astype(np.int64)
-        low, high = zip(
-            *pool.map(partial(_load, codes, x, ids), bounds[:-1], bounds[1:]), strict=True
-        )
-        del codes  # a caller that kept no reference gets its memory back
+        load = partial(_load, codes, x, ids)
+        low, high = zip(*pool.map(load, bounds[:-1], bounds[1:]), strict=True)
+        del codes, load  # a caller that kept no reference gets its memory back
         root = np.zeros(LOW + 2 * wide, dtype=np.int64)
         root[END] = n
         most = np.max(high, axis=0)
