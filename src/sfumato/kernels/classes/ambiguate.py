@@ -19,13 +19,12 @@ from sfumato.progress import report
 
 from ..arrays import Floats, Ints
 from ..joins.lub import Joins, States, bounds_of, join, settle_open
+from ..joins.prices import ZERO
 from ..threads import cores
 from .growing_sets import Pool, Sets, grow, room_for
 from .record_trie import Left, Scratch, Trie, all_left, build_trie, scratch, take
 
 _PARTS = 32
-FIRST = np.int64(0)
-"""A row; a plain 0 would have whoever takes it compiled once more."""
 
 
 @njit(cache=True, nogil=True)
@@ -90,7 +89,7 @@ def _classes(
             break
         if labels[seed] >= 0:
             continue
-        _, found = grow(joins, trie, monotone, states, left, seed, k, room, work, members, FIRST)
+        _, found = grow(joins, trie, monotone, states, left, seed, k, room, work, members, ZERO)
         ties += found
         for m in range(k):
             labels[members[0, m]] = classes

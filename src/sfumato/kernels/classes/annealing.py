@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
-from ..joins.prices import ANY, NOBODY
+from ..joins.prices import ANY, NOBODY, ZERO
 from ..random import Random, draw, pick
 from .moves import Groups, move, move_change, swap, swap_change
 from .near import Near
@@ -102,8 +102,8 @@ def gather(w: Walk, a: int, b: int) -> tuple[int, int, int]:
     s, names, pool = w.groups, w.names, w.pool
     names[0], names[1] = a, b
     wanted = 2 + pick(w.random, POOL - 1)
-    count = widen(w, names, np.int64(2), wanted, 2 * (wanted - 2))
-    total, cost = 0, 0
+    count = widen(w, names, 2 + ZERO, wanted, 2 * (wanted - 2))
+    total, cost = ZERO, 0
     for f in range(count):
         g = names[f]
         cost += s.cost[g]
@@ -123,9 +123,9 @@ def step(w: Walk, reformed: float, limit: float) -> int:
         return made
     if draw(w.random) < reformed:
         count, total, before = gather(w, a, b)
-        wanted, after = reform(s, w.pool, np.int64(total), w.part, w.random)
+        wanted, after = reform(s, w.pool, total, w.part, w.random)
         if after - before < limit:
-            regroup(s, w.names, count, w.pool, np.int64(total), w.part, wanted)
+            regroup(s, w.names, count, w.pool, total, w.part, wanted)
             made = after - before
         return made
     if s.size[a] > s.k and s.size[b] < 2 * s.k - 1:

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
-from ..joins.prices import ANY
+from ..joins.prices import ANY, ZERO
 from .annealing import Walk, dear_pair, gather, widen
 from .moves import Groups, move, move_change, swap, swap_change
 from .regroup import reform, regroup
@@ -46,7 +46,7 @@ def memory(groups: Groups) -> Memory:
 @njit(cache=True, nogil=True, inline="always")
 def _note(s: Groups, names: Ints, count: int, pool: Ints, part: Ints) -> int:
     """Write down who is where in the window; how many records it has."""
-    total = 0
+    total = ZERO
     for f in range(count):
         for m in range(s.size[names[f]]):
             pool[total] = s.member[names[f], m]
@@ -103,9 +103,9 @@ def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
         mind.names[f] = w.names[f]
     best_count = widen(w, mind.names, count, WINDOW, 2 * WINDOW)
     best_total = _note(s, mind.names, best_count, mind.pool, mind.part)
-    wanted, after = reform(s, w.pool, np.int64(total), w.part, w.random)
+    wanted, after = reform(s, w.pool, total, w.part, w.random)
     around = best_count - count
-    regroup(s, w.names, count, w.pool, np.int64(total), w.part, wanted)
+    regroup(s, w.names, count, w.pool, total, w.part, wanted)
     for f in range(around):
         w.names[wanted + f] = mind.names[count + f]
     now, best = after - before, 0
@@ -135,7 +135,7 @@ def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
         vain += 1
         improved = now < best
     if now > best:
-        regroup(s, w.names, count, mind.pool, np.int64(best_total), mind.part, best_count)
+        regroup(s, w.names, count, mind.pool, best_total, mind.part, best_count)
     return max(turns, 1), best
 
 

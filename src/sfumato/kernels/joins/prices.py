@@ -7,6 +7,8 @@ handing them over.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numba import njit
 
@@ -16,10 +18,11 @@ Prices = Joins
 
 WHOLE = 1 << 32
 """Units of a record that is suppressed whole: a table of 2 ** 30 records cannot overflow."""
-ANY = np.int64(np.iinfo(np.int64).max)
+ANY = cast("int", np.int64(np.iinfo(np.int64).max))
 """The bound of whoever wants to know every cost."""
-NOBODY = np.int64(-1)
-"""No record, or no group. A plain number would have whoever takes it compiled once more."""
+NOBODY, ZERO = cast("int", np.int64(-1)), cast("int", np.int64(0))
+"""No record or group, and none so far: a plain number would have whoever takes it compiled once
+more."""
 
 
 def in_units(joins: Joins) -> Prices:

@@ -128,12 +128,24 @@ def close_groups(
     open_ = np.arange(n)
     # A table of a power of two places, at least twice as many as there are records.
     size = 1 << (2 * n - 1).bit_length()
-    scratch = [np.empty(room, np.int64) for room in (size, n, n, n)]
+    table, head, total, after = (np.empty(room, np.int64) for room in (size, n, n, n))
     left, found, work = n, 0, 0
 
     def close(rows: Ints) -> tuple[int, int]:
         closed: tuple[int, int] = _close(
-            levels.keys, rows, open_, left, weight, k, *scratch, group, found, rules
+            levels.keys,
+            rows,
+            open_,
+            left,
+            weight,
+            k,
+            table,
+            head,
+            total,
+            after,
+            group,
+            found,
+            rules,
         )
         return closed
 

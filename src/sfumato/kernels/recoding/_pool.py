@@ -48,7 +48,7 @@ class Pool(NamedTuple):
     behind: States  # (m,)
     version: Ints  # (g,) how often a group has changed
     seen: Ints  # (g, g) versions at which two groups were compared
-    count: Ints  # (g, codes) of each group's records, under rules
+    tally: Ints  # (g, codes) of each group's records, under rules
 
 
 def make_pool(records: int, groups: int, d: int, codes: int) -> Pool:
@@ -75,7 +75,7 @@ def make_pool(records: int, groups: int, d: int, codes: int) -> Pool:
         behind=ints(records),
         version=ints(groups),
         seen=ints(groups, groups),
-        count=ints(groups, codes),
+        tally=ints(groups, codes),
     )
 
 
@@ -96,7 +96,7 @@ def form(
 
     Under rules the cost is infinite where no groups were found that keep them.
     """
-    record, states, total, count = pool.record, pool.states, pool.total, pool.count
+    record, states, total, count = pool.record, pool.states, pool.total, pool.tally
     member, sizes, costs, lub = pool.member, pool.size, pool.cost, pool.lub
     d = states.shape[0]
     left, formed, now = records, 0, 0.0
