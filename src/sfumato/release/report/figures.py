@@ -269,8 +269,7 @@ def _histogram_chart(picture: Picture) -> Chart:
             y = _short(height * (1 - value / top))
             steps += f"{'L' if joined else 'M'}{_short(x[i])} {y}L{_short(x[i + 1])} {y}"
         joined = not math.isnan(value)
-    look = {"fill": "none", "stroke": AFTER, "stroke_width": 2.0}
-    marks.append(_mark("path", d=steps or "M0 0", **look))
+    marks.append(_mark("path", d=steps or "M0 0", fill="none", stroke=AFTER, stroke_width=2))
     marks.append(_rule(0, height, width, height, _DOT))
     for place, label in _date_ticks(low, high) if picture.form == "dates" else _ticks(low, high):
         at = width * (place - low) / ((high - low) or 1.0)
