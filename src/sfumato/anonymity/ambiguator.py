@@ -62,28 +62,21 @@ class Ambiguator(Partitioner):
     random: ClassVar[bool] = False
     regroups: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=2, description="records that each published record fits")] = 5
-    measure: Annotated[
-        Literal["ncp", "height", "column-mi", "value-mi"],
-        Field(
-            description="what joining records loses: share of the domain, steps of the hierarchy, "
-            "or what columns or values tell about the target"
-        ),
-    ] = "ncp"
-    target: Annotated[
-        str,
-        Field(
-            description="what the measures of information predict; the target, else the first "
-            "confidential column"
-        ),
-    ] = ""
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0)]],
-        Field(
-            default_factory=dict,
-            description="weight of a column's cost (1 unless given): dear columns stay precise",
-        ),
-    ]
+    k: int = Field(5, ge=2, description="records that each published record fits")
+    measure: Literal["ncp", "height", "column-mi", "value-mi"] = Field(
+        "ncp",
+        description="what joining records loses: share of the domain, steps of the hierarchy, "
+        "or what columns or values tell about the target",
+    )
+    target: str = Field(
+        "",
+        description="what the measures of information predict; the target, else the first "
+        "confidential column",
+    )
+    importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="weight of a column's cost (1 unless given): dear columns stay precise",
+    )
 
     def price(self, x: Matrix) -> Priced:
         """The records of a table as this search joins them."""
@@ -147,10 +140,9 @@ class Ambiguator(Partitioner):
 class GrowingAmbiguator(Ambiguator):
     """A search that grows a set around each record, and can make classes of the sets."""
 
-    repair: Annotated[
-        Literal["none", "k"],
-        Field(description='"k" makes classes of k; "none" leaves sets that overlap'),
-    ] = "none"
+    repair: Literal["none", "k"] = Field(
+        "none", description='"k" makes classes of k; "none" leaves sets that overlap'
+    )
 
     def grow(self, x: Matrix, width: int) -> Partition | Cover:
         """The records' sets, or classes of k that begin with the cheapest of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -32,14 +32,12 @@ class Annealing(Improvement):
     )
     usual_steps: ClassVar[float] = 50.0
 
-    heat: Annotated[
-        float,
-        Field(gt=0, description="rise that is usual at first, as a share of a record's mean loss"),
-    ] = 0.3
-    cooling: Annotated[
-        float,
-        Field(gt=0, le=1, description="by how much the heat falls with each hundredth of the time"),
-    ] = 0.95
+    heat: float = Field(
+        0.3, gt=0, description="rise that is usual at first, as a share of a record's mean loss"
+    )
+    cooling: float = Field(
+        0.95, gt=0, le=1, description="by how much the heat falls with each hundredth of the time"
+    )
 
     def improve(
         self, priced: Priced, labels: np.ndarray, clock: Clock, rng: np.random.Generator

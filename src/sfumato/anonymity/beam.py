@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -30,7 +30,7 @@ class Beam(GrowingAmbiguator):
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (future work: n best)"
     )
 
-    width: Annotated[int, Field(ge=1, le=1000, description="sets kept at every step")] = 5
+    width: int = Field(5, ge=1, le=1000, description="sets kept at every step")
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
         return self.grow(x, self.width)

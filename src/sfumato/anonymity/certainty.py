@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -55,9 +55,7 @@ class CertaintyTopDown(CheapGroups):
     random: ClassVar[bool] = True
     paper: ClassVar[str] = _PAPER
 
-    sweeps: Annotated[
-        int, Field(ge=1, le=100, description="times to go to the farthest record")
-    ] = 6
+    sweeps: int = Field(6, ge=1, le=100, description="times to go to the farthest record")
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         priced = self.priced(x)

@@ -51,18 +51,14 @@ class CheapGroups(Partitioner):
     random: ClassVar[bool] = False
     regroups: ClassVar[bool] = True
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0)]],
-        Field(
-            default_factory=dict,
-            description="weight of a column's loss (1 unless given): dear columns stay precise",
-        ),
-    ]
-    criteria: Annotated[
-        tuple[Rule, ...],
-        Field(description="criteria that every group must keep; one that does not joins another"),
-    ] = ()
+    k: int = Field(5, ge=2, description="smallest group")
+    importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="weight of a column's loss (1 unless given): dear columns stay precise",
+    )
+    criteria: tuple[Rule, ...] = Field(
+        (), description="criteria that every group must keep; one that does not joins another"
+    )
 
     def priced(self, x: Matrix) -> Priced:
         """The records, or an error where there are too few."""
@@ -98,23 +94,19 @@ class Improvement(CheapGroups):
     random: ClassVar[bool] = True
 
     start: Search = named("mondrian", "the search whose groups are improved, with the same k")
-    steps: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=10**15,
-            description="steps to take; unless given, some for each record, or as many as "
-            "`seconds` allows",
-        ),
-    ] = None
-    seconds: Annotated[
-        float,
-        Field(
-            ge=0,
-            description="time after which the search ends (0: none); the groups then depend on "
-            "the machine",
-        ),
-    ] = 0.0
+    steps: int | None = Field(
+        None,
+        ge=0,
+        le=10**15,
+        description="steps to take; unless given, some for each record, or as many as "
+        "`seconds` allows",
+    )
+    seconds: float = Field(
+        0.0,
+        ge=0,
+        description="time after which the search ends (0: none); the groups then depend on "
+        "the machine",
+    )
 
     usual_steps: ClassVar[float] = 10.0
     """Steps for each record, unless said."""

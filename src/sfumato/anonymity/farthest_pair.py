@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 class DividingAmbiguator(Ambiguator):
     """A search that divides groups around their two most distant records."""
 
-    exact_up_to: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="largest group of which every pair is looked at; in larger ones the pair "
-            "is found by sweeps from the first record",
-        ),
-    ] = 1_000
+    exact_up_to: int = Field(
+        1_000,
+        ge=0,
+        description="largest group of which every pair is looked at; in larger ones the pair "
+        "is found by sweeps from the first record",
+    )
 
     def divided(self, x: Matrix, *, share: bool) -> Partition:
         """Groups of k, by the rules of the kernel."""

@@ -58,37 +58,29 @@ class FullDomain(Method):
         PAPERS[name] for name in ("samarati", "incognito", "ola", "optimal")
     )
 
-    k: Annotated[int, Field(ge=1, description="records that must share each combination")] = 5
-    suppress: Annotated[
-        float, Field(ge=0, le=1, description="share of the records that may be suppressed")
-    ] = 0.0
-    criteria: Annotated[
-        tuple[Rule, ...],
-        Field(description='further criteria: [{ use = "t-closeness", at-most = 0.2 }]'),
-    ] = ()
-    measure: Annotated[
-        Literal["loss", "precision", "entropy", "discernibility", "average-class-size"],
-        Field(description="what the best generalization loses least of"),
-    ] = "loss"
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]],
-        Field(
-            default_factory=dict,
-            description="weight of a column's cells (1 unless given): dear columns stay precise",
-        ),
-    ]
-    strategy: Annotated[
-        Literal["optimal", "samarati", "incognito", "datafly", "ola", "top-down", "bottom-up"],
-        Field(description="how the lattice is searched"),
-    ] = "optimal"
-    seconds: Annotated[
-        float | None,
-        Field(gt=0, description="time for optimal, top-down and bottom-up; the best so far counts"),
-    ] = None
-    steps: Annotated[
-        int | None,
-        Field(ge=1, description="the same in nodes looked at, which no clock decides"),
-    ] = None
+    k: int = Field(5, ge=1, description="records that must share each combination")
+    suppress: float = Field(
+        0.0, ge=0, le=1, description="share of the records that may be suppressed"
+    )
+    criteria: tuple[Rule, ...] = Field(
+        (), description='further criteria: [{ use = "t-closeness", at-most = 0.2 }]'
+    )
+    measure: Literal["loss", "precision", "entropy", "discernibility", "average-class-size"] = (
+        Field("loss", description="what the best generalization loses least of")
+    )
+    importance: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="weight of a column's cells (1 unless given): dear columns stay precise",
+    )
+    strategy: Literal[
+        "optimal", "samarati", "incognito", "datafly", "ola", "top-down", "bottom-up"
+    ] = Field("optimal", description="how the lattice is searched")
+    seconds: float | None = Field(
+        None, gt=0, description="time for optimal, top-down and bottom-up; the best so far counts"
+    )
+    steps: int | None = Field(
+        None, ge=1, description="the same in nodes looked at, which no clock decides"
+    )
 
     @model_validator(mode="after")
     def _options_agree(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -27,10 +27,10 @@ class GeneticRecoding(Improvement):
         "Katirai 2006 names it as a search to come"
     )
 
-    population: Annotated[int, Field(ge=2, le=1000, description="partitions kept alive")] = 4
-    mutation: Annotated[
-        float, Field(gt=0, le=100, description="changes tried in a child, for each of its groups")
-    ] = 2.0
+    population: int = Field(4, ge=2, le=1000, description="partitions kept alive")
+    mutation: float = Field(
+        2.0, gt=0, le=100, description="changes tried in a child, for each of its groups"
+    )
 
     def _steps(self, records: int) -> int | None:
         if self.steps is None and self.seconds == 0:

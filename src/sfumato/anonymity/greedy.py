@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -39,20 +39,16 @@ class Greedy(GrowingAmbiguator):
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (figure 11; Greedy-DXCG)"
     )
 
-    measure: Annotated[
-        Literal["ncp", "height", "column-mi", "value-mi", "model"],
-        Field(
-            description="what joining records loses: share of the domain, steps of the hierarchy, "
-            "what columns or values tell about the target, or a model's prediction of it"
-        ),
-    ] = "ncp"  # type: ignore[assignment]
-    model: Annotated[
-        str,
-        Field(
-            description='the model of measure = "model": where scikit-learn has it, such as '
-            '"sklearn.ensemble.GradientBoostingRegressor"; a linear one unless given'
-        ),
-    ] = ""
+    measure: Literal["ncp", "height", "column-mi", "value-mi", "model"] = Field(
+        "ncp",
+        description="what joining records loses: share of the domain, steps of the hierarchy, "
+        "what columns or values tell about the target, or a model's prediction of it",
+    )  # type: ignore[assignment]
+    model: str = Field(
+        "",
+        description='the model of measure = "model": where scikit-learn has it, such as '
+        '"sklearn.ensemble.GradientBoostingRegressor"; a linear one unless given',
+    )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
         if self.measure != "model":

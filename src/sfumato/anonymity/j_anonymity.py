@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -57,16 +57,16 @@ class JAnonymity(Method):
         "Bethlehem, Keller & Pannekoek 1990, Disclosure control of microdata (gamma-Poisson)"
     )
 
-    k: Annotated[int, Field(ge=2, description="people of the population who must look alike")] = 5
-    population: Annotated[int, Field(ge=1, description="people in the population")]
-    confidence: Annotated[
-        float, Field(gt=0.5, lt=1, description="how probable k people must be, for every record")
-    ] = 0.95
-    sample: Annotated[
-        bool,
-        Field(description="whether the data are a random sample of the population; if not, a "
-              "reference table must be"),
-    ] = True  # fmt: skip
+    k: int = Field(5, ge=2, description="people of the population who must look alike")
+    population: int = Field(ge=1, description="people in the population")
+    confidence: float = Field(
+        0.95, gt=0.5, lt=1, description="how probable k people must be, for every record"
+    )
+    sample: bool = Field(
+        True,
+        description="whether the data are a random sample of the population; if not, a "
+        "reference table must be",
+    )
     parents: Parents = 2
     most: Most = MOST
     bins: Bins = BINS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,9 +31,7 @@ class KMember(CheapGroups):
         "Byun, Kamra, Bertino & Li 2007, Efficient k-anonymization using clustering techniques"
     )
 
-    first: Annotated[
-        int | None, Field(ge=1, description="row of the first seed; random unless given")
-    ] = None
+    first: int | None = Field(None, ge=1, description="row of the first seed; random unless given")
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         priced = self.priced(x)

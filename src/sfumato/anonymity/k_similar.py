@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -31,13 +31,11 @@ class KSimilar(DividingAmbiguator):
         "(k-Similar)"
     )
 
-    measure: Annotated[
-        Literal["ncp", "height", "column-mi", "value-mi"],
-        Field(
-            description="what joining records loses: share of the domain, steps of the hierarchy, "
-            "or what columns or values tell about the target"
-        ),
-    ] = "height"
+    measure: Literal["ncp", "height", "column-mi", "value-mi"] = Field(
+        "height",
+        description="what joining records loses: share of the domain, steps of the hierarchy, "
+        "or what columns or values tell about the target",
+    )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         return self.divided(x, share=True)

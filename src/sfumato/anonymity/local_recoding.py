@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -71,36 +71,29 @@ class LocalRecoding(CheapGroups):
         "simulated annealing"
     )
 
-    seconds: Annotated[
-        float,
-        Field(
-            gt=0,
-            description="time for the search; small tables end sooner, and construction may take "
-            "longer",
-        ),
-    ] = 5.0
-    steps: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=10**12,
-            description="steps of the search instead of a time: the groups are the same on every "
-            "machine",
-        ),
-    ] = None
-    by: Annotated[
-        CostRule,
-        Field(description="what a cell loses: its share of the domain, or of the height"),
-    ] = "ncp"
-    suppress: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="largest share of records that may be suppressed, where their groups would "
-            "break a criterion and joining them with others loses more",
-        ),
-    ] = 0.0
+    seconds: float = Field(
+        5.0,
+        gt=0,
+        description="time for the search; small tables end sooner, and construction may take "
+        "longer",
+    )
+    steps: int | None = Field(
+        None,
+        ge=0,
+        le=10**12,
+        description="steps of the search instead of a time: the groups are the same on every "
+        "machine",
+    )
+    by: CostRule = Field(
+        "ncp", description="what a cell loses: its share of the domain, or of the height"
+    )
+    suppress: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="largest share of records that may be suppressed, where their groups would "
+        "break a criterion and joining them with others loses more",
+    )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)

@@ -35,24 +35,19 @@ class Mondrian(Partitioner):
         "LeFevre, DeWitt & Ramakrishnan 2006, Mondrian multidimensional k-anonymity"
     )
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    strict: Annotated[
-        bool, Field(description="never divide records with equal values (relaxed: ties may part)")
-    ] = True
-    choose: Annotated[
-        Literal["widest", "gain", "expected"],
-        Field(
-            description="which cut to make: through the widest column, the one that narrows most "
-            "at once, or the one that promises the narrowest groups"
-        ),
-    ] = "expected"
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0)]],
-        Field(
-            default_factory=dict,
-            description="weight of a column's width (1 unless given): dear columns stay precise",
-        ),
-    ]
+    k: int = Field(5, ge=2, description="smallest group")
+    strict: bool = Field(
+        True, description="never divide records with equal values (relaxed: ties may part)"
+    )
+    choose: Literal["widest", "gain", "expected"] = Field(
+        "expected",
+        description="which cut to make: through the widest column, the one that narrows most "
+        "at once, or the one that promises the narrowest groups",
+    )
+    importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="weight of a column's width (1 unless given): dear columns stay precise",
+    )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,9 +31,9 @@ class Tabu(Improvement):
     )
     usual_steps: ClassVar[float] = 5.0
 
-    tenure: Annotated[
-        int, Field(ge=0, le=10**6, description="steps for which a record that has moved stays")
-    ] = 5
+    tenure: int = Field(
+        5, ge=0, le=10**6, description="steps for which a record that has moved stays"
+    )
 
     def improve(
         self, priced: Priced, labels: np.ndarray, clock: Clock, rng: np.random.Generator

@@ -51,22 +51,19 @@ class BirthDate(PosetSource):
     example: ClassVar[dict[str, Any]] = {"ages": [5, 18, 30, 45, 65, 80]}
     shorthand: ClassVar[str] = "ages"
 
-    ages: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=500)], ...],
-        Field(description="the last age of each range, rising; the first range begins at 0"),
-    ] = (5, 18, 30, 45, 65, 80)
-    base: Annotated[
-        dt.date | None,
-        Field(description="when ages are counted; else 1 January after the latest date"),
-    ] = None
-    midpoint: Annotated[
-        bool,
-        Field(
-            description="publish dates instead: the 15th of the month, 15 June of the year, or the "
-            "birth date of who is of the range's middle age; ages beyond the last range are then "
-            "suppressed, and a date that may stand for a range is read as one"
-        ),
-    ] = False
+    ages: tuple[Annotated[int, Field(ge=0, le=500)], ...] = Field(
+        (5, 18, 30, 45, 65, 80),
+        description="the last age of each range, rising; the first range begins at 0",
+    )
+    base: dt.date | None = Field(
+        None, description="when ages are counted; else 1 January after the latest date"
+    )
+    midpoint: bool = Field(
+        False,
+        description="publish dates instead: the 15th of the month, 15 June of the year, or the "
+        "birth date of who is of the range's middle age; ages beyond the last range are then "
+        "suppressed, and a date that may stand for a range is read as one",
+    )
 
     @field_validator("ages")
     @classmethod

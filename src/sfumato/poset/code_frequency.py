@@ -85,11 +85,10 @@ class CodeFrequency(PosetSource):
     )
     example: ClassVar[Mapping[str, Any]] = {"over": {"kind": "prefix", "lengths": [6, 3]}}
 
-    over: Annotated[Over, Field(description="the poset of the codes")]
-    columns: Annotated[
-        int | None,
-        Field(ge=1, description="most codes that a value has; what the longest has unless given"),
-    ] = None
+    over: Over = Field(description="the poset of the codes")
+    columns: int | None = Field(
+        None, ge=1, description="most codes that a value has; what the longest has unless given"
+    )
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> CodeFrequencyPoset:
         """The contents over the column's codes; `counts` is not looked at."""

@@ -35,30 +35,24 @@ class Interval(PosetSource):
         "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, 2006"
     )
 
-    low: Annotated[
-        int | float | dt.date | None,
-        Field(description="lower end of the domain to measure against; else the smallest value"),
-    ] = None
-    high: Annotated[
-        int | float | dt.date | None,
-        Field(description="upper end of the domain to measure against; else the largest value"),
-    ] = None
-    round_to: Annotated[
-        Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["month", "year"],
-        Field(
-            description="published intervals are widened to multiples of it "
-            '(dates: a number of days, "month" or "year"); 0 leaves them as they are'
-        ),
-    ] = 0
-    max_width: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="from this width on (dates: days) an interval is worth as little as a "
-            "suppressed value; the width of the domain unless given",
-        ),
-    ] = None
+    low: int | float | dt.date | None = Field(
+        None, description="lower end of the domain to measure against; else the smallest value"
+    )
+    high: int | float | dt.date | None = Field(
+        None, description="upper end of the domain to measure against; else the largest value"
+    )
+    round_to: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["month", "year"] = Field(
+        0,
+        description="published intervals are widened to multiples of it "
+        '(dates: a number of days, "month" or "year"); 0 leaves them as they are',
+    )
+    max_width: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="from this width on (dates: days) an interval is worth as little as a "
+        "suppressed value; the width of the domain unless given",
+    )
 
     @property
     def interval_step(self) -> Any:

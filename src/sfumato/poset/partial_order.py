@@ -45,28 +45,20 @@ class PartialOrder(PosetSource):
         "parents": {"02139": ["0213", "Cambridge"], "0213": ["021"]}
     }
 
-    parents: Annotated[
-        dict[str, tuple[str, ...]],
-        Field(default_factory=dict, description="the parents of each value and of each group"),
-    ]
-    path: Annotated[
-        str | None,
-        Field(description="file of child;parent rows, instead of `parents`; may be compressed"),
-    ] = None
-    values: Annotated[
-        dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        Field(
-            default_factory=dict,
-            description="what publishing each node costs, rising upwards; values 0 unless given",
-        ),
-    ]
-    header: Annotated[bool, Field(description="whether the file's first row names the columns")] = (
-        False
+    parents: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="the parents of each value and of each group"
     )
-    delimiter: Annotated[
-        Literal["", ";", ",", "\t", "|"],
-        Field(description="what separates the file's columns; found by looking unless given"),
-    ] = ""
+    path: str | None = Field(
+        None, description="file of child;parent rows, instead of `parents`; may be compressed"
+    )
+    values: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="what publishing each node costs, rising upwards; values 0 unless given",
+    )
+    header: bool = Field(False, description="whether the file's first row names the columns")
+    delimiter: Literal["", ";", ",", "\t", "|"] = Field(
+        "", description="what separates the file's columns; found by looking unless given"
+    )
 
     @field_validator("parents", mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -97,14 +97,12 @@ class SetSearch(Partitioner):
     regroups: ClassVar[bool] = True
     default_verb: ClassVar[str] = "intersect"
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
-    criteria: Annotated[
-        tuple[Rule, ...],
-        Field(
-            description="criteria on confidential values that every group must keep; groups that "
-            "break one are joined with others"
-        ),
-    ] = ()
+    k: int = Field(5, ge=2, description="smallest group")
+    criteria: tuple[Rule, ...] = Field(
+        (),
+        description="criteria on confidential values that every group must keep; groups that "
+        "break one are joined with others",
+    )
 
     @abstractmethod
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition | Cover:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,19 +28,15 @@ class SetCluster(HashedSearch):
         "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 4 and 10-13"
     )
 
-    neighbours: Annotated[
-        Literal["lsh", "random", "all"],
-        Field(
-            description="where to look for the next set: hash buckets, a random sample, everywhere"
-        ),
-    ] = "lsh"
-    seeds: Annotated[
-        Literal["dear", "random", "far"],
-        Field(
-            description="how a group begins: with the set of most utility, anywhere, or far from "
-            "the last one (the thesis)"
-        ),
-    ] = "dear"
+    neighbours: Literal["lsh", "random", "all"] = Field(
+        "lsh",
+        description="where to look for the next set: hash buckets, a random sample, everywhere",
+    )
+    seeds: Literal["dear", "random", "far"] = Field(
+        "dear",
+        description="how a group begins: with the set of most utility, anywhere, or far from "
+        "the last one (the thesis)",
+    )
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(

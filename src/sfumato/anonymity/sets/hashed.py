@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -15,11 +15,8 @@ class HashedSearch(SetSearch):
 
     random: ClassVar[bool] = True
 
-    tables: Annotated[int, Field(ge=1, le=64, description="hash tables")] = 5
-    sample: Annotated[
-        float, Field(gt=0, description="a search looks at about this times log(n) sets")
-    ] = 50.0
-    bits: Annotated[
-        int | None,
-        Field(ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"),
-    ] = None
+    tables: int = Field(5, ge=1, le=64, description="hash tables")
+    sample: float = Field(50.0, gt=0, description="a search looks at about this times log(n) sets")
+    bits: int | None = Field(
+        None, ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"
+    )

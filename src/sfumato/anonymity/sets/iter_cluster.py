@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -27,14 +27,13 @@ class IterCluster(HashedSearch):
         "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 5 and 10-13"
     )
 
-    neighbours: Annotated[
-        Literal["lsh", "all"],
-        Field(description="where a record looks for its group: hash buckets, or everywhere"),
-    ] = "lsh"
-    stages: Annotated[
-        int, Field(ge=2, le=100, description="4: break up 3, 2, then 1 quarter of the groups")
-    ] = 4
-    rounds: Annotated[int, Field(ge=1, description="most rounds within one stage")] = 50
+    neighbours: Literal["lsh", "all"] = Field(
+        "lsh", description="where a record looks for its group: hash buckets, or everywhere"
+    )
+    stages: int = Field(
+        4, ge=2, le=100, description="4: break up 3, 2, then 1 quarter of the groups"
+    )
+    rounds: int = Field(50, ge=1, description="most rounds within one stage")
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         return Partition(

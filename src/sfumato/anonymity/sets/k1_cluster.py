@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,10 +37,9 @@ class K1Cluster(HashedSearch):
         "k-anonymity on large datasets, 2011, algorithms 2 and 9"
     )
 
-    neighbours: Annotated[
-        Literal["lsh", "all"],
-        Field(description="where to look for the next set: hash buckets, everywhere"),
-    ] = "lsh"
+    neighbours: Literal["lsh", "all"] = Field(
+        "lsh", description="where to look for the next set: hash buckets, everywhere"
+    )
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
         given = (*sets.arrays, self.k)

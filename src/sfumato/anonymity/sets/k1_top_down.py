@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -29,21 +29,16 @@ class K1TopDown(SetSearch):
         "top-down partitioning for (k,1)-anonymity); the algorithm is this project's"
     )
 
-    tries: Annotated[
-        int, Field(ge=1, le=64, description="descents; each record keeps the best")
-    ] = 2
-    breadth: Annotated[
-        int,
-        Field(
-            ge=1, description="supporting records per record that go down together; more is slower"
-        ),
-    ] = 64
-    pool: Annotated[
-        int, Field(ge=64, description="supporting records below which each record goes alone")
-    ] = 8192
-    steps: Annotated[
-        int, Field(ge=0, description="items tried for a record after the first descent in a pool")
-    ] = 64
+    tries: int = Field(2, ge=1, le=64, description="descents; each record keeps the best")
+    breadth: int = Field(
+        64, ge=1, description="supporting records per record that go down together; more is slower"
+    )
+    pool: int = Field(
+        8192, ge=64, description="supporting records below which each record goes alone"
+    )
+    steps: int = Field(
+        64, ge=0, description="items tried for a record after the first descent in a pool"
+    )
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Cover:
         members, _ = k1_top_down(

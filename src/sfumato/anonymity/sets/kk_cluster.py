@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -52,10 +52,9 @@ class KKCluster(SetSearch):
     )
 
     start: Search = named("k1-cluster", "the (k,1) search that is widened, with the same k")
-    looked: Annotated[
-        int,
-        Field(ge=1, description="published sets looked at for an original that too few fit"),
-    ] = 50_000
+    looked: int = Field(
+        50_000, ge=1, description="published sets looked at for an original that too few fit"
+    )
 
     @field_validator("start")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,27 +26,21 @@ class SetMondrian(SetSearch):
         "(MOND_EVEN, MOND_ENTROPY); the choice by utility is its future work"
     )
 
-    choose: Annotated[
-        Literal["even", "entropy", "utility"],
-        Field(
-            description="which item cuts: the most frequent, the one that makes items most "
-            "certain (slow), or the one that gains most utility for the room it uses up"
-        ),
-    ] = "utility"
-    lookahead: Annotated[
-        bool,
-        Field(
-            description="with utility: in small groups count every item that becomes common by a "
-            "cut, not only the one that cuts"
-        ),
-    ] = True
-    relaxed: Annotated[
-        bool,
-        Field(
-            description="where no cut leaves k on both sides, leave some who have the item with "
-            "those who lack it"
-        ),
-    ] = True
+    choose: Literal["even", "entropy", "utility"] = Field(
+        "utility",
+        description="which item cuts: the most frequent, the one that makes items most "
+        "certain (slow), or the one that gains most utility for the room it uses up",
+    )
+    lookahead: bool = Field(
+        True,
+        description="with utility: in small groups count every item that becomes common by a "
+        "cut, not only the one that cuts",
+    )
+    relaxed: bool = Field(
+        True,
+        description="where no cut leaves k on both sides, leave some who have the item with "
+        "those who lack it",
+    )
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         labels = set_mondrian(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -46,18 +46,15 @@ class SetRefine(SetSearch):
     )
 
     start: Search = named("set-mondrian", "the search whose groups are improved, with the same k")
-    seconds: Annotated[
-        float,
-        Field(gt=0, description="time after that of `start`; small tables end sooner"),
-    ] = 10.0
-    steps: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=10**12,
-            description="steps instead of a time: the groups are the same on every machine",
-        ),
-    ] = None
+    seconds: float = Field(
+        10.0, gt=0, description="time after that of `start`; small tables end sooner"
+    )
+    steps: int | None = Field(
+        None,
+        ge=0,
+        le=10**12,
+        description="steps instead of a time: the groups are the same on every machine",
+    )
 
     @field_validator("start")
     @classmethod

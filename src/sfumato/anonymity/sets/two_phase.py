@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -32,20 +32,16 @@ class TwoPhase(SetSearch):
         "B. Podgursky: Practical k-anonymity on large datasets, 2011, algorithms 6 to 8"
     )
 
-    start: Annotated[
-        Literal["better", "merged", "whole"],
-        Field(
-            description="what is split: merged sets, all records as one group, or whichever of "
-            "both keeps more utility"
-        ),
-    ] = "better"
-    prefer: Annotated[
-        Literal["union", "loss"],
-        Field(
-            description="which cluster to merge with: where the union keeps most utility in sum, "
-            "or where least is lost"
-        ),
-    ] = "union"
+    start: Literal["better", "merged", "whole"] = Field(
+        "better",
+        description="what is split: merged sets, all records as one group, or whichever of "
+        "both keeps more utility",
+    )
+    prefer: Literal["union", "loss"] = Field(
+        "union",
+        description="which cluster to merge with: where the union keeps most utility in sum, "
+        "or where least is lost",
+    )
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         def tell(share: float) -> None:

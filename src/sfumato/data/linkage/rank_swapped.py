@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -33,14 +33,16 @@ RANK_SWAP = "rank-swap"
 class KnownLimit(Declaration):
     """What whoever links rank-swapped records knows: how far ranks can have moved."""
 
-    p: Annotated[
-        float | None,
-        Field(gt=0, le=100, description="largest difference of ranks, in percent of records; as in "
-              "the rank-swap steps unless given"),
-    ] = None  # fmt: skip
-    count: Annotated[
-        int, Field(ge=0, description="largest difference of ranks as a number; replaces p if given")
-    ] = 0
+    p: float | None = Field(
+        None,
+        gt=0,
+        le=100,
+        description="largest difference of ranks, in percent of records; as in "
+        "the rank-swap steps unless given",
+    )
+    count: int = Field(
+        0, ge=0, description="largest difference of ranks as a number; replaces p if given"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

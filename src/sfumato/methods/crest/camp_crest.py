@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -50,28 +50,24 @@ class CampCrest(Method):
     perturbs: ClassVar[bool | None] = True
     example: ClassVar[Mapping[str, Any]] = {"k": 8, "exchange": 0.95}
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    k: int = Field(5, ge=2, description="smallest group")
     alpha: Alpha = 0.5
     b: Around = None
     partial: Partial = False
     confidential: Confidential = ()
     classes: Classes = 4
     exchange: Exchange = 0.0
-    several: Annotated[
-        Literal["compound", "average"],
-        Field(description="several confidential columns: one compound class, or averaged runs"),
-    ] = "compound"
-    centre: Annotated[
-        bool,
-        Field(description="noise that restores the covariance exactly; false: as printed"),
-    ] = True
-    domain: Annotated[
-        Domain,
-        Field(
-            description="publish the drawn numbers, which keep the statistics, or values of the "
-            "original domain"
-        ),
-    ] = "statistics"
+    several: Literal["compound", "average"] = Field(
+        "compound", description="several confidential columns: one compound class, or averaged runs"
+    )
+    centre: bool = Field(
+        True, description="noise that restores the covariance exactly; false: as printed"
+    )
+    domain: Domain = Field(
+        "statistics",
+        description="publish the drawn numbers, which keep the statistics, or values of the "
+        "original domain",
+    )
 
     @model_validator(mode="after")
     def _as_crest(self) -> CampCrest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,20 +41,18 @@ class Crest(ClassRestricted):
 
     alpha: Alpha = 0.5
     b: Around = None
-    length: Annotated[
-        Literal["attributes", "root"],
-        Field(
-            description="the distance is divided by the number of columns, as printed in the "
-            "paper, or by its square root, which lets distances count more"
-        ),
-    ] = "attributes"
-    starts: Annotated[
-        int, Field(ge=1, le=10_000, description="first vertices to try; the best result is kept")
-    ] = 1
+    length: Literal["attributes", "root"] = Field(
+        "attributes",
+        description="the distance is divided by the number of columns, as printed in the "
+        "paper, or by its square root, which lets distances count more",
+    )
+    starts: int = Field(
+        1, ge=1, le=10_000, description="first vertices to try; the best result is kept"
+    )
     partial: Partial = False
-    scale: Annotated[
-        Scale, Field(description="numbers are divided by their standard deviation or their range")
-    ] = "range"
+    scale: Scale = Field(
+        "range", description="numbers are divided by their standard deviation or their range"
+    )
 
     @model_validator(mode="after")
     def _one_tree(self) -> Crest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -32,13 +32,12 @@ class TClosenessMst(ClassRestricted):
         "Venkatasubramanian 2007"
     )
 
-    t: Annotated[
-        float,
-        Field(ge=0, le=1, description="largest distance of a group's classes from the table's"),
-    ] = 0.2
-    scale: Annotated[
-        Scale, Field(description="numbers are divided by their standard deviation or their range")
-    ] = "range"
+    t: float = Field(
+        0.2, ge=0, le=1, description="largest distance of a group's classes from the table's"
+    )
+    scale: Scale = Field(
+        "range", description="numbers are divided by their standard deviation or their range"
+    )
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         codes, count, facts = class_numbers(space.side)

@@ -40,18 +40,17 @@ class Microaggregator(Partitioner):
     default_verb: ClassVar[str] = "centroid"
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
-    k: Annotated[int, Field(ge=2, description="smallest group")] = 5
+    k: int = Field(5, ge=2, description="smallest group")
     weights: dict[str, Annotated[float, Field(ge=0, le=1e12)]] = Field(
         default_factory=dict,
         description="how much a column's squared differences count; 1 unless given",
     )
-    category_weight: Annotated[
-        float,
-        Field(ge=0, le=1e12, description="squared distance between two different categories"),
-    ] = 1.0
-    scale: Annotated[
-        Scale, Field(description="numbers are divided by their standard deviation or their range")
-    ] = "deviation"
+    category_weight: float = Field(
+        1.0, ge=0, le=1e12, description="squared distance between two different categories"
+    )
+    scale: Scale = Field(
+        "deviation", description="numbers are divided by their standard deviation or their range"
+    )
 
     @abstractmethod
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray | Grouping:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -36,10 +36,9 @@ class Microaggregation(Method):
         "by": {"use": "mdav", "k": 5},
     }
 
-    blocks: Annotated[
-        tuple[tuple[str, ...], ...],
-        Field(description="lists of columns, each grouped by itself; one of all unless given"),
-    ] = ()
+    blocks: tuple[tuple[str, ...], ...] = Field(
+        (), description="lists of columns, each grouped by itself; one of all unless given"
+    )
     by: Search = named("mdav", "the search that groups the records of a block")
     replace: VerbParameter = named("centroid", "the verb: what is done to the groups")
 

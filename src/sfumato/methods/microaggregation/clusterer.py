@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import warnings
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -34,13 +34,13 @@ class Clusterer(Microaggregator):
     random: ClassVar[bool] = True
     paper: ClassVar[str] = "Pedregosa et al. 2011, Scikit-learn: Machine Learning in Python"
 
-    estimator: Annotated[
-        str, Field(description="a class of sklearn.cluster or sklearn.mixture with fit_predict")
-    ] = "KMeans"
-    options: Annotated[
-        dict[str, bool | int | float | str],
-        Field(description="parameters of the estimator, as scikit-learn names them"),
-    ] = Field(default_factory=dict)
+    estimator: str = Field(
+        "KMeans", description="a class of sklearn.cluster or sklearn.mixture with fit_predict"
+    )
+    options: dict[str, bool | int | float | str] = Field(
+        default_factory=dict,
+        description="parameters of the estimator, as scikit-learn names them",
+    )
 
     @field_validator("estimator")
     @classmethod

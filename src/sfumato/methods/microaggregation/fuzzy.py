@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -28,20 +28,19 @@ class Fuzzy(Microaggregator):
         "Bezdek 1981"
     )
 
-    clusters: Annotated[
-        int | None, Field(ge=1, description="how many clusters; records / k unless given")
-    ] = None
-    exponent: Annotated[
-        float,
-        Field(gt=1, le=10, description="fuzziness: 1 would be crisp, 2 is usual for few clusters"),
-    ] = 1.5
-    draw: Annotated[
-        bool, Field(description="draw the cluster by membership; else the highest is taken")
-    ] = True
-    neighbours: Annotated[
-        int, Field(ge=1, le=1000, description="nearest clusters a record may belong to")
-    ] = 16
-    rounds: Annotated[int, Field(ge=1, description="rounds at most, to find the clusters")] = 100
+    clusters: int | None = Field(
+        None, ge=1, description="how many clusters; records / k unless given"
+    )
+    exponent: float = Field(
+        1.5, gt=1, le=10, description="fuzziness: 1 would be crisp, 2 is usual for few clusters"
+    )
+    draw: bool = Field(
+        True, description="draw the cluster by membership; else the highest is taken"
+    )
+    neighbours: int = Field(
+        16, ge=1, le=1000, description="nearest clusters a record may belong to"
+    )
+    rounds: int = Field(100, ge=1, description="rounds at most, to find the clusters")
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         points, n = space.points, len(space)

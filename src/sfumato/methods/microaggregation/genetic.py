@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -28,8 +28,8 @@ class Genetic(Microaggregator):
         "Domingo-Ferrer & Mateo-Sanz 2002; Whitley, Hains & Howe 2009"
     )
 
-    population: Annotated[int, Field(ge=2, le=1000, description="partitions kept alive")] = 10
-    generations: Annotated[int, Field(ge=1, description="times that each is bred anew")] = 100
+    population: int = Field(10, ge=2, le=1000, description="partitions kept alive")
+    generations: int = Field(100, ge=1, description="times that each is bred anew")
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         labels, history = genetic(space.points, self.k, self.population, self.generations, rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -26,9 +26,9 @@ class RecursiveMatching(Microaggregator):
         "disclosure control of microdata sets"
     )
 
-    neighbours: Annotated[
-        int, Field(ge=1, le=1000, description="nearest neighbours among which pairs are sought")
-    ] = 23
+    neighbours: int = Field(
+        23, ge=1, le=1000, description="nearest neighbours among which pairs are sought"
+    )
 
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
         return recursive_matching(space.points, self.k, self.neighbours)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -31,12 +31,12 @@ class Mhm(Microaggregator):
         "data-oriented microaggregation"
     )
 
-    tour: Annotated[
-        Literal["mdav", "nearest-point"], Field(description="how the records are put in order")
-    ] = "mdav"
-    rounds: Annotated[
-        int, Field(ge=1, le=10_000, description="tours to cut at most; 1 is the published method")
-    ] = 1
+    tour: Literal["mdav", "nearest-point"] = Field(
+        "mdav", description="how the records are put in order"
+    )
+    rounds: int = Field(
+        1, ge=1, le=10_000, description="tours to cut at most; 1 is the published method"
+    )
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         points = space.points

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -27,10 +27,9 @@ class MstPartition(Microaggregator):
         "microaggregation, IEEE TKDE 17(7)"
     )
 
-    split: Annotated[
-        Literal["mdav", "none"],
-        Field(description="what parts groups of 2k records or more that the tree cannot part"),
-    ] = "mdav"
+    split: Literal["mdav", "none"] = Field(
+        "mdav", description="what parts groups of 2k records or more that the tree cannot part"
+    )
 
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         edges, lengths = minimum_spanning_tree(space.points)

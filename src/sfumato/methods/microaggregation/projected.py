@@ -28,9 +28,9 @@ class Projected(Microaggregator):
         "Torra 2013, Masking Methods (projected microaggregation); Hansen & Mukherjee 2003"
     )
 
-    projection: Annotated[
-        Literal["principal-component", "z-scores"], Field(description="what records are sorted by")
-    ] = "principal-component"
+    projection: Literal["principal-component", "z-scores"] = Field(
+        "principal-component", description="what records are sorted by"
+    )
     direction: dict[str, Annotated[float, Field(ge=-1e6, le=1e6)]] = Field(
         default_factory=dict,
         description="sort by the sum of these coefficients times the scaled, weighted columns",

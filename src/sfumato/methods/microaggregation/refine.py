@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -48,23 +48,19 @@ class Refine(Microaggregator):
     )
 
     start: Search = named("mdav", "the search whose groups are improved, with the same k")
-    steps: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=10**15,
-            description="steps after the descent; unless given, 100 for each k records, or as many "
-            "as `seconds` allows",
-        ),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            description="time after which the steps end, for each set of records that miss the "
-            "same values; the groups then depend on the machine",
-        ),
-    ] = None
+    steps: int | None = Field(
+        None,
+        ge=0,
+        le=10**15,
+        description="steps after the descent; unless given, 100 for each k records, or as many "
+        "as `seconds` allows",
+    )
+    seconds: float | None = Field(
+        None,
+        gt=0,
+        description="time after which the steps end, for each set of records that miss the "
+        "same values; the groups then depend on the machine",
+    )
 
     @field_validator("start")
     @classmethod

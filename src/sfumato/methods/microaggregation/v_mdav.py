@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -27,14 +27,12 @@ class VMdav(Microaggregator):
         "group size"
     )
 
-    gain: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1e6,
-            description="readiness to take records in: 0 never, 0.2 scattered data, 1.1 clusters",
-        ),
-    ] = 0.2
+    gain: float = Field(
+        0.2,
+        ge=0,
+        le=1e6,
+        description="readiness to take records in: 0 never, 0.2 scattered data, 1.1 clusters",
+    )
 
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
         return v_mdav(space.points, self.k, self.gain)

@@ -53,33 +53,25 @@ class LocalSuppression(Method):
         "microdata, Journal of Official Statistics 14; Willenborg & de Waal 2001, chapter 5"
     )
 
-    k: Annotated[int, Field(ge=2, description="records that must share each combination")] = 3
-    importance: Annotated[
-        dict[str, Annotated[float, Field(gt=0)]],
-        Field(
-            default_factory=dict,
-            description="cost of a cell by column (1 unless given): dear columns are kept",
-        ),
-    ]
-    reading: Annotated[
-        Literal["category", "wildcard"],
-        Field(description="what a missing or suppressed cell matches: its like, or anything"),
-    ] = "category"
-    search: Annotated[
-        Literal["best", "optimal-per-record", "greedy"],
-        Field(description="over groups of records, record by record, or cell by cell"),
-    ] = "best"
-    ladder: Annotated[
-        bool,
-        Field(description="climb a column's hierarchy before suppressing (not with best)"),
-    ] = False
-    weights: Annotated[
-        Literal["none", "cost", "count"],
-        Field(
-            description="the weight column: not used, what a record's cells cost, or how many "
-            "people of the population a record counts for towards k"
-        ),
-    ] = "none"
+    k: int = Field(3, ge=2, description="records that must share each combination")
+    importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="cost of a cell by column (1 unless given): dear columns are kept",
+    )
+    reading: Literal["category", "wildcard"] = Field(
+        "category", description="what a missing or suppressed cell matches: its like, or anything"
+    )
+    search: Literal["best", "optimal-per-record", "greedy"] = Field(
+        "best", description="over groups of records, record by record, or cell by cell"
+    )
+    ladder: bool = Field(
+        False, description="climb a column's hierarchy before suppressing (not with best)"
+    )
+    weights: Literal["none", "cost", "count"] = Field(
+        "none",
+        description="the weight column: not used, what a record's cells cost, or how many "
+        "people of the population a record counts for towards k",
+    )
 
     @model_validator(mode="after")
     def _options_agree(self) -> Self:

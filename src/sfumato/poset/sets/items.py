@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -41,18 +41,14 @@ class Items(PosetSource):
     utilities: dict[str, float] = Field(
         default_factory=dict, description="what items are worth: { tea = 3, milk = 0.5 }"
     )
-    path: Annotated[
-        str | None,
-        Field(description="file with a row for each item, CSV (may be compressed) or Parquet"),
-    ] = None
-    item: Annotated[str, Field(min_length=1, description="the file's column of items")] = "item"
-    utility: Annotated[str, Field(min_length=1, description="the file's column of utilities")] = (
-        "utility"
+    path: str | None = Field(
+        None, description="file with a row for each item, CSV (may be compressed) or Parquet"
     )
-    default: Annotated[
-        float,
-        Field(ge=0, allow_inf_nan=False, description="what any other item is worth"),
-    ] = 1.0
+    item: str = Field("item", min_length=1, description="the file's column of items")
+    utility: str = Field("utility", min_length=1, description="the file's column of utilities")
+    default: float = Field(
+        1.0, ge=0, allow_inf_nan=False, description="what any other item is worth"
+    )
 
     @field_validator("utilities", mode="before")
     @classmethod

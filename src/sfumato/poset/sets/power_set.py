@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -45,18 +45,15 @@ class PowerSet(PosetSource):
         "H. Katirai: A theory and toolkit for the mathematics of privacy, 2006 (PowerPoset)"
     )
 
-    traits: Annotated[
-        tuple[str, ...],
-        Field(description="all traits, in the order of the bits; those that occur unless given"),
-    ] = ()
-    bits: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MOST_TRAITS,
-            description="how many bits each value has, if it is a text of bits",
-        ),
-    ] = None
+    traits: tuple[str, ...] = Field(
+        (), description="all traits, in the order of the bits; those that occur unless given"
+    )
+    bits: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_TRAITS,
+        description="how many bits each value has, if it is a text of bits",
+    )
 
     @model_validator(mode="after")
     def _agree(self) -> PowerSet:

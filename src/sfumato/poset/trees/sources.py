@@ -42,21 +42,16 @@ class Hierarchy(PosetSource):
     example: ClassVar[dict[str, Any]] = {"path": "zip.csv"}
     shorthand: ClassVar[str] = "path"
 
-    path: Annotated[
-        str | None,
-        Field(description="hierarchy file, value;ancestor;...;* in each row; may be compressed"),
-    ] = None
-    levels: Annotated[
-        tuple[tuple[str, ...], ...] | None,
-        Field(description="the rows themselves, instead of a file"),
-    ] = None
-    header: Annotated[bool, Field(description="whether the file's first row names the columns")] = (
-        False
+    path: str | None = Field(
+        None, description="hierarchy file, value;ancestor;...;* in each row; may be compressed"
     )
-    delimiter: Annotated[
-        Literal["", ";", ",", "\t", "|"],
-        Field(description="what separates the columns; found by looking unless given"),
-    ] = ""
+    levels: tuple[tuple[str, ...], ...] | None = Field(
+        None, description="the rows themselves, instead of a file"
+    )
+    header: bool = Field(False, description="whether the file's first row names the columns")
+    delimiter: Literal["", ";", ",", "\t", "|"] = Field(
+        "", description="what separates the columns; found by looking unless given"
+    )
 
     @field_validator("levels", mode="before")
     @classmethod
@@ -98,14 +93,12 @@ class Prefix(PosetSource):
     example: ClassVar[dict[str, Any]] = {"lengths": [5, 3, 2]}
     shorthand: ClassVar[str] = "lengths"
 
-    lengths: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
-        Field(min_length=1, description="how many characters each level keeps, longest first"),
-    ]
-    pad: Annotated[
-        str,
-        Field(max_length=1, description='stands for what was cut off, as in 021**; "" for nothing'),
-    ] = "*"
+    lengths: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        min_length=1, description="how many characters each level keeps, longest first"
+    )
+    pad: str = Field(
+        "*", max_length=1, description='stands for what was cut off, as in 021**; "" for nothing'
+    )
 
     @field_validator("lengths")
     @classmethod
@@ -177,13 +170,10 @@ class Bins(PosetSource):
     example: ClassVar[dict[str, Any]] = {"edges": [0, 18, 65]}
     shorthand: ClassVar[str] = "edges"
 
-    edges: Annotated[
-        tuple[tuple[Edge, ...], ...],
-        Field(
-            min_length=1,
-            description="where bins begin, rising; or several such lists, the finest first",
-        ),
-    ]
+    edges: tuple[tuple[Edge, ...], ...] = Field(
+        min_length=1,
+        description="where bins begin, rising; or several such lists, the finest first",
+    )
 
     @field_validator("edges", mode="before")
     @classmethod
@@ -252,15 +242,13 @@ class Balanced(PosetSource):
     name: ClassVar[str] = "balanced"
     shorthand: ClassVar[str] = "fanout"
 
-    fanout: Annotated[int, Field(ge=2, description="groups that join to one at the next level")] = 2
-    levels: Annotated[
-        int | None,
-        Field(ge=2, description='most levels, the values and "*" included; no limit unless given'),
-    ] = None
-    ordered: Annotated[
-        bool | None,
-        Field(description="whether only neighbours join; numbers and dates unless given"),
-    ] = None
+    fanout: int = Field(2, ge=2, description="groups that join to one at the next level")
+    levels: int | None = Field(
+        None, ge=2, description='most levels, the values and "*" included; no limit unless given'
+    )
+    ordered: bool | None = Field(
+        None, description="whether only neighbours join; numbers and dates unless given"
+    )
 
     def for_ordered(self) -> Balanced:
         return self if self.ordered is not None else self.model_copy(update={"ordered": True})

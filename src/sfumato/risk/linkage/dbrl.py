@@ -7,7 +7,7 @@ kernel distance, for an intruder who knows the first column, the first two, and 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -62,21 +62,16 @@ class Dbrl(LinkageMeasure):
         "record linkage for disclosure risk assessment, PSD 2006"
     )
 
-    distance: Annotated[Distance, Field(description=MEANINGS)] = "standardized"
-    degree: Annotated[
-        int, Field(ge=2, le=4, description="of the polynomial kernel (1 + x.y)^degree")
-    ] = 2
-    scenarios: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="average over knowing 1, 2, ... this many columns; 0: all columns at once",
-        ),
-    ] = 0
-    subsets: Annotated[
-        Literal["first", "random"],
-        Field(description="which columns a scenario has: the first ones, or in a random order"),
-    ] = "first"
+    distance: Distance = Field("standardized", description=MEANINGS)
+    degree: int = Field(2, ge=2, le=4, description="of the polynomial kernel (1 + x.y)^degree")
+    scenarios: int = Field(
+        0,
+        ge=0,
+        description="average over knowing 1, 2, ... this many columns; 0: all columns at once",
+    )
+    subsets: Literal["first", "random"] = Field(
+        "first", description="which columns a scenario has: the first ones, or in a random order"
+    )
     sample: Sample = 100_000
 
     def measure(self, context: Context) -> Measurement:

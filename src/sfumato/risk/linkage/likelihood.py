@@ -6,7 +6,7 @@ likely each masked record is to have come from the one that he holds (Lasko 2007
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -55,18 +55,14 @@ class LikelihoodLinkage(LinkageMeasure):
     )
     example: ClassVar[dict[str, Any]] = {"mechanism": {"use": "correlated-noise", "amount": 0.1}}
 
-    mechanism: Annotated[
-        dict[str, Any],
-        Field(
-            default_factory=dict,
-            description="the method that masked the data, { use = NAME, ... }; the release's own "
-            "steps unless given",
-        ),
-    ]
-    weigh: Annotated[
-        Literal["ratio", "likelihood"],
-        Field(description="compare P(b | a) / P(b), or P(b | a) alone"),
-    ] = "ratio"
+    mechanism: dict[str, Any] = Field(
+        default_factory=dict,
+        description="the method that masked the data, { use = NAME, ... }; the release's own "
+        "steps unless given",
+    )
+    weigh: Literal["ratio", "likelihood"] = Field(
+        "ratio", description="compare P(b | a) / P(b), or P(b | a) alone"
+    )
     sample: Sample = 10_000
 
     def measure(self, context: Context) -> Measurement:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -72,10 +72,9 @@ class RecordLinkage(LinkageMeasure):
     )
     usual: ClassVar[bool] = True
 
-    standardize: Annotated[
-        Literal["own", "original"],
-        Field(description="each file by its own means and deviations, or both by the original's"),
-    ] = "own"
+    standardize: Literal["own", "original"] = Field(
+        "own", description="each file by its own means and deviations, or both by the original's"
+    )
     sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:

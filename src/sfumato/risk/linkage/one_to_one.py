@@ -7,7 +7,7 @@ sum. Where many records share a nearest one, this finds more than linking each b
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -55,13 +55,13 @@ class AssignmentLinkage(LinkageMeasure):
         "record linkage techniques"
     )
 
-    distance: Annotated[Distance, Field(description=MEANINGS)] = "standardized"
-    candidates: Annotated[
-        int, Field(ge=1, le=1000, description="nearest records considered in larger files")
-    ] = 20
-    sample: Annotated[
-        int, Field(ge=2, le=50_000, description="originals to match at most, drawn at random")
-    ] = 10_000
+    distance: Distance = Field("standardized", description=MEANINGS)
+    candidates: int = Field(
+        20, ge=1, le=1000, description="nearest records considered in larger files"
+    )
+    sample: int = Field(
+        10_000, ge=2, le=50_000, description="originals to match at most, drawn at random"
+    )
 
     def measure(self, context: Context) -> Measurement:
         files = Files(context.pair, self.columns, self.distance, self.name)

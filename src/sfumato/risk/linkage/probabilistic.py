@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -64,32 +64,33 @@ class ProbabilisticLinkage(LinkageMeasure):
         "disclosure control methods for microdata"
     )
 
-    scenarios: Annotated[
-        int,
-        Field(ge=0, description="average over knowing the first 1, 2, ... up to this many columns; "
-              "0 takes all at once"),
-    ] = 0  # fmt: skip
-    agreement: Annotated[
-        Agreement,
-        Field(description="numbers agree within standard deviations, within ranks, or if equal"),
-    ] = "deviations"
-    within: Annotated[
-        float | None,
-        Field(ge=0, description="largest difference of numbers that agree: standard deviations "
-              "(0.15 unless given) or percent of ranks (3 unless given)"),
-    ] = None  # fmt: skip
-    ties: Annotated[
-        Literal["nearest", "share"],
-        Field(description="among masked records of equal weight take the nearest, or any of them"),
-    ] = "nearest"
-    matches: Annotated[
-        Literal["known", "estimated"],
-        Field(description="share of matches among the pairs: one for each released record, or "
-              "left to EM"),
-    ] = "known"  # fmt: skip
-    one_to_one: Annotated[
-        bool, Field(description="link no masked record twice (assignment of largest weight)")
-    ] = False
+    scenarios: int = Field(
+        0,
+        ge=0,
+        description="average over knowing the first 1, 2, ... up to this many columns; "
+        "0 takes all at once",
+    )
+    agreement: Agreement = Field(
+        "deviations",
+        description="numbers agree within standard deviations, within ranks, or if equal",
+    )
+    within: float | None = Field(
+        None,
+        ge=0,
+        description="largest difference of numbers that agree: standard deviations "
+        "(0.15 unless given) or percent of ranks (3 unless given)",
+    )
+    ties: Literal["nearest", "share"] = Field(
+        "nearest",
+        description="among masked records of equal weight take the nearest, or any of them",
+    )
+    matches: Literal["known", "estimated"] = Field(
+        "known",
+        description="share of matches among the pairs: one for each released record, or left to EM",
+    )
+    one_to_one: bool = Field(
+        False, description="link no masked record twice (assignment of largest weight)"
+    )
     sample: Sample = 10_000
 
     def measure(self, context: Context) -> Measurement:

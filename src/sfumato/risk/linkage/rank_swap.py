@@ -8,7 +8,7 @@ intruder even knows that the link is right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -62,13 +62,11 @@ class RankSwapLinkage(KnownLimit, LinkageMeasure):
     )
     example: ClassVar[dict[str, Any]] = {"p": 5.0}
 
-    scenarios: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="average over knowing 1, 2, ... this many columns; 0: all columns at once",
-        ),
-    ] = 0
+    scenarios: int = Field(
+        0,
+        ge=0,
+        description="average over knowing 1, 2, ... this many columns; 0: all columns at once",
+    )
     sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:

@@ -8,7 +8,7 @@ with two candidates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -59,12 +59,10 @@ class SecondClosestLinkage(LinkageMeasure):
         "enterprise accounts annual survey; Li & Sarkar (2013), Class-restricted clustering and "
         "microperturbation for data privacy, Management Science 59(4)"
     )
-    scale: Annotated[
-        Literal["range", "deviation", "none"],
-        Field(
-            description="what numbers are divided by: the original's range or deviation, or nothing"
-        ),
-    ] = "range"
+    scale: Literal["range", "deviation", "none"] = Field(
+        "range",
+        description="what numbers are divided by: the original's range or deviation, or nothing",
+    )
     sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -51,29 +51,26 @@ class ControlledAdjustment(TableMethod):
         SUPPRESS,
     )
 
-    distance: Annotated[
-        Literal["L1", "L2"], Field(description="the sum of the changes, or of their squares")
-    ] = "L1"
-    weights: Annotated[
-        Literal["relative", "unit", "cost"],
-        Field(description="a change counts relative to the value, as it is, or by the cell's cost"),
-    ] = "relative"
-    integer: Annotated[
-        bool | None,
-        Field(description="whole numbers only; unless given, where a count has whole numbers"),
-    ] = None
-    excess: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=10,
-            description="how much further than its need a sensitive cell moves at most, as a share "
-            "of it, drawn at random: the move itself would tell the rule",
-        ),
-    ] = 0.5
-    seconds: Annotated[
-        float, Field(gt=0, description="the time for choosing the ways; the best found is taken")
-    ] = 60.0
+    distance: Literal["L1", "L2"] = Field(
+        "L1", description="the sum of the changes, or of their squares"
+    )
+    weights: Literal["relative", "unit", "cost"] = Field(
+        "relative",
+        description="a change counts relative to the value, as it is, or by the cell's cost",
+    )
+    integer: bool | None = Field(
+        None, description="whole numbers only; unless given, where a count has whole numbers"
+    )
+    excess: float = Field(
+        0.5,
+        ge=0,
+        le=10,
+        description="how much further than its need a sensitive cell moves at most, as a share "
+        "of it, drawn at random: the move itself would tell the rule",
+    )
+    seconds: float = Field(
+        60.0, gt=0, description="the time for choosing the ways; the best found is taken"
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         if not self.excess:

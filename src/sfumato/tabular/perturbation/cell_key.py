@@ -52,38 +52,28 @@ class CellKey(TableMethod):
         SUPPRESS,
     )
 
-    largest: Annotated[int, Field(ge=1, le=1000, description="the largest change of a count")] = 5
-    variance: Annotated[float, Field(gt=0, description="the variance of the change of a count")] = (
-        3.0
+    largest: int = Field(5, ge=1, le=1000, description="the largest change of a count")
+    variance: float = Field(3.0, gt=0, description="the variance of the change of a count")
+    smallest: int = Field(0, ge=0, description="no count from 1 to below this is ever published")
+    stay: float | None = Field(
+        None, ge=0, lt=1, description="the probability that a count is left as it is"
     )
-    smallest: Annotated[
-        int, Field(ge=0, description="no count from 1 to below this is ever published")
-    ] = 0
-    stay: Annotated[
-        float | None,
-        Field(ge=0, lt=1, description="the probability that a count is left as it is"),
-    ] = None
-    ptable: Annotated[
-        str | None,
-        Field(description="a CSV file with the perturbation table: columns i, j and p"),
-    ] = None
-    shares: Annotated[
-        tuple[Share, ...],
-        Field(
-            min_length=1,
-            max_length=len(MULTIPLIERS),
-            description="for amounts: the share of the largest contribution, the second ... by "
-            "which a cell changes",
-        ),
-    ] = (0.3, 0.2, 0.1)
-    noise: Annotated[
-        float,
-        Field(ge=0, lt=1, description="for amounts: how much each share varies, as a share of it"),
-    ] = 0.5
-    mu: Annotated[
-        float,
-        Field(ge=0, description="sensitive amounts move by this share of the largest more"),
-    ] = 0.1
+    ptable: str | None = Field(
+        None, description="a CSV file with the perturbation table: columns i, j and p"
+    )
+    shares: tuple[Share, ...] = Field(
+        (0.3, 0.2, 0.1),
+        min_length=1,
+        max_length=len(MULTIPLIERS),
+        description="for amounts: the share of the largest contribution, the second ... by "
+        "which a cell changes",
+    )
+    noise: float = Field(
+        0.5, ge=0, lt=1, description="for amounts: how much each share varies, as a share of it"
+    )
+    mu: float = Field(
+        0.1, ge=0, description="sensitive amounts move by this share of the largest more"
+    )
 
     @model_validator(mode="after")
     def _table_is_possible(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -55,27 +55,21 @@ class ControlledRounding(TableMethod):
         "Salazar-Gonzalez 2006, Controlled rounding and cell perturbation"
     )
 
-    base: Annotated[
-        float | None,
-        Field(gt=0, description="round to multiples of this; chosen by the needs unless given"),
-    ] = None
-    objective: Annotated[
-        Literal["nearest", "random"],
-        Field(description="the least change, or unbiased: up with a chance by the remainder"),
-    ] = "nearest"
-    steps: Annotated[
-        int,
-        Field(
-            ge=0, le=20, description="multiples beyond the neighbours, where nothing else adds up"
-        ),
-    ] = 3
-    search: Annotated[
-        Literal["auto", "whole", "parts"],
-        Field(description="the whole table at once, or part by part from the top; by size"),
-    ] = "auto"
-    seconds: Annotated[
-        float, Field(gt=0, description="the time for it; the best table found by then is taken")
-    ] = 300.0
+    base: float | None = Field(
+        None, gt=0, description="round to multiples of this; chosen by the needs unless given"
+    )
+    objective: Literal["nearest", "random"] = Field(
+        "nearest", description="the least change, or unbiased: up with a chance by the remainder"
+    )
+    steps: int = Field(
+        3, ge=0, le=20, description="multiples beyond the neighbours, where nothing else adds up"
+    )
+    search: Literal["auto", "whole", "parts"] = Field(
+        "auto", description="the whole table at once, or part by part from the top; by size"
+    )
+    seconds: float = Field(
+        300.0, gt=0, description="the time for it; the best table found by then is taken"
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         whole = table.is_count and bool(np.all(problem.values == np.rint(problem.values)))

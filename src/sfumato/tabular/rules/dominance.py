@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -32,12 +32,8 @@ class Dominance(Rule):
         "Willenborg & de Waal (2001), Elements of statistical disclosure control, Springer"
     )
 
-    n: Annotated[
-        int, Field(ge=1, description="how many of the largest contributors are counted")
-    ] = 2
-    k: Annotated[
-        float, Field(gt=0, lt=100, description="the percentage that they may hold together")
-    ] = 85.0
+    n: int = Field(2, ge=1, description="how many of the largest contributors are counted")
+    k: float = Field(85.0, gt=0, lt=100, description="the percentage that they may hold together")
 
     def judge(self, table: CellTable) -> Judged:
         total = contributions(table, self.name).total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -38,16 +38,13 @@ class MinimumFrequency(Rule):
         "Hundepool et al. (2012), Statistical disclosure control, Wiley, chapter 4"
     )
 
-    minimum: Annotated[
-        int, Field(ge=1, description="the least number of contributors of a safe cell")
-    ] = 3
-    width: Annotated[
-        float,
-        Field(gt=0, description="protection need on either side, as a share of the cell's value"),
-    ] = 0.3
-    zeros: Annotated[
-        bool, Field(description="whether cells are sensitive to which everybody contributes zero")
-    ] = False
+    minimum: int = Field(3, ge=1, description="the least number of contributors of a safe cell")
+    width: float = Field(
+        0.3, gt=0, description="protection need on either side, as a share of the cell's value"
+    )
+    zeros: bool = Field(
+        False, description="whether cells are sensitive to which everybody contributes zero"
+    )
 
     def judge(self, table: CellTable) -> Judged:
         people = self._people(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -35,13 +35,12 @@ class PPercent(Rule):
         "Cox (1981), Linear sensitivity measures in statistical disclosure control, JSPI 5"
     )
 
-    p: Annotated[
-        float,
-        Field(gt=0, description="percent of its amount within which nobody may be estimated"),
-    ] = 10.0
-    coalition: Annotated[
-        int, Field(ge=1, description="how many of the other contributors pool what they know")
-    ] = 1
+    p: float = Field(
+        10.0, gt=0, description="percent of its amount within which nobody may be estimated"
+    )
+    coalition: int = Field(
+        1, ge=1, description="how many of the other contributors pool what they know"
+    )
 
     def judge(self, table: CellTable) -> Judged:
         total = contributions(table, self.name).total

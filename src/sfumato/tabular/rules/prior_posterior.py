@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -32,12 +32,10 @@ class PriorPosterior(Rule):
         "Cox (1981), Linear sensitivity measures in statistical disclosure control, JSPI 5"
     )
 
-    p: Annotated[
-        float, Field(gt=0, description="percent within which nobody may be estimated afterwards")
-    ] = 10.0
-    q: Annotated[
-        float, Field(gt=0, description="percent within which everybody is known beforehand")
-    ] = 50.0
+    p: float = Field(
+        10.0, gt=0, description="percent within which nobody may be estimated afterwards"
+    )
+    q: float = Field(50.0, gt=0, description="percent within which everybody is known beforehand")
 
     @model_validator(mode="after")
     def _learns(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -38,15 +38,11 @@ class Request(Rule):
         "de Wolf, Hundepool et al. (2014), tau-ARGUS user's manual 4.1"
     )
 
-    percent: Annotated[
-        float, Field(gt=0, lt=100, description="the percentage that one who asked may hold")
-    ] = 70.0
-    p: Annotated[
-        float, Field(gt=0, description="percent within which the others may not estimate him")
-    ] = 10.0
-    codes: Annotated[
-        tuple[float, ...], Field(description="request codes that count; none: all but 0")
-    ] = ()
+    percent: float = Field(
+        70.0, gt=0, lt=100, description="the percentage that one who asked may hold"
+    )
+    p: float = Field(10.0, gt=0, description="percent within which the others may not estimate him")
+    codes: tuple[float, ...] = Field((), description="request codes that count; none: all but 0")
 
     def judge(self, table: CellTable) -> Judged:
         known = contributions(table, self.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -30,10 +30,9 @@ class Stated(Rule):
         "with linear constraints, Management Science 47"
     )
 
-    width: Annotated[
-        float,
-        Field(gt=0, description="need of cells without levels, as a share of the cell's value"),
-    ] = 0.3
+    width: float = Field(
+        0.3, gt=0, description="need of cells without levels, as a share of the cell's value"
+    )
 
     def judge(self, table: CellTable) -> Judged:
         sensitive = table.status == SENSITIVE

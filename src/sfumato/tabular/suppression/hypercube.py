@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -291,17 +291,13 @@ class Hypercube(TableMethod):
         "GHQUAR cell suppression engine (the hypercube; here a box holds in the whole hierarchy)"
     )
 
-    rounds: Annotated[
-        int, Field(ge=0, le=1000, description="how often at most all boxes are laid anew")
-    ] = 10
+    rounds: int = Field(10, ge=0, le=1000, description="how often at most all boxes are laid anew")
 
-    clean: Annotated[
-        Literal["auto", "always", "never"],
-        Field(
-            description="whether linear programs then publish what moves other than boxes do "
-            "without; auto: where boxes hide 30,000 cells at most"
-        ),
-    ] = "auto"
+    clean: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="whether linear programs then publish what moves other than boxes do "
+        "without; auto: where boxes hide 30,000 cells at most",
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         hidden, witnesses = cover(problem, rounds=self.rounds)

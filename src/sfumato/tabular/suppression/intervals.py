@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -53,39 +53,32 @@ class IntervalPublication(TableMethod):
         "statistical disclosure control"
     )
 
-    how: Annotated[
-        Literal["partial", "audited"],
-        Field(
-            description="`partial`: the narrowest intervals that protect; `audited`: those that "
-            "follow from the cells that `by` leaves"
-        ),
-    ] = "partial"
+    how: Literal["partial", "audited"] = Field(
+        "partial",
+        description="`partial`: the narrowest intervals that protect; `audited`: those that "
+        "follow from the cells that `by` leaves",
+    )
     by: Protection = named(
         "modular-suppression",
         "the method that hides cells; for `partial`, which cells become intervals in tables with "
         "more than `largest` cells",
     )
-    blur: Annotated[
-        float,
-        Field(
-            ge=0.1,
-            le=10,
-            description="the share of its width by which a chosen interval is widened, at random "
-            "more below or above the value",
-        ),
-    ] = 1.5
-    largest: Annotated[
-        int,
-        Field(ge=0, description="cells up to which any cell may become an interval"),
-    ] = 5000
-    seconds: Annotated[
-        float,
-        Field(
-            gt=0,
-            description="time after which intervals are not made narrower any more; they protect "
-            "all the same",
-        ),
-    ] = 600.0
+    blur: float = Field(
+        1.5,
+        ge=0.1,
+        le=10,
+        description="the share of its width by which a chosen interval is widened, at random "
+        "more below or above the value",
+    )
+    largest: int = Field(
+        5000, ge=0, description="cells up to which any cell may become an interval"
+    )
+    seconds: float = Field(
+        600.0,
+        gt=0,
+        description="time after which intervals are not made narrower any more; they protect "
+        "all the same",
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         if self.how == "audited":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -316,44 +316,34 @@ class ModularSuppression(TableMethod):
     )
     example: ClassVar[Mapping[str, Any]] = {"seconds_each": 2}
 
-    seconds_each: Annotated[
-        float,
-        Field(
-            gt=0,
-            description="seconds for the proof that a small subtable is protected as cheaply as "
-            "can be; a subtable that needs longer is protected cell by cell",
-        ),
-    ] = 1.0
-    small: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="cells of a subtable that may be hidden, up to which the cheapest ones are "
-            "looked for",
-        ),
-    ] = SMALL
-    sweeps: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="how often the subtables are gone through from the top at most, where "
-            "totals were hidden from below; what is left is mended in the whole table",
-        ),
-    ] = SWEEPS
-    bound: Annotated[
-        bool,
-        Field(
-            description="also prove a least cost, by the proofs for small subtables; takes "
-            "`seconds-each` for each"
-        ),
-    ] = False
-    largest: Annotated[
-        int,
-        Field(
-            ge=10,
-            description="cells of a bunch of relations, about, where the table has no cube",
-        ),
-    ] = LARGEST
+    seconds_each: float = Field(
+        1.0,
+        gt=0,
+        description="seconds for the proof that a small subtable is protected as cheaply as "
+        "can be; a subtable that needs longer is protected cell by cell",
+    )
+    small: int = Field(
+        SMALL,
+        ge=0,
+        description="cells of a subtable that may be hidden, up to which the cheapest ones are "
+        "looked for",
+    )
+    sweeps: int = Field(
+        SWEEPS,
+        ge=1,
+        description="how often the subtables are gone through from the top at most, where "
+        "totals were hidden from below; what is left is mended in the whole table",
+    )
+    bound: bool = Field(
+        False,
+        description="also prove a least cost, by the proofs for small subtables; takes "
+        "`seconds-each` for each",
+    )
+    largest: int = Field(
+        LARGEST,
+        ge=10,
+        description="cells of a bunch of relations, about, where the table has no cube",
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         hidden, witnesses, facts = protect_modular(

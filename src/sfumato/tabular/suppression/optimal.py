@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -122,17 +122,15 @@ class OptimalSuppression(TableMethod):
     )
     example: ClassVar[Mapping[str, Any]] = {"seconds": 60}
 
-    seconds: Annotated[
-        float, Field(gt=0, description="after so many seconds the best protection found is taken")
-    ] = 600.0
-    gap: Annotated[
-        float,
-        Field(
-            ge=0,
-            lt=1,
-            description="good enough: what a protection may cost above the least, as a share of it",
-        ),
-    ] = 0.0
+    seconds: float = Field(
+        600.0, gt=0, description="after so many seconds the best protection found is taken"
+    )
+    gap: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="good enough: what a protection may cost above the least, as a share of it",
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         began = time.monotonic()

@@ -362,22 +362,18 @@ class SequentialSuppression(TableMethod):
         "data; Robertson 1993 (CONFID)"
     )
 
-    rounds: Annotated[
-        Annotated[int, Field(ge=0, le=1000)] | Literal["auto"],
-        Field(
-            description="further rounds: exchanges of several cells at a time first, then cells "
-            "hidden so that dearer ones can be published; they end when one brings nothing; "
-            "auto: one where at most 10,000 cells can be hidden, else none",
-        ),
-    ] = "auto"
-    steps: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="simplex iterations after which nothing further is published; the cells "
-            "that cost most come first",
-        ),
-    ] = STEPS
+    rounds: Annotated[int, Field(ge=0, le=1000)] | Literal["auto"] = Field(
+        "auto",
+        description="further rounds: exchanges of several cells at a time first, then cells "
+        "hidden so that dearer ones can be published; they end when one brings nothing; "
+        "auto: one where at most 10,000 cells can be hidden, else none",
+    )
+    steps: int = Field(
+        STEPS,
+        ge=0,
+        description="simplex iterations after which nothing further is published; the cells "
+        "that cost most come first",
+    )
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         rounds = (0 if _large(problem) else 1) if self.rounds == "auto" else self.rounds
