@@ -349,3 +349,13 @@ def test_a_failing_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kernel, "grow", fail_on_parts)
     with pytest.raises(MemoryError, match="no room"):
         run(instance)
+
+
+@pytest.mark.parametrize("values", [150, 200, 256, 300])
+@pytest.mark.parametrize("choose", CHOICES)
+def test_more_values_than_rows_are_sorted(values: int, choose: str) -> None:
+    # Nodes of a few dozen rows with gaps between their codes: sorted, not counted in a table.
+    for seed in range(5):
+        instance = random_instance(seed, 30, [values, 5], 2)
+        labels = run(instance, choose=choose)
+        np.testing.assert_array_equal(labels, run(instance, oracle, choose=choose))

@@ -38,6 +38,7 @@ from sfumato.kernels.mondrian._layout import (
 NONE, CARVE, HALVES, BRANCH = 0, 1, 2, 3
 BINS = 1 << 16  # a histogram this long still lies in the second-level cache
 FEW = 24  # codes that insertion sorts soonest
+DIGITS = 256  # that sort more codes than few, one after the other
 LOOKAHEAD = 8  # nodes below this many times k rows look at all columns in "expected"
 
 Split = tuple[Whole, Whole, Whole, Whole, Whole]
@@ -86,7 +87,7 @@ def make_scratch(columns: Columns, x: Codes, ids: Rows, most: int, k: int) -> Sc
     branches = int((columns.node["end"] - columns.node["begin"]).max(initial=1))
     parts = min(branches + 1, most // k + 2) + 1
     return Scratch(
-        hist=np.zeros(min(codes, max(4 * most + 64, BINS)), dtype=ids.dtype),
+        hist=np.zeros(max(min(codes, max(4 * most + 64, BINS)), DIGITS), dtype=ids.dtype),
         value=np.empty(distinct, dtype=x.dtype),
         tally=np.empty(distinct, dtype=ids.dtype),
         part=np.empty(size.max(initial=0, where=kind == TREE) + 1, dtype=np.int64),
@@ -142,18 +143,18 @@ def _sort(value: Codes, spare: Rows, hist: Rows, n: Whole, low: Whole, reach: Wh
     shift = 0
     while n > FEW and reach >> shift > 0:
         for i in range(n):
-            hist[((np.int64(value[i]) - low) >> shift) & 255] += 1
+            hist[((np.int64(value[i]) - low) >> shift) & (DIGITS - 1)] += 1
         place = 0
-        for t in range(256):
+        for t in range(DIGITS):
             place += hist[t]
             hist[t] = place - hist[t]
         for i in range(n):
-            t = ((np.int64(value[i]) - low) >> shift) & 255
+            t = ((np.int64(value[i]) - low) >> shift) & (DIGITS - 1)
             spare[hist[t]] = value[i]
             hist[t] += 1
         for i in range(n):
             value[i] = spare[i]
-        for t in range(256):
+        for t in range(DIGITS):
             hist[t] = 0
         shift += 8
 
