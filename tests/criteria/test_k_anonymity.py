@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.criteria import k_anonymity
 from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.data.pair import Pair
 from sfumato.data.table import table
 from sfumato.errors import MeasureError, ParameterError
 from tests.oracle import criteria as oracle
@@ -83,3 +84,20 @@ def test_the_sentence_and_the_parameters() -> None:
     assert str(found) == "k-anonymity is 1 (limit 2) in 1 of 2 classes"
     with pytest.raises(ParameterError, match="greater than or equal to 1"):
         KAnonymity.build({"k": 0})
+
+
+def test_a_long_wildcard_count_is_left_to_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two patterns of missing cells in two classes.
+    t = table({"a": ["x", None], "b": [None, "y"]}, quasi=["a", "b"])
+    monkeypatch.setattr(k_anonymity, "_WORK_UNASKED", 4)
+    assert KAnonymity(k=2).check(t).detail["k_wildcard"] == 2
+    monkeypatch.setattr(k_anonymity, "_WORK_UNASKED", 3)
+    assert "not counted" in KAnonymity(k=2).check(t).detail["k_wildcard"]
+
+
+def test_beside_the_original_records_are_counted_as_alone() -> None:
+    t = table({"q": [1, 1, 2]}, quasi=["q"])
+    assert KAnonymity(k=2).check_pair(Pair.of(t, t)) == KAnonymity(k=2).check(t)
+    # A release that still says who lives together needs no original to tell.
+    home = table({"q": [1, 1], "home": [1, 2]}, quasi=["q"], household="home")
+    assert KAnonymity(k=2, unit="household").check_pair(Pair(home, home, None)).met

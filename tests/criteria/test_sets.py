@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.sets import KmAnonymity
+from sfumato.criteria.sets import KmAnonymity, first_equal_lists
 from sfumato.errors import MeasureError, ReleaseRefused
 from sfumato.methods.suppression.values import KmSuppression
 from tests.oracle.itemsets import rare
@@ -87,7 +88,6 @@ def test_baskets(
 ) -> None:
     """Pairs of goods that fewer than five baskets share, by DuckDB and by the criterion."""
     import duckdb
-    import polars as pl
 
     folder = shared_data("setvalued")
     raw = (folder / "groceries.dat").read_bytes()
@@ -102,3 +102,9 @@ def test_baskets(
     found = KmAnonymity(k=5, m=2).check(table).broken
     golden_record("groceries: records with a pair that fewer than 5 share", pairs[0], found)
     assert found == pairs[0]
+
+
+def test_numbers_that_do_not_fit_sixteen_bits_stay_apart() -> None:
+    lists = pl.Series([[1 << 16], [0], [(1 << 16) - 1], [1 << 16, 0], [1 << 23], [-1]])
+    assert first_equal_lists(pl.concat([lists, lists])).tolist() == [*range(6)] * 2
+    assert first_equal_lists(pl.concat([lists[:4], lists[:4]])).tolist() == [*range(4)] * 2

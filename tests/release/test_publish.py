@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
 
 from sfumato.errors import OutputError
-from sfumato.release.publish import check_free, private_path, publish
+from sfumato.release.publish import _lock, check_free, private_path, publish
 
 WRITER = """
 import os, sys
@@ -353,3 +354,20 @@ def test_a_replacement_that_fails_at_any_step_is_undone(
     assert [p.name for p in public.iterdir()] == ["evidence.json"]
     assert [p.name for p in private.iterdir()] == ["seed.json"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_where_there_is_no_flock_one_byte_is_locked(
+    wait: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows: who writes waits for the lock, who sweeps does not."""
+    asked: list[tuple[int, str, int]] = []
+    windows = types.SimpleNamespace(
+        LK_LOCK="waits", LK_NBLCK="fails", locking=lambda *words: asked.append(words)
+    )
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    _lock(lock, wait=wait)
+    os.close(lock)
+    assert asked == [(lock, "waits" if wait else "fails", 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ from sfumato.data.pair import Pair
 from sfumato.data.partition import Partition
 from sfumato.data.schema import Kind
 from sfumato.data.table import Table, table
-from sfumato.errors import MeasureError, ParameterError, ReleaseRefused
+from sfumato.errors import MeasureError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.kernels.coverage.containment import Cover, cover_counts, cover_sums
 from sfumato.measurement import Finding
 from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.trees.sources import Hierarchy
+from sfumato.protocols import Criterion
+from sfumato.release.plan.step import open_parameters
 from tests.oracle import criteria as oracle
 
 ages = st.one_of(st.none(), st.integers(20, 29))
@@ -331,3 +334,80 @@ def test_weights_below_one_do_not_make_a_table_larger_than_its_population() -> N
     assert sampling_share(few, None, "k-map") == (1.0, "the sampling weights in w")
     many = table({"q": ["a", "b"], "w": [3.0, 5.0]}, quasi=["q"], weight="w")
     assert sampling_share(many, None, "k-map") == (0.25, "the sampling weights in w")
+
+
+def test_one_column_of_weights_is_enough() -> None:
+    frame = {"q": [1, 1], "w": [1.0, 2.0], "v": [1.0, 2.0]}
+    with pytest.raises(MeasureError, match="2 columns have the role weight: w, v"):
+        KMap(k=2).check(table(frame, quasi=["q"], weight=["w", "v"]))
+
+
+def test_who_is_surely_absent_is_told_by_the_smallest_chance() -> None:
+    everyone = table({"q": list("aaaab")}, quasi=["q"])
+    release = table({"q": ["a", "a"]}, quasi=["q"])
+    found = DeltaPresence(at_most=0.5, at_least=0.1, population=everyone).check(release)
+    assert str(found) == "the smallest chance of presence is 0 (limit 0.1) in 1 of 5 people"
+    assert (found.at_least, found.detail["largest"]) == (True, 0.5)
+
+
+def test_people_whom_no_hierarchy_knows_are_named() -> None:
+    tree = Hierarchy(levels=[["a", "A", "*"], ["b", "A", "*"]])
+    release = table({"q": ["A", "A"]}, quasi=["q"], posets={"q": tree})
+    release = release.with_schema(
+        release.schema.with_column(release.schema["q"].with_(generalized=True))
+    )
+    known, more = table({"q": ["a", "b"]}), table({"q": ["a", "b", "c"]})
+    found = KMap(k=2, population=known).check(release)
+    assert (found.value, "values_in_no_hierarchy" in found.detail) == (2, False)
+    with pytest.raises(SchemaError, match='value "c" is not in the hierarchy'):
+        KMap(k=2, population=more).check(release)
+
+
+def test_a_label_of_some_values_leaves_out_those_between() -> None:
+    everyone = table({"q": list("wxyz")}, quasi=["q"])
+    labels = ["{w, y}", "{w, z}", "{w, x, z}", "{x, z}"]
+    release = table({"q": labels}, quasi=["q"])
+    schema = release.schema.with_column(release.schema["q"].with_(generalized=True))
+    found = containment(everyone, release.with_schema(schema), np.arange(4), ["q"])
+    assert found.counts().tolist() == [2, 2, 3, 2]
+
+
+def test_values_are_compared_as_what_they_are() -> None:
+    big = 2**60
+    for mine, theirs, fits in (
+        ([big, big + 1, big + 2], [big + 1], 1),
+        ([1.0, 1.5, 2.0], [1], 1),
+        ([1, 2], [1.5], 0),
+        ([dt.date(2020, 1, 30), dt.date(2020, 2, 2)], [dt.date(2020, 2, 2)], 1),
+    ):
+        everyone, release = table({"q": mine}, quasi=["q"]), table({"q": theirs}, quasi=["q"])
+        assert containment(everyone, release, np.arange(1), ["q"]).counts().tolist() == [fits]
+
+
+def test_what_a_search_would_publish_can_be_read_by_its_poset() -> None:
+    sample = _people([(20, "x"), (29, "z"), (21, "x")])
+    shown = Grouping.of(sample, np.array([0, 0, 1])).shown
+    for name in ("age", "town"):
+        assert shown.schema[name].generalized
+        assert shown.schema[name].bound is not None
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        KMap(k=2, population=Path("/home/ann/people.csv")),
+        DeltaPresence(at_most=0.5, population=Path("/home/ann/people.csv")),
+        K1Anonymity(k=2, original=Path("/home/ann/people.csv")),
+    ],
+)
+def test_files_of_people_are_told_by_their_names(criterion: Criterion) -> None:
+    assert "/home/ann/people.csv" in criterion.parameters().values()
+    shown = open_parameters(criterion)
+    assert "people.csv" in shown.values()
+    assert not any("ann" in str(value) for value in shown.values())
+
+
+def test_people_are_a_file_or_a_table() -> None:
+    for given_ in (5, ["people.csv"], {"q": [1]}):
+        with pytest.raises(ParameterError, match="path of a file, or a table"):
+            KMap.build({"k": 2, "population": given_})

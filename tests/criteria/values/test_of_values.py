@@ -150,7 +150,10 @@ def test_many_classes_and_values_are_counted_alike(monkeypatch: pytest.MonkeyPat
     from sfumato.criteria import classes
 
     rng = np.random.default_rng(2)
-    t = table({"q": rng.integers(0, 400, 3000), "x": rng.integers(0, 300, 3000)}, quasi=["q"])
+    # Some without a value, the first of the first class among them.
+    x = [None if i % 50 == 0 else int(v) for i, v in enumerate(rng.integers(0, 300, 3000))]
+    t = table({"q": rng.integers(0, 400, 3000), "x": x}, quasi=["q"])
+    monkeypatch.setattr(classes, "_DENSE", 1 << 20)
     dense = Grouping.published(t).counts("x")
     monkeypatch.setattr(classes, "_DENSE", 0)
     sparse = Grouping.published(t).counts("x")
@@ -209,3 +212,9 @@ def test_every_confidential_column_is_p_sensitive() -> None:
     )
     assert PSensitive(k=2, p=2).check(t).value == 1
     assert PSensitive(k=2, p=2, column="ill").check(t).met
+
+
+def test_what_is_met_is_told_by_its_share() -> None:
+    t = _table([("a", "flu"), ("a", "hiv"), ("b", "flu"), ("b", "hiv")])
+    found = PAlphaSensitive(k=2, p=2, alpha=0.5).check(t)
+    assert str(found) == "the largest share of a value of ill is 0.5 (limit 0.5)"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.criteria.classes import Grouping
 from sfumato.criteria.values.l_diversity import LDiversity
 from sfumato.criteria.values.likeness import BetaLikeness
 from sfumato.criteria.values.sensitive import AlphaK, PAlphaSensitive, PSensitive
 from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.data.table import Table
 from sfumato.errors import MeasureError
+from tests.oracle import criteria as oracle
 
 _HELD = st.none() | st.sets(st.sampled_from("abcd"), max_size=3).map(sorted)
 _ROWS = st.lists(st.tuples(st.integers(0, 2), _HELD), min_size=1, max_size=14)
@@ -105,3 +108,60 @@ def test_all_with_one_illness_are_told_however_their_sets_differ() -> None:
     assert not BetaLikeness(at_most=0.5).check(table).met
     with pytest.raises(MeasureError, match="item by item"):
         TCloseness(at_most=0.5, distance="hierarchical").check(table)
+
+
+@given(_ROWS, st.sampled_from([0.5, 1.0, 2.0, 9.0]))
+def test_recursive_diversity_of_items(rows: list[tuple[int, Any]], c: float) -> None:
+    least = math.inf
+    for sets in _classes(rows):
+        values = [item for one in sets for item in one] + ["none" for one in sets if not one]
+        depth = oracle.recursive_l(values, c) if values else 0
+        depth = min(depth, len({tuple(one) for one in sets}))
+        sure = any(sets and _share(sets, item) == 1 for item in "abcd")
+        least = min(least, min(depth, 1) if sure else depth)
+    found = LDiversity(at_least=1, variant="recursive", c=c).check(_table(rows))
+    assert (found.value, found.detail["c"]) == (least, c)
+    assert "c" not in LDiversity(at_least=1).check(_table(rows)).detail
+
+
+def test_what_all_of_a_class_hold_leaves_one_guess() -> None:
+    for sets in ([["a", "b"], ["a"]], [["a", "b"], ["a", "c"], ["a"]]):
+        rows = [(0, one) for one in sets]
+        found = LDiversity(at_least=2, variant="recursive", c=9).check(_table(rows))
+        assert (found.value, found.met) == (1.0, False)
+
+
+@given(_ROWS)
+def test_sets_left_out_of_a_search_are_not_there(rows: list[tuple[int, Any]]) -> None:
+    table = _table(rows)
+    left = np.arange(len(rows)) % 3 > 0
+    if not left.any():
+        return
+    q = table["q"].to_numpy()
+    labels = np.full(len(rows), -1)
+    labels[left] = np.unique(q[left], return_inverse=True)[1]
+    rest = table.take(np.flatnonzero(left))
+    for criterion in (
+        LDiversity(at_least=2),
+        LDiversity(at_least=1.5, variant="entropy"),
+        TCloseness(at_most=0.3),
+        AlphaK(k=1, alpha=0.6),
+        AlphaK(k=1, alpha=0.6, missing="value"),
+        PSensitive(k=2, p=2),
+        BetaLikeness(at_most=0.5),
+    ):
+        kept = criterion.keeps(Grouping.of(table, labels))
+        assert kept.tolist() == criterion.keeps(Grouping.of(rest, labels[left])).tolist()
+        found = criterion.check(rest)
+        assert (int((~kept).sum()), bool(kept.all())) == (found.broken, found.met)
+
+
+def test_who_holds_nothing_lacks_what_others_have() -> None:
+    found = TCloseness(at_most=0.5).check(_table([(0, []), (1, ["a"]), (1, ["a"])]))
+    assert (found.value, found.broken) == (pytest.approx(2 / 3), 1)
+
+
+def test_a_missing_set_counts_where_it_is_a_value() -> None:
+    table = _table([(0, ["a"]), (0, None)])
+    assert AlphaK(k=1, alpha=0.5, missing="value").check(table).detail["largest_share"] == 0.5
+    assert AlphaK(k=1, alpha=0.5).check(table).detail["largest_share"] == 1.0

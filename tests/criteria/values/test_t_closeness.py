@@ -230,3 +230,11 @@ def test_the_sentence_and_the_parameters() -> None:
     assert TCloseness.build({"t": 0.2}) == TCloseness.build({"at-most": 0.2})
     with pytest.raises(ParameterError, match="less than or equal to 1"):
         TCloseness.build({"at-most": 1.5})
+
+
+def test_leaves_right_below_the_root_are_equally_far() -> None:
+    flat = Hierarchy(levels=[["a", "*"], ["b", "*"], ["c", "*"]])
+    frame = {"q": [1, 1, 2, 2], "ill": ["a", "b", "b", "c"]}
+    t = table(frame, quasi=["q"], confidential=["ill"], posets={"ill": flat})
+    found = {d: TCloseness(at_most=1, distance=d).check(t) for d in ("hierarchical", "equal")}
+    assert found["hierarchical"].value == found["equal"].value == 0.25

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError, OutputError, UnknownName
 from sfumato.measurement import Finding, Measurement
+from sfumato.protocols import Context, Measure
+from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import build
-from sfumato.release.records.evidence import Evidence
+from sfumato.release.records.evidence import Evidence, take_one
 
 SEED = 2**70 + 1
 
@@ -210,8 +217,6 @@ def test_where_and_how_a_release_is_saved(written: tuple[sf.Release, Path]) -> N
     made = sf.protect(lone, sf.method("mondrian", k=2), seed=1, measures=())
     for format, good in (("csv", False), ("tsv", False), ("parquet", True)):
         plan = made.plan.with_(output=made.plan.output.model_copy(update={"format": format}))
-        from dataclasses import replace
-
         target = folder.with_name(f"lone-{format}")
         if good:
             assert replace(made, plan=plan).save(target).is_dir()
@@ -247,3 +252,84 @@ def test_keys_and_who_took_part_stay_with_the_owner(tmp_path: Path) -> None:
     assert sorted(rows) == sorted(kept)
     data = pl.read_csv(folder / "data.csv")
     assert data["pay"].to_list() == people()["pay"].gather(rows).to_list()
+
+
+class Odd(Measure):
+    """Tells what JSON has no words for; nothing of it is any one person's."""
+
+    name: ClassVar[str] = "odd"
+    needs_alignment: ClassVar[bool] = False
+
+    def measure(self, context: Context) -> Measurement:
+        detail = {
+            "whole": np.int64(3),
+            "half": np.float32(0.5),
+            "each": np.arange(2),
+            "kinds": {"a"},
+            "day": dt.date(2020, 2, 29),
+        }
+        return Measurement(self.name, 1.0, detail=detail)
+
+
+def test_what_is_told_becomes_plain_words(tmp_path: Path) -> None:
+    release = sf.protect(people(), sf.method("mondrian", k=4), SEED, measures=[Odd()])
+    release = replace(release, private=replace(release.private, secrets={"key": np.int64(7)}))
+    written = json.loads((release.save(tmp_path / "out") / "evidence.json").read_text())
+    assert written["measures"]["odd"]["detail"] == {
+        "whole": 3,
+        "half": 0.5,
+        "each": [0, 1],
+        "kinds": ["a"],
+        "day": "2020-02-29",
+    }
+    assert json.loads((tmp_path / "out.private" / "keys.json").read_text()) == {"key": 7}
+
+
+class Aligned(Odd):
+    """Must know who is who, and does not ask."""
+
+    needs_alignment: ClassVar[bool] = True
+
+
+def test_a_measure_of_each_person_needs_to_know_who_is_who() -> None:
+    nobody = Pair(people(), people(), None)
+    assert take_one(Odd(), nobody, seed=0).value == 1.0
+    assert take_one(Aligned(), Pair.of(people(), people()), seed=0).value == 1.0
+    with pytest.raises(MeasureError):
+        take_one(Aligned(), nobody, seed=0)
+
+
+class Once(Odd):
+    """Can be taken before writing, and not of what was written."""
+
+    taken: ClassVar[list[float]] = []
+
+    def measure(self, context: Context) -> Measurement:
+        if self.taken:
+            raise MeasureError("the file tells nothing")
+        self.taken.append(1.0)
+        return Measurement(self.name, 1.0)
+
+
+def test_a_promise_that_cannot_be_counted_on_the_file_is_not_published(tmp_path: Path) -> None:
+    require = [Requirement(Once(), at_most=1.0), Requirement(KAnonymity(k=4))]
+    steps = sf.method("mondrian", k=4)
+    release = sf.protect(people(), steps, SEED, require=require, measures=())
+    with pytest.raises(MeasureError, match="the file tells nothing"):
+        release.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_owners_half_shows_nothing_of_itself(written: tuple[sf.Release, Path]) -> None:
+    release, _ = written
+    private = replace(release.private, input_rows=np.arange(40))
+    assert repr(private) == "Private()"
+    assert str(SEED) not in repr(release)
+
+
+def test_findings_count_as_counted_again_only_on_what_was_written(
+    written: tuple[sf.Release, Path],
+) -> None:
+    release, folder = written
+    assert not release.evidence.recounted
+    assert "Counted on the published file" in (folder / "report.html").read_text()

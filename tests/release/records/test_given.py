@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.coverage.covering import covering, intersected
 from sfumato.errors import InputError, ParameterError, ReleaseRefused
+from sfumato.release.records.given import Earlier, _finding
 from tests.oracle.covering import fitting
 
 K = 3
@@ -369,3 +370,14 @@ def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
     assert "does not cover all" in refusal(named({**FIRST, 0: 7, 1: 7, 2: 7}))
     elsewhere = sf.table({"name": [f"P{i}" for i in range(12)], "z": [1] * 12}, quasi=["z"])
     assert "shares no quasi-identifier" in refusal(elsewhere)
+
+
+def test_those_who_left_are_counted_with_those_who_are_held_back() -> None:
+    """Both are in the first release only: three who are in today's data, three who are not."""
+    first = Earlier("first", np.zeros(3, np.int64), np.zeros(3, np.int64), "by name")
+    found = _finding("first", [first], np.full(3, -1), np.arange(3), 6)
+    assert (found.value, found.met, found.of) == (6, True, 1)
+    # Who is in neither release is nobody's neighbour.
+    neither = Earlier("first", np.array([0, 0, -1]), np.zeros(3, np.int64), "by name")
+    found = _finding("first", [neither], np.full(3, -1), np.arange(3), 6)
+    assert (found.value, found.met, found.of) == (5, False, 1)

@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.criteria.classes import Grouping
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.data.io import write_file
 from sfumato.data.pair import Pair
-from sfumato.protocols import Context, Finding, Measure, Measurement, Outcome
+from sfumato.protocols import Context, Criterion, Finding, Measure, Measurement, Outcome
 from sfumato.release.plan.requirement import Requirement, parse_requirement
 from sfumato.release.records.judging import judge
 from sfumato.release.recount import written_pairs
@@ -282,8 +283,8 @@ def test_groups_of_perturbed_records_follow_them_too() -> None:
 
 def test_who_lives_together_is_not_published(tmp_path: Path) -> None:
     columns = {
-        "name": [f"P{i}" for i in range(20)],
-        "home": [f"H{i // 2}" for i in range(20)],
+        "name": [f"Person {i}" for i in range(20)],
+        "home": [f"Home {i // 2}" for i in range(20)],
         "age": np.arange(20) // 5,
         "pay": np.arange(20.0),
     }
@@ -298,5 +299,51 @@ def test_who_lives_together_is_not_published(tmp_path: Path) -> None:
         folder = release.save(tmp_path / str(number))
         for path in folder.iterdir():
             text = path.read_text("utf-8")
-            assert not any(f"H{i}" in text or f"P{i}" in text for i in range(20))
+            assert "Person " not in text
+            assert "Home " not in text
         assert any("home" in note and "dropped" in note for note in release.evidence.notes)
+
+
+class Claims(Criterion):
+    """Says that it is met, whatever its figure."""
+
+    name: ClassVar[str] = "claims"
+    value: float
+    limit: float
+    at_least: bool
+
+    def check(self, table: sf.Table) -> Finding:
+        return Finding(self.name, "the claim", self.value, self.limit, True, self.at_least)
+
+    def keeps(self, grouping: Grouping) -> np.ndarray:
+        return np.ones(len(grouping), dtype=bool)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.5, 4.0, 1e6, math.inf])
+@pytest.mark.parametrize("at_least", [True, False])
+def test_a_claim_is_believed_only_where_the_figure_keeps_its_limit(
+    limit: float, at_least: bool
+) -> None:
+    """But for rounding, which is a millionth of the limit, or of one."""
+    rounding = 1e-6 * max(1.0, limit) if math.isfinite(limit) else 0.0
+    away = -1.0 if at_least else 1.0
+    figures = {limit: True, limit + away * 0.9 * rounding: True, limit - away: True}
+    if math.isfinite(limit):
+        figures |= {limit + away * 1.1 * rounding: False, limit + away: rounding >= 1.0}
+    pair = Pair(people(), people(), np.arange(8))
+    for value, met in figures.items():
+        claim = Claims(value=value, limit=limit, at_least=at_least)
+        (found,) = judge(
+            [Requirement(claim)], [pair], seed=0, partition=None, reference=None, mechanism=()
+        )
+        assert found.met == met, value
+
+
+def test_a_measure_with_a_limit_of_its_own() -> None:
+    """It may be required without a figure; a figure that is given goes first."""
+    name = "non-participation"
+    for words, limit in ((True, 1.0), ({}, 1.0), (0.25, 0.25), ({"at-most": 0.5}, 0.5)):
+        (found,), complaints = parse_requirement(name, words)
+        assert (complaints, found.at_most, found.at_least) == ([], limit, None)
+    for thing, words in ((name, False), ("record-linkage", True), ("record-linkage", {})):
+        assert parse_requirement(thing, words)[1]

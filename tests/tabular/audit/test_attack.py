@@ -53,3 +53,32 @@ def test_an_attack_tells_what_is_nearly_known() -> None:
     lower, upper = problem.known_bounds(INNER)
     assert attack(problem.relations, lower, upper, [0], narrow=0.02).disclosed[0]
     assert not attack(problem.relations, lower, upper, [0], narrow=0.005).disclosed[0]
+    # Between 993 and 1004: a width of 11 about 998.5.
+    for wider, known in ((1.001, True), (0.999, False)):
+        found = attack(problem.relations, lower, upper, [0], narrow=wider * 11 / 998.5)
+        assert found.disclosed.tolist() == [known]
+
+
+@few
+@given(seeds)
+def test_the_unit_of_an_attack_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, known=False)
+    lower, upper = problem.known_bounds(problem.primary | (rng.random(problem.n) < 0.7))
+    cells = np.flatnonzero(lower < upper)
+    whole = attack(problem.relations, lower, upper, cells)
+    small = attack(problem.relations, lower / 1000, upper / 1000, cells)
+    np.testing.assert_allclose(small.low * 1000, whole.low, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(small.high * 1000, whole.high, rtol=1e-6, atol=1e-5)
+    np.testing.assert_array_equal(small.disclosed, whole.disclosed)
+
+
+def test_an_attack_says_where_time_did_not_suffice() -> None:
+    problem = random_problem(np.random.default_rng(11), known=False, dims=2)
+    lower, upper = problem.known_bounds(np.ones(problem.n, bool))
+    cells = np.arange(problem.n)
+    in_time = attack(problem.relations, lower, upper, cells, seconds=3600.0)
+    assert in_time.exact.all()
+    late = attack(problem.relations, lower, upper, cells, seconds=-1.0)
+    assert not late.exact.all()
+    assert not (late.disclosed & ~in_time.disclosed).any()

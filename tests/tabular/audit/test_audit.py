@@ -316,6 +316,13 @@ def test_a_sample_says_so() -> None:
     assert (len(some), some.of) == (1, count)
     assert f"1 of {count}, drawn at random" in some.summary()
     assert not audit(problem, lower, upper, sample=count).sampled
+    for seed in range(5):
+        most = audit(problem, lower, upper, sample=count - 1, rng=np.random.default_rng(seed))
+        drawn_again = list(zip(most.threats.cell, most.need_up, most.need_down, strict=True))
+        everything = list(
+            zip(problem.threats.cell, problem.threats.up, problem.threats.down, strict=True)
+        )
+        assert all(everything.count(one) >= drawn_again.count(one) for one in drawn_again)
 
 
 def test_out_of_time_counts_as_too_narrow() -> None:
@@ -325,6 +332,84 @@ def test_out_of_time_counts_as_too_narrow() -> None:
     assert (found.low >= full.low - 1e-9).all()
     assert (found.high <= full.high + 1e-9).all()
     assert not (found.enough & ~full.enough).any()
+
+
+@few
+@example(69)  # One end is certain, and the other one is not looked for.
+@example(252)
+@given(seeds)
+def test_what_time_did_not_suffice_for_is_left_open(seed: int) -> None:
+    problem, _, lower, upper = drawn(seed, known=False, primaries=1)
+    found, full = audit(problem, lower, upper, seconds=-1.0), audit(problem, lower, upper)
+    assert not (found.disclosed & ~full.disclosed).any(), "nothing is known before it is certain"
+    for t, how in enumerate(found.by):
+        assert found.enough[t] == (how != "open" and full.enough[t])
+
+
+def judged(value: float, needs: tuple[float, float, float], room: tuple[float, float]) -> Audit:
+    """An audit of one cell by the room that was found above and below it."""
+    up, down = (np.array([one]) for one in room)
+    need_up, need_down, need_width = (np.array([one]) for one in needs)
+    return Audit(
+        threats=Threats.of([0], [needs[0]], [needs[1]]),
+        values=np.array([value]),
+        low=value - down,
+        high=value + up,
+        exact_low=np.ones(1, bool),
+        exact_high=np.ones(1, bool),
+        need_up=need_up,
+        need_down=need_down,
+        need_width=need_width,
+        by=("bounds",),
+        determined=np.zeros(1, bool),
+        of=1,
+        _room=(up, down),
+    )
+
+
+def test_a_need_that_is_rounding_is_met_by_any_width_but_none() -> None:
+    large = 1e13  # of which ten is rounding
+    for side in range(3):
+        needs = tuple(0.5 if at == side else 0.0 for at in range(3))
+        assert judged(large, needs, (20.0, 0.0)).safe
+        assert judged(large, needs, (0.0, 0.0)).cover.tolist() == [0.0]
+    # Beside a small value the same need is none of rounding.
+    assert judged(10.0, (0.5, 0.0, 0.0), (0.25, 0.0)).cover.tolist() == [0.5]
+    assert judged(large, (50.0, 0.0, 0.0), (25.0, 0.0)).cover.tolist() == [0.5]
+    assert judged(10.0, (0.0, 0.0, 0.0), (0.0, 0.0)).safe, "nothing is asked for"
+    assert judged(10.0, (0.5, 0.0, 0.0), (1.0, 0.0)).counts["linear programs"] == 0
+
+
+def test_a_need_of_width_is_followed_until_it_is_met() -> None:
+    problem = square([10, 4, 20, 7])
+    for slide, enough in ((10.9, True), (11.1, False)):
+        threats = Threats.of([0], [0.0], [0.0], slide=[slide])
+        asked = problem.with_(threats=threats)
+        for exact in (True, False):
+            found = audit(asked, *problem.known_bounds(INNER), exact=exact)
+            assert found.enough.tolist() == [enough]
+
+
+@few
+@given(seeds)
+def test_widths_are_followed_until_they_suffice(seed: int) -> None:
+    problem, _, lower, upper = drawn(seed, known=False)
+    full = audit(problem, lower, upper)
+    width, none = full.high - full.low, np.zeros(len(full))
+    wide = np.where(np.isfinite(width), 0.9 * width, 1.0)
+    asked = problem.with_(threats=Threats.of(problem.threats.cell, none, none, slide=wide))
+    assert audit(asked, lower, upper, exact=False).safe
+
+
+def test_a_witness_counts_however_small_its_move_and_unit() -> None:
+    problem = square([10, 4, 20, 7])
+    small = problem.with_(values=problem.values / 100)
+    small = small.with_(threats=Threats.of([0], [0.0], [0.03]))
+    move = np.array([-0.03, 0.03, 0.03, -0.03])
+    down = Witnesses(np.array([0]), np.array([0, 4]), np.flatnonzero(INNER), move)
+    found = audit(small, *small.known_bounds(INNER), witnesses=down, exact=False)
+    assert found.by == ("witness",)
+    assert found.safe
 
 
 def test_bounds_that_do_not_hold_are_refused() -> None:
