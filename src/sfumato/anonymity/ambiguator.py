@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
 from ..data.generalized.cell_costs import CellCosts, cell_costs
 from ..data.generalized.information import (
     RARE,
@@ -22,9 +23,6 @@ from ..kernels.classes.ambiguate import grow_classes, grow_cover
 from ..kernels.classes.record_trie import exact_costs
 from ..kernels.joins.lub import Joins
 from ..protocols import Partitioner
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
 
 _ONLY_K1 = (
     "every published record fits k originals, which is (k,1)-anonymity; sets of records overlap, "

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
 from ..data.partition import Partition
 from ..kernels.classes.certainty import bottom_up, top_down
 from ..progress import report
 from .cheap_groups import CheapGroups, keeping
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
 
 _PAPER = (
     "Xu, Wang, Pei, Wang, Shi & Fu 2006, Utility-based anonymization using local recoding (KDD)"

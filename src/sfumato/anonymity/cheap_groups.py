@@ -6,14 +6,16 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from ..criteria.classes import Grouping
+from ..data.codec import Matrix
 from ..data.generalized.cell_costs import cell_costs
 from ..data.partition import Partition, require_group
+from ..data.table import Table
 from ..errors import MethodError
 from ..kernels.classes.moves import join_chosen, total_cost
 from ..kernels.classes.regroup import cut_large
@@ -21,10 +23,6 @@ from ..kernels.joins.prices import WHOLE, Prices, in_units
 from ..nested import Rule, Search, named
 from ..progress import report
 from ..protocols import Criterion, Partitioner
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
-    from ..data.table import Table
 
 DIGITS = 2
 """Of published losses, in percent."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
 from ..data.partition import Partition
 from ..kernels.classes.farthest_pair import divide
 from .ambiguator import FEWEST_TOLD, Ambiguator
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
 
 
 class DividingAmbiguator(Ambiguator):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ..data.partition import Partition
+from ..data.table import Table
 from ..errors import MethodError
 from ..nested import Rule
 from ..protocols import Method, Outcome
@@ -15,9 +16,6 @@ from .lattice import Lattice, Terms
 from .lattice_columns import ladder, publish
 from .lattice_optimal import Budget, Found
 from .lattice_strategies import PAPERS, search
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 FEWEST_TOLD = 10
 """Records from which a realised share is published, as are all the others."""

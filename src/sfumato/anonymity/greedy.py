@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
+from ..data.partition import Cover, Partition
 from .ambiguator import GrowingAmbiguator
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
-    from ..data.partition import Cover, Partition
 
 
 class Greedy(GrowingAmbiguator):

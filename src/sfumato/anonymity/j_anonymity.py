@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ..data.codec import bind
 from ..data.schema import SUPPRESSED
+from ..data.table import Table
 from ..errors import MethodError
 from ..models.augmented import axes_of, joined, read
 from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
@@ -19,9 +20,6 @@ from ..models.records import Records
 from ..progress import report
 from ..protocols import Method, Outcome
 from .sampling import repeats_notes, sampling_notes
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 _FEWEST_TOLD = 10
 

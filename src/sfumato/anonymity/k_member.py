@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
 from ..data.partition import Partition
 from ..errors import MethodError
 from ..kernels.classes.k_member import k_member
 from ..progress import report
 from .cheap_groups import CheapGroups, keeping
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
 
 
 class KMember(CheapGroups):

@@ -12,19 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from ..criteria.classes import Grouping
 from ..data.partition import SUPPRESSED_LABEL
+from ..data.table import Table
 from ..kernels.lattice.nodes import nearest_below, node_number
 from ..kernels.lattice.rollup import Rolled, Tally, class_worth, distinct, layout, roll_up, tally
+from ..protocols import Criterion
 from .lattice_columns import CellMeasure, Ladder, publish
-
-if TYPE_CHECKING:
-    from ..data.table import Table
-    from ..protocols import Criterion
 
 Levels = tuple[int, ...]
 Measure = Literal["loss", "precision", "entropy", "discernibility", "average-class-size"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from ..data.codec import Coded, code, encode
 from ..data.schema import SUPPRESSED
+from ..data.table import Table
 from ..poset.trees.tree import Tree
 from ..protocols import Poset
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 CellMeasure = Literal["loss", "precision", "entropy"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,12 @@ from pydantic import Field
 from ..criteria.classes import Grouping, confidential_column
 from ..criteria.values.l_diversity import LDiversity
 from ..criteria.values.t_closeness import TCloseness
-from ..data.codec import encode
+from ..data.codec import Matrix, encode
 from ..data.generalized.cell_costs import CostRule, cell_costs
 from ..data.partition import Partition, require_group
 from ..data.schema import ORDERED as ORDERED_KINDS
 from ..data.schema import SUPPRESSED
+from ..data.table import Table
 from ..errors import MethodError
 from ..kernels import recoding as kernel
 from ..kernels.joins.prices import in_units
@@ -27,10 +28,6 @@ from ..progress import report
 from ..protocols import Criterion
 from .cheap_groups import CheapGroups, Priced, keeping
 from .mondrian import Mondrian
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
-    from ..data.table import Table
 
 DIGITS = 2
 """Of published losses, in percent."""

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..data.codec import encode, floats
+from ..data.codec import Matrix, encode, floats
 from ..data.generalized.information import target_column
 from ..data.schema import NUMERIC
 from ..errors import MethodError
 from ..kernels.classes.ambiguate import covered, join_all
 from ..progress import report
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
-    from .ambiguator import Priced
+from .ambiguator import Priced
 
 MOST_RECORDS = 3_000
 MOST_CATEGORIES = 30

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from ..data.codec import Matrix
 from ..data.partition import Partition, require_group
 from ..data.schema import Kind
 from ..errors import MethodError
@@ -14,9 +15,6 @@ from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
 from ..poset.trees.tree import Tree
 from ..protocols import Partitioner
-
-if TYPE_CHECKING:
-    from ..data.codec import Matrix
 
 
 class Mondrian(Partitioner):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ..data.codec import encode
 from ..data.schema import Role
+from ..data.table import Table
 from ..errors import MethodError
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 _UNEQUAL = 1.01
 _DOUBTFUL = 1.1

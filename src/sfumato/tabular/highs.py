@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..kernels.arrays import Floats
-    from .cells.relations import Relations
+from ..kernels.arrays import Floats
+from .cells.relations import Relations
 
 
 def solver(**options: Any) -> Any:

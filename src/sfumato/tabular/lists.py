@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..kernels.arrays import Ints
+from ..kernels.arrays import Ints
 
 
 def starts_of(sizes: Any) -> Ints:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..kernels.arrays import Bools, Floats
-    from .audit.witness import Witnesses
-    from .threats.problem import Problem
+from ..kernels.arrays import Bools, Floats
+from .audit.witness import Witnesses
+from .threats.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..kernels.arrays import Bools, Floats
 from .highs import model, solver
-
-if TYPE_CHECKING:
-    from ..kernels.arrays import Bools, Floats
 
 WHOLE = 1e-6
 """How far from a whole number still counts as one."""

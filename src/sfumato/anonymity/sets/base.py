@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ...data.codec import Matrix
 from ...data.partition import Cover, Partition, require_group
 from ...data.sets.item_utilities import check_utilities, item_utilities
 from ...data.sets.table import SetTable, item_type
@@ -18,9 +19,6 @@ from ...kernels.sets.rows import take_rows
 from ...nested import Rule
 from ...protocols import Partitioner
 from .joining import joined_until_kept
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
 
 
 @dataclass(frozen=True, eq=False)

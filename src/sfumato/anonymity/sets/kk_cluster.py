@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
+from ...data.codec import Matrix
 from ...data.partition import Cover, Partition
 from ...data.sets.table import item_type
 from ...kernels.sets.kk import widened
@@ -16,9 +17,6 @@ from ...nested import Search, named
 from ...protocols import Partitioner
 from .base import Sets, SetSearch, checked_start, sets_of
 from .k1_cluster import ONLY_K1
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
 
 ONLY_KK = (
     "each published set is contained in k original ones, and k published sets are contained in "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...data.codec import Matrix
 from ...data.partition import Partition
+from ...data.table import Table
 from ...protocols import Method, Outcome
 from ..verbs.base import Domain, by_mode, numbers_of, publish
 from ..verbs.drawn import (
@@ -22,9 +23,6 @@ from ..verbs.drawn import (
 )
 from .classes import Alpha, Around, Classes, Confidential, Exchange, Partial
 from .crest import Crest
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class CampCrest(Method):

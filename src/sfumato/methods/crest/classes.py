@@ -9,20 +9,18 @@ Several confidential columns form one compound class, a class for each combinati
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from ...data.classes import class_codes
+from ...data.codec import Matrix
+from ...data.partition import Partition
 from ...errors import MethodError
 from ...kernels.crest import exchange
 from ..microaggregation.base import Microaggregator, strata
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
-    from ...data.partition import Partition
 
 MOST_CELLS = 100_000_000
 """Records times classes that cutting the tree keeps counts of."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from ...data.codec import Matrix
 from ...data.partition import Partition, require_group
 from ...data.points.space import Scale, Space, space_of
 from ...errors import MethodError, suggest
 from ...protocols import Partitioner
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
 
 
 class Grouping(NamedTuple):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from ...data.codec import Matrix
+from ...data.table import Table
 from ...errors import MethodError
 from ...nested import Search, VerbParameter, named
 from ...protocols import Method, Outcome, Partitioner
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class Microaggregation(Method):

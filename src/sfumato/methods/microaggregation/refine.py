@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
+from ...data.codec import Matrix
 from ...data.points.space import Space
 from ...kernels.groups import group_means
 from ...kernels.micro import refine as kernel
@@ -17,9 +18,6 @@ from ...nested import Search, named
 from ...progress import report
 from ...protocols import Partitioner
 from .base import Grouping, Microaggregator
-
-if TYPE_CHECKING:
-    from ...data.codec import Matrix
 
 DIGITS = 2
 """As many as `sse` publishes: more would be an equation for suppressed values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ...data.codec import code, encode
 from ...data.schema import SUPPRESSED
+from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.suppression.ladders import MOST_CHOICES, Ladder, choices, climb, two_steps
 from ...kernels.suppression.local import MOST_COLUMNS, local_suppression
@@ -17,9 +18,6 @@ from ...kernels.suppression.searches import cell_by_cell, cheapest_sets
 from ...poset.trees.tree import Tree
 from ...protocols import Method, Outcome
 from ..counts import weights_of
-
-if TYPE_CHECKING:
-    from ...data.table import Table
 
 
 class LocalSuppression(Method):

@@ -9,23 +9,19 @@ that serves all other cells too, and bounds settle the rest.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import MethodError, ParameterError
+from ...kernels.arrays import Floats, Ints
+from ..threats.problem import Problem, Threats
 from .attack import attack as attack
 from .audited import HOW, PRECISION
 from .audited import Audit as Audit
 from .feasible_ranges import PROGRAM, WITNESS, FeasibleRanges
 from .presolve import Moves, moves
 from .range_search import search_ranges
-from .witness import proven
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from ..threats.problem import Problem, Threats
-    from .witness import Witnesses
+from .witness import Witnesses, proven
 
 
 def audit(

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from ...kernels.arrays import Bools, Floats
 from ...measurement import Finding
+from ..cells.table import CellTable
+from ..threats.problem import Threats
 from .feasible_ranges import SHORT
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats
-    from ..cells.table import CellTable
-    from ..threats.problem import Threats
 
 PRECISION = 1e-12
 """Relative to a cell's value: widths below this are rounding."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from ...kernels.arrays import Floats, Ints
 from .attack_lp import Program
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from .feasible_ranges import FeasibleRanges
-    from .presolve import Moves
+from .feasible_ranges import FeasibleRanges
+from .presolve import Moves
 
 
 class Field:

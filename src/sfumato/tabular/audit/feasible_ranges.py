@@ -4,17 +4,14 @@ was found) and from outside (no table goes further)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...kernels.tables.moves import stretch
 from ..lists import entries_of, starts_of
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from .attack_lp import Vertex
-    from .presolve import Moves
+from .attack_lp import Vertex
+from .presolve import Moves
 
 SHORT = 1e-6
 """The share of its need that an interval may lack and still count as wide enough, and the largest

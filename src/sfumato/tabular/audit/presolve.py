@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from ...kernels.arrays import Floats, Ints
 from ...kernels.tables.moves import propagate, roots, tie
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from ..cells.relations import Relations
+from ..cells.relations import Relations
 
 ROUNDS = 20
 """Rounds of bound propagation; more of them narrow little and never change the answer."""

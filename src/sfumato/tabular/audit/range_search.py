@@ -10,20 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...kernels.arrays import Ints
 from ...kernels.tables.moves import near
 from ...kernels.threads import cores
 from ...progress import report
 from .attack_lp import Program, Vertex
 from .component import Field, fields
 from .feasible_ranges import PROGRAM, SHORT, FeasibleRanges
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Ints
-    from .presolve import Moves
+from .presolve import Moves
 
 SMALL = 300
 """Components of so many classes are one piece of work."""

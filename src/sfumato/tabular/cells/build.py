@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,12 @@ from ...data.schema import Kind
 from ...data.table import Table
 from ...data.table import table as as_table
 from ...errors import MethodError, ParameterError
+from ...kernels.arrays import Bools, Floats, Ints
 from ...kernels.tables.tally import Records, Tally, empty_tally, tally
 from .dimension_tree import Variable, variable
 from .linking import Layout, layout, relations_of
 from .stated import stated
 from .table import ZERO, CellTable, Contributions, cell_name
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
 
 TOP = 5
 """Contributors kept to a cell."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Ints
 from .relations import Relations
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

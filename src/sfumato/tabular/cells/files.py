@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,9 @@ import polars as pl
 from ...data.schema import missing_column
 from ...data.table import as_frame
 from ...errors import InputError
+from ...kernels.arrays import Floats, Ints
 from ...poset.values.text import text
 from .relations import Relations
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
 
 _GZIP = b"\x1f\x8b"
 

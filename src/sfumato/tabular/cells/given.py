@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...errors import InputError, ParameterError
+from ...kernels.arrays import Bools, Floats, Ints
 from ..threats.insiders import same_record
 from .cube import CubeShape
 from .files import column, frame_of, needed, numbered, numbers, relations_from, texts
@@ -21,9 +22,6 @@ from .given_cube import Absent, given_cube
 from .relations import Relations
 from .stated import status_numbers
 from .table import PUBLISH, SAFE, SENSITIVE, ZERO, CellTable, Contributions
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
 
 TOLERANCE = 1e-9
 MARKS = ("x", "*", "**", "***", ":", "c", "s", "(s)", ".", "..", "...", "na", "n/a", "nan")

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from ...errors import InputError, suggest
+from ...kernels.arrays import Ints
 from ...poset.trees.sources import Prefix
 from .cube import CubeShape, Dimension
 from .dimension_tree import TOTAL, arranged, tree_of
 from .files import needed, texts
 from .linking import MOST_CELLS
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Ints
 
 Absent = Literal["zero", "hidden"]
 _TOTALS = ("total", "all", "*", "tot", "t", "sum", "")

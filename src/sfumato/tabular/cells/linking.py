@@ -5,18 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ...errors import MethodError
+from ...kernels.arrays import Ints
 from .cube import CubeShape
+from .dimension_tree import Variable
 from .relations import Relations
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Ints
-    from .dimension_tree import Variable
 
 MOST_CELLS = 100_000_000
 _ROOM = 2**62

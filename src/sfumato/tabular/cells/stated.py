@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...errors import InputError, MethodError, suggest
+from ...kernels.arrays import Bools, Floats, Ints
 from ...poset.values.text import text
 from .files import frame_of, numbers
 from .table import PUBLISH, SAFE, SENSITIVE, STATUSES, ZERO, cell_name
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
 
 _SECONDARY = -1
 WORDS = {

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from ...kernels.arrays import Bools, Floats, Ints
 from .cube import CubeShape
 from .relations import Relations
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
 
 SAFE, SENSITIVE, PUBLISH, ZERO = 0, 1, 2, 3
 """What the user says of a cell beforehand: nothing, sensitive, publish in any case, known zero."""

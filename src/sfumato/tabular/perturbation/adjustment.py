@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools, Floats
 from ...measurement import Finding
+from ..audit.audit import Audit
 from ..base import SUPPRESS, TableMethod
+from ..cells.relations import Relations
+from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..program import Infeasible, OutOfTime
+from ..threats.problem import Problem
 from .adjustment_program import Adjustment, Moves
 from .multiples import Choice, whole_numbers
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats
-    from ..audit.audit import Audit
-    from ..cells.relations import Relations
-    from ..cells.table import CellTable
-    from ..threats.problem import Problem
 
 ENOUGH = 1e-8
 """What a move may lack, relative to the value."""

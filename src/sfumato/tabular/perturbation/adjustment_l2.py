@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...kernels.arrays import Floats
 from ..program import Infeasible
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats
 
 STEPS = 200
 DIAGONAL = 1e-10

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...progress import report
+from ..cells.relations import Relations
 from ..program import Infeasible, OutOfTime, Program
 from .adjustment_l2 import least_squares
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.relations import Relations
 
 BLOCK = 24
 """Signs that are chosen anew together, while the others stay."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...errors import MethodError
+from ...kernels.arrays import Floats, Ints
 from ..base import SUPPRESS, TableMethod
+from ..cells.table import CellTable
 from ..outcome import TableOutcome
+from ..threats.problem import Problem
 from .perturbation_table import PerturbationTable, perturbation_table, read_table
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from ..cells.table import CellTable
-    from ..threats.problem import Problem
 
 MULTIPLIERS = (1009, 2003, 4001, 8009, 16001)
 """Each turns the cell key into another uniform number: its multiple, modulo 1. Primes far apart, so

@@ -8,18 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...progress import report
+from ..cells.cube import CubeShape
+from ..cells.relations import Relations
 from ..lists import entries_of
 from ..program import WHOLE, Infeasible, OutOfTime, Program
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.cube import CubeShape
-    from ..cells.relations import Relations
 
 STEP_COST = 1000.0
 """What one step beyond the neighbouring multiples counts, in bases: as few as possible."""

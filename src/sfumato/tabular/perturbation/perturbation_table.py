@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ...errors import InputError, ParameterError
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
+from ...kernels.arrays import Floats, Ints
 
 SUM = 1e-6
 """How far the probabilities of a row read from a file may be from adding up to 1."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools, Floats, Ints
 from ..base import SUPPRESS, TableMethod
+from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..program import Infeasible, OutOfTime
+from ..threats.problem import Problem
 from .multiples import Choice, Multiples, part_by_part, whole_numbers
 from .unbiased import random_corner
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.table import CellTable
-    from ..threats.problem import Problem
 
 EXACT = 1e-9
 """A value this near to a multiple, relative to its size in bases, is one."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Floats
+from ..cells.relations import Relations
 from ..program import WHOLE, Infeasible, OutOfTime, Program
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats
-    from ..cells.relations import Relations
 
 
 def random_corner(

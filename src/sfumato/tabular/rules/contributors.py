@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...errors import MethodError
+from ...kernels.arrays import Floats
 from ..base import Judged
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats
-    from ..cells.table import CellTable, Contributions
+from ..cells.table import CellTable, Contributions
 
 ROUNDING = 1e-9
 """A need below this share of the cell's total comes from rounding: such a cell is not sensitive."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from ..base import Judged, Rule
+from ..cells.table import CellTable
 from .contributors import contributions, largest, verdict
-
-if TYPE_CHECKING:
-    from ..cells.table import CellTable
 
 
 class Dominance(Rule):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
+from ...kernels.arrays import Floats
 from ..base import Judged, Rule
+from ..cells.table import CellTable
 from .contributors import judged, share_of_value
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats
-    from ..cells.table import CellTable
 
 
 class MinimumFrequency(Rule):

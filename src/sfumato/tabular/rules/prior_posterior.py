@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from ..base import Judged, Rule
+from ..cells.table import CellTable
 from .contributors import contributions, largest, verdict
-
-if TYPE_CHECKING:
-    from ..cells.table import CellTable
 
 
 class PriorPosterior(Rule):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
 from ..base import Judged, Rule
+from ..cells.table import CellTable
 from .contributors import ROUNDING, contributions, verdict
-
-if TYPE_CHECKING:
-    from ..cells.table import CellTable
 
 
 class Request(Rule):

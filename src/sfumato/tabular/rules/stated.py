@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
 from ..base import Judged, Rule
-from ..cells.table import SENSITIVE
+from ..cells.table import SENSITIVE, CellTable
 from .contributors import share_of_value
-
-if TYPE_CHECKING:
-    from ..cells.table import CellTable
 
 
 class Stated(Rule):

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
+from ..threats.problem import Problem
 from .merged import Merged, merge
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
 from .reach_lp import BaseProgram, CellProgram
 from .spanning import independent, totals_last
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..threats.problem import Problem
 
 ENOUGH = 1 - 1e-7
 """A need counts as met from this share of it on."""

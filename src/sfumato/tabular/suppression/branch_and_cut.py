@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats
 from ...progress import report
+from ..audit.witness import Witnesses
+from ..threats.problem import Problem
 from .attack import Attacker
 from .cuts import Cut, capacity, companions, rounded
 from .exchange import begun, exchanged
 from .master import Master
 from .protector import Proofs, Protector
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats
-    from ..audit.witness import Witnesses
-    from ..threats.problem import Problem
 
 _LARGE = 300
 """Cells that can move, from which on a quick protection is worth having first."""

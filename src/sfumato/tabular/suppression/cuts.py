@@ -7,13 +7,11 @@ a cell that is only useful together with others has the form x[cell] <= sum of x
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from .attack import Attacker, Reach
+from ...kernels.arrays import Bools, Floats, Ints
+from .attack import Attacker, Reach
 
 _LEAST = 1e-6
 """Smaller coefficients are raised to this: still true, and no trouble for the solver."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools
 from ...kernels.tables.columns import HIDDEN
+from ..audit.witness import Witnesses
+from ..threats.problem import Problem
+from .local_lp import Move
 from .sequential import Search
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools
-    from ..audit.witness import Witnesses
-    from ..threats.problem import Problem
-    from .local_lp import Move
 
 _ROUNDS = 20
 _ENDLESS = 2**62

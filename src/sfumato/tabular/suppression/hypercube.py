@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools, Floats, Ints, Rows
 from ...kernels.tables import hypercube as boxes
 from ...progress import report
 from ..audit.witness import Witnesses, proven
 from ..base import TableMethod
-from ..outcome import suppressed
+from ..cells.cube import CubeShape, Dimension
+from ..cells.table import CellTable
+from ..outcome import TableOutcome, suppressed
+from ..threats.problem import Problem, Threats
 from .ledger import needs
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints, Rows
-    from ..cells.cube import CubeShape, Dimension
-    from ..cells.table import CellTable
-    from ..outcome import TableOutcome
-    from ..threats.problem import Problem, Threats
 
 TRIES = 20_000
 """How many partial boxes a first search looks at; one that finds nothing goes on tenfold twice."""

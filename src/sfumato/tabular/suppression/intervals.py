@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ...kernels.arrays import Bools, Floats
 from ...nested import named
 from ..audit.audit import audit
 from ..base import SUPPRESS, Protection, TableMethod
+from ..cells.table import CellTable
 from ..outcome import TableOutcome
-from ..threats.problem import Threats
+from ..threats.problem import Problem, Threats
 from .partial import narrowest
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats
-    from ..cells.table import CellTable
-    from ..threats.problem import Problem
 
 STEPS = 10
 """An interval is at least so many steps of its grid wide: rounding adds a fifth at most."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ..audit.witness import Witnesses
-from ..threats.problem import Unprotectable
+from ..threats.problem import Problem, Unprotectable
 from .local_lp import LEAST, Move, fitted
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..threats.problem import Problem
-    from .merged import Merged
+from .merged import Merged
 
 
 class Ledger:

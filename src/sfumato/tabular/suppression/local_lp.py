@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...kernels.tables.columns import BARRED, HIDDEN, OPEN, program, surroundings
 from ..highs import solver
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from .merged import Merged
+from .merged import Merged
 
 DEAR, CHEAP = 1e4, 1e-4
 """Costs beyond these, beside a usual cell's, count as these: programs stay well scaled."""

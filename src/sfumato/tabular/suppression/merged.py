@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ..cells.relations import Relations
 from ..lists import by_group, entries_of
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..threats.problem import Problem
+from ..threats.problem import Problem
 
 COMMON = 1.0
 """Only cells that move by the same amount, up or down, are merged: no rounding."""

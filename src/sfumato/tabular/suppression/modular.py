@@ -6,29 +6,25 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools, Floats, Ints
 from ...kernels.tables.columns import BARRED, OPEN
 from ...kernels.threads import cores
 from ...progress import report
 from ..audit.witness import Witnesses
 from ..base import TableMethod
+from ..cells.table import CellTable
 from ..lists import by_group
-from ..outcome import suppressed
-from ..threats.problem import Threats, Unprotectable
+from ..outcome import TableOutcome, suppressed
+from ..threats.problem import Problem, Threats, Unprotectable
 from .merged import merge
 from .sequential import Search, clean, complete, extended
 from .subtables import LARGEST, Parts, Subtable, parts
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.table import CellTable
-    from ..outcome import TableOutcome
-    from ..threats.problem import Problem
 
 SMALL = 60
 """Cells of a subtable that may be hidden, up to which the cheapest pattern is looked for."""

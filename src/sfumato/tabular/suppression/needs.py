@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from ..threats.problem import Problem
+from ...kernels.arrays import Floats, Ints
+from ..threats.problem import Problem
 
 UP, DOWN, SLIDE = 1, -1, 0
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools
 from ..audit.audit import audit
+from ..audit.witness import Witnesses
 from ..base import TableMethod
-from ..outcome import suppressed
+from ..cells.table import CellTable
+from ..outcome import TableOutcome, suppressed
+from ..threats.problem import Problem
 from .branch_and_cut import BranchAndCut
 from .sequential import extended, searched
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools
-    from ..audit.witness import Witnesses
-    from ..cells.table import CellTable
-    from ..outcome import TableOutcome
-    from ..threats.problem import Problem
 
 _HASTY = (
     "the time was up before a first protection was complete: the rest was hidden by the first "

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...progress import report
 from ..audit.witness import Witnesses
 from ..cells.relations import Relations
 from ..highs import load, model, solver
-from ..threats.problem import Unprotectable
+from ..threats.problem import Problem, Unprotectable
 from .needs import DOWN, SLIDE, UP, Needs, needs_of
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..threats.problem import Problem
 
 ENOUGH = 1 - 1e-7
 """A need counts as met from this share of it on, until the last check, which is exact."""

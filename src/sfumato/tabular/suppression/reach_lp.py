@@ -6,16 +6,14 @@ solution comes as weights: whatever moves, the cell's movement is the weighted s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...kernels.arrays import Floats, Ints
+from ..cells.relations import Relations
 from ..highs import load, model, solver
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Floats, Ints
-    from ..cells.relations import Relations
-    from .spanning import Span
+from .spanning import Span
 
 
 def _solver() -> Any:

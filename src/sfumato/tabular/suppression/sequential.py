@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ...kernels.arrays import Bools, Ints
 from ...kernels.tables.columns import BARRED, HIDDEN, OPEN
 from ...progress import report
+from ..audit.witness import Witnesses
 from ..base import TableMethod
+from ..cells.table import CellTable
 from ..outcome import TableOutcome, suppressed
+from ..threats.problem import Problem
 from .joint_proof import prove_jointly
 from .ledger import STILL, Ledger, impossible
 from .local_lp import LocalProgram, Move
 from .merged import Merged, merge
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Ints
-    from ..audit.witness import Witnesses
-    from ..cells.table import CellTable
-    from ..threats.problem import Problem
-
 
 SPARE = 1e-6
 """The share of their room that cells keep where a move came out too large by rounding."""

@@ -9,17 +9,14 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ..cells.cube import CubeShape, Dimension
 from ..cells.relations import Relations
 from ..lists import by_group
 from ..threats.problem import Problem, Threats
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
 
 LARGEST = 400
 """Cells of a bunch of relations, about."""

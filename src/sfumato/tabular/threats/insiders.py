@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...errors import ParameterError
+from ...kernels.arrays import Bools, Floats, Ints
+from ..cells.relations import Relations
+from ..cells.table import CellTable
 from ..lists import by_group, entries_of
 from ..rules.contributors import ROUNDING
-from .problem import Threats
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.relations import Relations
-    from ..cells.table import CellTable
-    from .problem import Problem
+from .problem import Problem, Threats
 
 ATTACKERS = 2
 """How many attackers are set against a cell in each of its relations, unless told otherwise."""

@@ -5,16 +5,12 @@ They need no more than the published totals and what the attacker knows of itsel
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from ...errors import MethodError
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.table import CellTable, Contributions
+from ...kernels.arrays import Bools, Floats, Ints
+from ..cells.table import CellTable, Contributions
 
 
 def _frame(

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...kernels.arrays import Bools, Floats, Ints
 from ...progress import report
 from ..audit.audit import audit
 from ..audit.feasible_ranges import SHORT
 from ..audit.witness import OWN, TOLERANCE, Witnesses
+from ..cells.table import CellTable
 from ..lists import by_group, entries_of, starts_of
+from ..outcome import TableOutcome
 from .insiders import attackers_of, joined, strangers, threats_of
-from .problem import Threats
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.table import CellTable
-    from ..outcome import TableOutcome
-    from .problem import Problem
+from .problem import Problem, Threats
 
 BLOCK = 10_000_000
 """Pairs of a cell and an attacker that are looked at together."""

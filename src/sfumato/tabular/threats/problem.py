@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import MethodError
+from ...kernels.arrays import Bools, Floats, Ints
 from ..cells.cube import CubeShape
 from ..cells.relations import Relations
+from ..cells.table import CellTable
 from ..lists import entries_of, starts_of
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ..cells.table import CellTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from ...errors import MethodError, ParameterError
+from ...kernels.arrays import Bools, Floats
 from ..base import Judged, Rule
-from ..cells.table import PUBLISH, SENSITIVE, STATUSES, ZERO
+from ..cells.table import PUBLISH, SENSITIVE, STATUSES, ZERO, CellTable
 from ..rules.stated import Stated
 from .insiders import ATTACKERS, insiders, joined
 from .problem import Problem, Threats
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats
-    from ..cells.table import CellTable
 
 Cost = Literal["value", "frequency", "log", "unity", "given"]
 """What hiding a cell costs: its value, its people, log(1 + value), 1, or what the table says."""
