@@ -376,8 +376,7 @@ class Lattice:
         if settled.hidden >= 0 and gone.any():
             gone[settled.hidden] = True  # published alike
         own = np.where(gone, SUPPRESSED_LABEL, np.cumsum(~gone) - 1)
-        labels: np.ndarray = own[place][self.member]
-        return labels
+        return own[place][self.member]
 
     def least_suppression(self, levels: Levels) -> float:
         """The share of the records whose class fails k or a rule at this node."""

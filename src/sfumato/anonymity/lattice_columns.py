@@ -162,8 +162,7 @@ class _Step:
 
 
 def _bits(below: np.ndarray, known: int) -> np.ndarray:
-    bits: np.ndarray = np.log2(max(known, 1)) - np.log2(np.maximum(below, 1))
-    return bits
+    return np.log2(max(known, 1)) - np.log2(np.maximum(below, 1))
 
 
 def _tree_steps(tree: Tree, used: np.ndarray, counts: np.ndarray) -> list[_Step]:

@@ -107,8 +107,7 @@ def _by_frequency(codes: np.ndarray) -> np.ndarray:
     counts = np.bincount(codes)
     rank = np.zeros(counts.size, dtype=codes.dtype)
     rank[1 + np.argsort(-counts[1:], kind="stable")] = np.arange(1, counts.size)
-    found: np.ndarray = rank[codes]
-    return found
+    return rank[codes]
 
 
 def _arrays(tree: Tree | None) -> TreeArrays | None:

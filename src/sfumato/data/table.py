@@ -266,8 +266,7 @@ def _poset(given: Any) -> PosetSource | None:
             f"{given!r} is not a poset", remedy='{"kind": "prefix", "lengths": [5, 3]}, for example'
         )
     words = {key: value for key, value in given.items() if key != "kind"}
-    made: PosetSource = find(str(given["kind"]), "poset").load().build(words)
-    return made
+    return find(str(given["kind"]), "poset").load().build(words)
 
 
 def fitted(

@@ -117,10 +117,9 @@ def chart(found: Components, components: int, title: str) -> Any:
             color=_INK, subtitleColor=_INK, subtitleFontSize=11, anchor="start", offset=14,
         )
     )  # fmt: skip
-    made: Any = whole.configure_view(stroke="#c9ced4").configure_legend(
+    return whole.configure_view(stroke="#c9ced4").configure_legend(
         labelColor=_INK, titleColor=_INK, labelFontSize=11
     )
-    return made
 
 
 def _diagonal(

@@ -70,8 +70,7 @@ def numbered(labels: Ints) -> Ints:
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(first.size, np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
-    named: Ints = rank[inverse]
-    return named
+    return rank[inverse]
 
 
 @njit(cache=True, nogil=True)

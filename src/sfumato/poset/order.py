@@ -63,8 +63,7 @@ class Order:
 
     def above(self, node: int) -> np.ndarray:
         """The node and its ancestors, the least measured first."""
-        found: np.ndarray = self.ancestors[self.ptr[node] : self.ptr[node + 1]]
-        return found
+        return self.ancestors[self.ptr[node] : self.ptr[node + 1]]
 
 
 def _edges(

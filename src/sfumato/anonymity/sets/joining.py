@@ -57,8 +57,7 @@ def _merged(broken: np.ndarray, partner: np.ndarray, groups: int) -> np.ndarray:
         lead[high] = low
     for g in range(groups):
         lead[g] = lead[lead[g]]  # a lead is never above its group: one pass from below is enough
-    number: np.ndarray = np.unique(lead, return_inverse=True)[1].reshape(-1)
-    return number
+    return np.unique(lead, return_inverse=True)[1].reshape(-1)
 
 
 def _root(lead: np.ndarray, group: int) -> int:

@@ -121,8 +121,7 @@ class OnDemand:
     def _of(self, row: int) -> list[int]:
         """The items of a record that may be told at all."""
         found = self._place[self._items[self._starts[row] : self._starts[row + 1]]]
-        own: list[int] = found[found >= 0].tolist()
-        return own
+        return found[found >= 0].tolist()
 
     def _by_tree(self, row: int) -> list[int]:
         own, group, size = set(self._of(row)), self._all, len(self)
@@ -131,8 +130,7 @@ class OnDemand:
             has = item in own
             group = group & self._holders[item] if has else group & ~self._holders[item]
             size = inside if has else size - inside
-        told: list[int] = np.flatnonzero(self._count(group, 1)[0] == size).tolist()
-        return told
+        return np.flatnonzero(self._count(group, 1)[0] == size).tolist()
 
     def _drawn(self, group: np.ndarray, size: int) -> tuple[int, int] | None:
         """The item drawn to split a node, and how many have it; None where the node is a class.

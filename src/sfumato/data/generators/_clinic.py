@@ -292,8 +292,7 @@ def bill(rng: np.random.Generator, ill: Illness, days: Ints) -> Floats:
     procedure = np.array([reason.procedure for reason in words.REASONS])[ill.reason]
     burden = ill.codes.sum(axis=0) - 1.0
     centre = 8.35 + 0.72 * np.log1p(days) + procedure + 0.05 * burden + 0.1 * ill.severity
-    charges: Floats = np.exp(centre + 0.32 * rng.standard_normal(days.size)).round(2)
-    return charges
+    return np.exp(centre + 0.32 * rng.standard_normal(days.size)).round(2)
 
 
 def readmission(

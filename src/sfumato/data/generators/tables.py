@@ -95,8 +95,7 @@ def businesses(n: int = 5000, seed: int = 0) -> Table:
 
 def _falling(size: int, exponent: float) -> np.ndarray:
     shares = 1.0 / np.arange(1, size + 1) ** exponent
-    found: np.ndarray = shares / shares.sum()
-    return found
+    return shares / shares.sum()
 
 
 TOWNS, PROFESSIONS = ("M1", "M2", "M3"), ("P1", "P2", "P3", "P4", "P5")

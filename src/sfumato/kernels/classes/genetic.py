@@ -87,11 +87,9 @@ class Breeder:
         anneal(on, max(int(FREELY * times), 1), self.heat, REFORMED)
         anneal(on, times, 0.0, REFORMED)
         changed = numbered(on.groups.label)
-        found: Individual = cross(labels, costs, changed, self._costs(changed))
-        return found
+        return cross(labels, costs, changed, self._costs(changed))
 
     def _costs(self, labels: Ints) -> Floats:
         _, size, cost = priced_groups(self.prices, self.states, labels)
         # Whole numbers below 2 ** 53 are exact as floats.
-        found: Floats = (size * cost).astype(np.float64)
-        return found
+        return (size * cost).astype(np.float64)

@@ -82,8 +82,7 @@ def arrange(points: Floats, classes: Ints, rows: Ints) -> Outside:
     kinds, starts = np.unique(classes[order], return_index=True)
     ends = np.append(starts, order.size).astype(np.int64)
     blocks = int(np.sum((np.diff(ends) + BLOCK - 1) // BLOCK))
-    made: Outside = _fill(points, order, ends, kinds.astype(np.int64), blocks)
-    return made
+    return _fill(points, order, ends, kinds.astype(np.int64), blocks)
 
 
 @njit(cache=True, nogil=True)

@@ -19,8 +19,7 @@ def floor_of(k: int) -> float:
 
 def secret_weights(k: int, rng: np.random.Generator) -> np.ndarray:
     """Weights of the k vectors, uniform over those that sum to one and are not below the floor."""
-    drawn: np.ndarray = floor_of(k) + (1 - k * floor_of(k)) * rng.dirichlet(np.ones(k))
-    return drawn
+    return floor_of(k) + (1 - k * floor_of(k)) * rng.dirichlet(np.ones(k))
 
 
 def positions(n: int, k: int, top: float, rng: np.random.Generator) -> np.ndarray:
@@ -28,8 +27,7 @@ def positions(n: int, k: int, top: float, rng: np.random.Generator) -> np.ndarra
     `top`, in random order. They depend on nothing, so they tell nothing of values or weights."""
     x = top * rng.random((n, k))
     x[:, 0], x[:, 1] = 0.0, 1.0
-    shuffled: np.ndarray = rng.permuted(x, axis=1)
-    return shuffled
+    return rng.permuted(x, axis=1)
 
 
 def hide_absolute(
@@ -43,8 +41,7 @@ def hide_absolute(
     k = weights.size
     x = positions(a.size, k, 1.0, rng)
     width = reach / floor_of(k)
-    hull: np.ndarray = a[:, None] + (x - (x @ weights)[:, None]) * width[:, None]
-    return hull
+    return a[:, None] + (x - (x @ weights)[:, None]) * width[:, None]
 
 
 def hide_share(
@@ -65,8 +62,7 @@ def hide_share(
     top = min(1.0, (highest / least - 3) / (k - 2))
     x = positions(a.size, k, max(top, 0.0), rng)
     low = a / (1 + (x @ weights) * r)
-    hull: np.ndarray = low[:, None] * (1 + x * r)
-    return hull
+    return low[:, None] * (1 + x * r)
 
 
 def highest_minimum(hull: np.ndarray) -> float:

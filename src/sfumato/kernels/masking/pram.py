@@ -46,8 +46,7 @@ def destinations(form: str, shares: Floats) -> Floats:
     else:
         place = np.arange(k)
         weights = (np.abs(place[:, None] - place) == 1).astype(np.float64)
-    made: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return made
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def staying(k: int, width: int) -> Floats:
@@ -73,8 +72,7 @@ def backwards(matrix: Floats, shares: Floats) -> Floats:
     """
     joint = (matrix * shares[:, None]).T
     total = joint.sum(axis=1, keepdims=True)
-    made: Floats = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
-    return made
+    return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
 
 
 def two_stage(first: Floats, shares: Floats) -> Floats:

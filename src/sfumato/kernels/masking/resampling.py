@@ -39,5 +39,4 @@ def mean_order_statistics(values: Floats, samples: int, rng: np.random.Generator
         add_sorted_sample(values, rng.integers(0, values.size, values.size), total)
     means = total / samples
     # Rounding may take an average beyond its terms. What overflowed is left for the caller to see.
-    inside: Floats = np.where(np.isfinite(means), np.clip(means, values[0], values[-1]), means)
-    return inside
+    return np.where(np.isfinite(means), np.clip(means, values[0], values[-1]), means)

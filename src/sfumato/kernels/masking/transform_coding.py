@@ -87,8 +87,7 @@ def keep_largest(column: np.ndarray, share: float) -> np.ndarray:
         # Of equal ones the first, so that the number is exact.
         order = np.argsort(-size, kind="stable")[kept:]
         found[1:][order] = 0.0
-    out: np.ndarray = idct(found, norm="ortho")
-    return out
+    return idct(found, norm="ortho")
 
 
 def first_component(covariance: np.ndarray) -> np.ndarray:
@@ -101,5 +100,4 @@ def first_component(covariance: np.ndarray) -> np.ndarray:
     [0.707, -0.707]
     """
     direction = np.linalg.eigh(covariance)[1][:, -1]
-    found: np.ndarray = direction * np.sign(direction[np.round(np.abs(direction), 9).argmax()])
-    return found
+    return direction * np.sign(direction[np.round(np.abs(direction), 9).argmax()])

@@ -85,8 +85,7 @@ def first_centres(points: Floats, clusters: int, rng: np.random.Generator) -> Fl
     n = len(points)
     order = order_in_blocks(points, np.empty(0), np.arange(n), max(1, n // clusters))
     ends = np.linspace(0, n, clusters + 1).astype(np.int64)
-    found: Floats = np.unique(points[order[rng.integers(ends[:-1], ends[1:])]], axis=0)
-    return found
+    return np.unique(points[order[rng.integers(ends[:-1], ends[1:])]], axis=0)
 
 
 def fuzzy_c_means(

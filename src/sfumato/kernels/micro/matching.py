@@ -220,5 +220,4 @@ def recursive_matching(points: ArrayLike, k: int, neighbours: int) -> NDArray[np
 def _renamed(label: Ints, old: Ints, new: Ints) -> Ints:
     name = np.arange(len(label))
     name[old] = new
-    out: Ints = name[label]
-    return out
+    return name[label]

@@ -417,5 +417,4 @@ def _without_self(found: Ints, own: Ints) -> Ints:
     """Drop each row's own group from its neighbours; of many at one place it may be missing."""
     other = found != own[:, None]
     other[other.all(axis=1), -1] = False
-    out: Ints = found[other].reshape(len(found), found.shape[1] - 1)
-    return out
+    return found[other].reshape(len(found), found.shape[1] - 1)

@@ -183,8 +183,7 @@ def _once(points: Floats, rows: Ints, k: int) -> Ints:
             report("joining groups", count - int(state[0]), len(points))
     while np.any(into[into] != into):
         into = into[into]
-    found: Ints = into[group]
-    return found
+    return into[group]
 
 
 def k_ward(points: ArrayLike, k: int) -> NDArray[np.int64]:

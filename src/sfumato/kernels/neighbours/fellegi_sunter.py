@@ -58,8 +58,7 @@ def marginal(counts: NDArray[np.int64], known: list[int]) -> NDArray[np.int64]:
 def _log(bits: Floats, chance: Floats) -> Floats:
     """Logarithm of the probability of each pattern where columns agree independently."""
     never = np.log1p(-chance)
-    found: Floats = bits @ (np.log(chance) - never) + never.sum()
-    return found
+    return bits @ (np.log(chance) - never) + never.sum()
 
 
 class _Patterns:
@@ -159,8 +158,7 @@ def estimate(
 def weights(found: Estimate) -> Floats:
     """The weight log2(P(pattern | match) / P(pattern | other)) of each pattern."""
     bits = bits_of(found.m.size)
-    ratio: Floats = (_log(bits, found.m) - _log(bits, found.u)) / np.log(2.0)
-    return ratio
+    return (_log(bits, found.m) - _log(bits, found.u)) / np.log(2.0)
 
 
 def levels(weight: Floats, tolerance: float = 1e-9) -> NDArray[np.int64]:

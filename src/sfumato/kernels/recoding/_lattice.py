@@ -132,7 +132,7 @@ def close_groups(
     left, found, work = n, 0, 0
 
     def close(rows: Ints) -> tuple[int, int]:
-        closed: tuple[int, int] = _close(
+        return _close(
             levels.keys,
             rows,
             open_,
@@ -147,7 +147,6 @@ def close_groups(
             found,
             rules,
         )
-        return closed
 
     for rows in nodes(levels):
         if left == 0 or work > MOST_WORK * n or not go_on(left):

@@ -51,8 +51,7 @@ def _rank(levels: Levels, j: int) -> NDArray[np.uint64]:
     order = np.lexsort(keys[:, first])
     rank = np.empty(order.size, dtype=np.uint64)
     rank[order] = np.arange(order.size, dtype=np.uint64)
-    found: NDArray[np.uint64] = rank[which.reshape(-1)]
-    return found
+    return rank[which.reshape(-1)]
 
 
 @njit(cache=True, nogil=True)

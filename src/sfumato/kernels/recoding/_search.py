@@ -260,5 +260,4 @@ def workers(threads: int | None = None) -> ThreadPoolExecutor:
 def best_labels(search: Search) -> Ints:
     """Labels of the cheapest partition so far, numbered without gaps."""
     _, found = np.unique(search.best, return_inverse=True)
-    labels: Ints = found.reshape(-1).astype(np.int64)
-    return labels
+    return found.reshape(-1).astype(np.int64)

@@ -65,5 +65,4 @@ def best_partners(starts: Ints, items: Items, utilities: Floats, sizes: Ints, ch
     heads, holders, _ = inverted(starts, items, utilities.size)
     owned = weights_of(starts, items, utilities) * sizes
     small = np.argsort(owned, kind="stable")[:2]
-    found: Ints = _search(starts, items, utilities, sizes, owned, chosen, heads, holders, small)
-    return found
+    return _search(starts, items, utilities, sizes, owned, chosen, heads, holders, small)

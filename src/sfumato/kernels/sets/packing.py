@@ -153,8 +153,7 @@ def marked(starts: Ints, items: Items, span: int) -> Bools:
     # A table for each core would not fit where there are very many numbers.
     cuts = np.linspace(starts[0], starts[-1], (cores() if span <= 1 << 24 else 1) + 1)
     tables = in_parts(run, cuts.astype(np.int64))
-    found: Bools = np.logical_or.reduce([np.zeros(span, dtype=np.bool_), *tables], axis=0)
-    return found
+    return np.logical_or.reduce([np.zeros(span, dtype=np.bool_), *tables], axis=0)
 
 
 def ascending(starts: Ints, items: Items) -> bool:

@@ -99,8 +99,7 @@ def _weights_of(starts: Ints, items: Items, utilities: Floats) -> Floats:
 
 def weights_of(starts: Ints, items: Items, utilities: Floats) -> Floats:
     """Each record's utility: the sum of those of its items."""
-    found: Floats = _weights_of(frozen(starts), frozen(items), frozen(utilities))
-    return found
+    return _weights_of(frozen(starts), frozen(items), frozen(utilities))
 
 
 @njit(cache=True, nogil=True)
@@ -152,8 +151,7 @@ def common_items(
 
     def run(low: int, high: int) -> Items:
         # Without the room that was not needed.
-        part: Items = _shared(*given, low, high, sizes).copy()
-        return part
+        return _shared(*given, low, high, sizes).copy()
 
     parts = min(max(1, groups // 1024), 4 * cores(threads))
     found = in_parts(run, fair_cuts(bounds, parts), threads)

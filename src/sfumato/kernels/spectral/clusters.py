@@ -182,8 +182,7 @@ def _nystrom(x: Singles, q: int, sigma: float, landmarks: int, rng: np.random.Ge
     blocks = [slice(start, min(start + 8 * _BLOCK, n)) for start in range(0, n, 8 * _BLOCK)]
 
     def features(rows: slice) -> Floats:
-        made: Floats = _weights(x[rows], marks, sigma) @ root
-        return made
+        return _weights(x[rows], marks, sigma) @ root
 
     total = np.sum([features(rows).sum(axis=0) for rows in blocks], axis=0)
     gram = np.zeros((root.shape[1], root.shape[1]))

@@ -229,8 +229,7 @@ def orthonormal(x: Floats) -> Floats | None:
     values, vectors = np.linalg.eigh(x.T @ x)
     if (values < SINGULAR).any():
         return None
-    made: Floats = x @ ((vectors / np.sqrt(values)) @ vectors.T)
-    return made
+    return x @ ((vectors / np.sqrt(values)) @ vectors.T)
 
 
 def random_directions(n: int, r: int, rng: np.random.Generator) -> Floats:

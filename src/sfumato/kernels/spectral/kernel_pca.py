@@ -317,8 +317,7 @@ def gap_chance(gap: np.ndarray, n: int, m: int) -> np.ndarray:
     (asymptotic, without ties)."""
     from scipy.special import kolmogorov
 
-    found: np.ndarray = kolmogorov(np.sqrt(n * m / (n + m)) * np.asarray(gap))
-    return found
+    return kolmogorov(np.sqrt(n * m / (n + m)) * np.asarray(gap))
 
 
 def expected_largest_gap(n: int, m: int, components: int) -> float:

@@ -129,8 +129,7 @@ def widest_splits(x: np.ndarray, k: int, most: int) -> Ints:
     if k < 1 or most < 2 * k - 1:
         raise ValueError(f"groups of {k} need room for {2 * k - 1}, not {most}")
     points = _checked(x)
-    labels: Ints = _widest_splits(points, k, most)
-    return labels
+    return _widest_splits(points, k, most)
 
 
 @njit(cache=True, nogil=True)
@@ -210,8 +209,7 @@ def histogram_splits(x: np.ndarray, k: int) -> Ints:
     if k < 1:
         raise ValueError("a group has one point or more")
     points = _checked(x)
-    labels: Ints = _histogram_splits(points, k)
-    return labels
+    return _histogram_splits(points, k)
 
 
 def _checked(x: np.ndarray) -> Floats:

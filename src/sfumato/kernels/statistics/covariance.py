@@ -21,11 +21,9 @@ def root(covariance: np.ndarray) -> np.ndarray:
     scale = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     # The correlation matrix: columns of very different size lose no digits to one another.
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    found: np.ndarray = (vectors * np.sqrt(np.clip(values, 0.0, None))) * scale[:, None]
-    return found
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) * scale[:, None]
 
 
 def normal_rows(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """n rows of N(0, covariance)."""
-    drawn: np.ndarray = rng.standard_normal((n, covariance.shape[0])) @ root(covariance).T
-    return drawn
+    return rng.standard_normal((n, covariance.shape[0])) @ root(covariance).T

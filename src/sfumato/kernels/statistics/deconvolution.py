@@ -110,8 +110,7 @@ def _halved(values: np.ndarray, start: float, step: float, parts: int, most: int
 
 def centres(edges: np.ndarray) -> np.ndarray:
     """The middle of each bin."""
-    middle: np.ndarray = edges[:-1] + np.diff(edges) / 2
-    return middle
+    return edges[:-1] + np.diff(edges) / 2
 
 
 def places(values: np.ndarray, edges: np.ndarray, width: float) -> np.ndarray:
@@ -125,8 +124,7 @@ def places(values: np.ndarray, edges: np.ndarray, width: float) -> np.ndarray:
     count = np.bincount(owner, minlength=at.size)
     # Distances from the middle, so that no sum overflows or loses digits.
     off = np.bincount(owner, weights=values - at[owner], minlength=at.size)
-    found: np.ndarray = np.where(wide & (count > 0), at + off / np.maximum(count, 1), at)
-    return found
+    return np.where(wide & (count > 0), at + off / np.maximum(count, 1), at)
 
 
 def is_coarse(counts: np.ndarray, edges: np.ndarray, deviation: float) -> bool:

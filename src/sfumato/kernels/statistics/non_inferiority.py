@@ -162,8 +162,7 @@ def _alone(one: Ints, other: Ints, size: int) -> Ints:
     sooner = one < other
     begun = np.bincount(one[sooner], minlength=size)
     ended = np.bincount(other[sooner], minlength=size)
-    found: Ints = np.cumsum(begun - ended)
-    return found
+    return np.cumsum(begun - ended)
 
 
 def _upper(one: Ints, n: int, other: Ints, m: int, z: float, *, paired: bool) -> Floats:
@@ -179,12 +178,10 @@ def _upper(one: Ints, n: int, other: Ints, m: int, z: float, *, paired: bool) ->
     if paired:
         odds = p * q / np.maximum((1 - p) * (1 - q), ROUNDING)
         joint += 2 * np.sqrt(np.minimum(odds, 1.0)) * above * below
-    found: Floats = p - q + np.sqrt(joint)
-    return found
+    return p - q + np.sqrt(joint)
 
 
 def _high(p: Floats, n: int, z: float) -> Floats:
     """Wilson's upper limit of a share, with a continuity correction."""
     root = np.sqrt(np.maximum(z * z - 1 / n + 4 * p * n * (1 - p) + 2 - 4 * p, 0.0))
-    found: Floats = np.minimum((2 * n * p + z * z + 1 + z * root) / (2 * (n + z * z)), 1.0)
-    return found
+    return np.minimum((2 * n * p + z * z + 1 + z * root) / (2 * (n + z * z)), 1.0)

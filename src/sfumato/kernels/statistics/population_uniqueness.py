@@ -97,8 +97,7 @@ def _zayatz(size: NDArray[np.int64], many: NDArray[np.int64], share: float) -> E
 
 
 def _log_choose(n: NDArray[np.float64] | float, k: float) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return found
+    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
 
 
 def pitman_log_likelihood(
@@ -181,10 +180,7 @@ def snb_log_shares(
 
 
 def _log_negative_binomial(k: NDArray[np.float64], r: float, p: float) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = (
-        gammaln(k + r) - gammaln(r) - gammaln(k + 1.0) + r * np.log(p) + k * np.log1p(-p)
-    )
-    return found
+    return gammaln(k + r) - gammaln(r) - gammaln(k + 1.0) + r * np.log(p) + k * np.log1p(-p)
 
 
 def _snb(size: NDArray[np.int64], many: NDArray[np.int64], share: float) -> Estimate:

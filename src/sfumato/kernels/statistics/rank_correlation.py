@@ -215,5 +215,4 @@ def nearest_correlation(matrix: np.ndarray, *, tolerance: float = 1e-7) -> tuple
 def _positive(matrix: np.ndarray) -> np.ndarray:
     """Without its negative eigenvalues."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: np.ndarray = (vectors * np.clip(values, 0.0, None)) @ vectors.T
-    return found
+    return (vectors * np.clip(values, 0.0, None)) @ vectors.T

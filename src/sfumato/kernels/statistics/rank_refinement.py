@@ -72,28 +72,24 @@ def _white(x: np.ndarray) -> np.ndarray:
     """x without correlations, as far as it has the rank for it."""
     values, vectors = np.linalg.eigh(_correlation(x))
     kept = values > _SMALL
-    made: np.ndarray = x @ ((vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T)
-    return made
+    return x @ ((vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T)
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(matrix)
-    found: np.ndarray = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
-    return found
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
 
 def _correlation(x: np.ndarray) -> np.ndarray:
     z = _standard(x)
-    found: np.ndarray = z.T @ z / len(z)
-    return found
+    return z.T @ z / len(z)
 
 
 def _standard(x: np.ndarray) -> np.ndarray:
     """Mean zero, variance one; a constant column is zero."""
     centred = x - x.mean(axis=0)
     spread = np.sqrt((centred**2).mean(axis=0))
-    found: np.ndarray = np.where(spread > _SMALL, centred / np.where(spread > 0, spread, 1.0), 0.0)
-    return found
+    return np.where(spread > _SMALL, centred / np.where(spread > 0, spread, 1.0), 0.0)
 
 
 def _ranks(x: np.ndarray) -> np.ndarray:

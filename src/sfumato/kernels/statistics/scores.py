@@ -42,8 +42,7 @@ def normal_distribution(z: np.ndarray) -> np.ndarray:
     """The standard normal distribution function: the way back from normal to uniform scores."""
     from scipy.special import ndtr
 
-    u: np.ndarray = ndtr(z)
-    return u
+    return ndtr(z)
 
 
 def from_uniform(u: np.ndarray, x: np.ndarray, *, interpolate: bool = True) -> np.ndarray:

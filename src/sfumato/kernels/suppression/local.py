@@ -123,8 +123,7 @@ def _suppress(
             codes = np.where(absent, np.uint64(0), codes.astype(np.uint64) + np.uint64(1))
         free: Ints = (absent | marked) @ bit
         found = _by_class(pack(codes, marked), free, must, k, costs, weight)
-    suppressed: Mask = (found & ~must)[:, None] & bit != 0
-    return suppressed
+    return (found & ~must)[:, None] & bit != 0
 
 
 def _positive(values: ArrayLike | None, count: int, what: str) -> Floats:
@@ -175,8 +174,7 @@ def _by_class(
         if change >= -SMALL_GAIN * total:
             break
         total += change
-    found: Ints = state.mask[state.group]
-    return found
+    return state.mask[state.group]
 
 
 def _limbo(state: State) -> Ints:

@@ -37,8 +37,7 @@ class Packed(NamedTuple):
 
     def keep(self, dropped: Mask) -> Words:
         """The bits that are left when some columns (bool of length d) are dropped."""
-        left: Words = np.bitwise_or.reduce(self.fields[~dropped], axis=0, initial=np.uint64(0))
-        return left
+        return np.bitwise_or.reduce(self.fields[~dropped], axis=0, initial=np.uint64(0))
 
 
 def pack(codes: ArrayLike, empty: ArrayLike | None = None) -> Packed:
@@ -298,14 +297,12 @@ def _count(asked: Crowd, among: Crowd, same: bool) -> Ints:
 
 def count_in(asked: Crowd, among: Crowd) -> Ints:
     """For each distinct record of `asked`, how many records of `among` match it."""
-    counts: Ints = _count(asked, among, False)
-    return counts
+    return _count(asked, among, False)
 
 
 def count_within(among: Crowd) -> Ints:
     """For each distinct record of the crowd, how many records of the crowd match it."""
-    counts: Ints = _count(among, among, True)
-    return counts
+    return _count(among, among, True)
 
 
 def match_counts(codes: ArrayLike, wildcard: ArrayLike) -> Ints:
@@ -329,8 +326,7 @@ def class_labels(codes: ArrayLike) -> Ints:
     """
     packed = pack(codes)
     everything = packed.keep(np.zeros(len(packed.fields), dtype=bool))
-    labels: Ints = label(packed.words, np.arange(len(packed.words)), everything)[0]
-    return labels
+    return label(packed.words, np.arange(len(packed.words)), everything)[0]
 
 
 def class_sizes(codes: ArrayLike) -> Ints:

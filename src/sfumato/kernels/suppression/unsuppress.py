@@ -71,16 +71,14 @@ class Everyone(NamedTuple):
         if not self.by_match:
             # It leaves its class, which must keep k or be empty, and joins that of the value.
             size = self.counts[people][:, None]
-            found: Mask = (own + 1 >= k) & ((size - 1 >= k) | (size == 1))
-            return found
+            return (own + 1 >= k) & ((size - 1 >= k) | (size == 1))
         # Whoever has no match to lose, and agrees only because nothing is published here.
         tight = np.flatnonzero((self.counts <= k) & ~self.wild[:, column])
         losers: Crowd = crowd(Packed(now.words[tight], packed.fields))[0]
         kinds, of = crowd(Packed(now.words[people], packed.fields))
         met = count_in(kinds, losers)[of]
         kept = count_in(asked, losers)[place].reshape(shape)
-        safe: Mask = (own >= k) & (met[:, None] == kept)
-        return safe
+        return (own >= k) & (met[:, None] == kept)
 
 
 def candidates_by_match(shown: Ints) -> Everyone:

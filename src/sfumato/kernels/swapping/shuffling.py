@@ -32,8 +32,7 @@ def normal_correlations(rank: np.ndarray) -> np.ndarray:
     >>> normal_correlations(np.array([0.0, 1.0, -1.0])).round(12).tolist()
     [0.0, 1.0, -1.0]
     """
-    found: np.ndarray = 2.0 * np.sin(np.pi / 6.0 * rank)
-    return found
+    return 2.0 * np.sin(np.pi / 6.0 * rank)
 
 
 def possible(correlations: np.ndarray) -> tuple[np.ndarray, float]:

@@ -27,8 +27,7 @@ class Donors:
         order = np.argsort(recipients)
         chosen = np.empty(recipients.size, dtype=np.int64)
         chosen[order] = _draw(self._scores, recipients[order], at[order], d, u[order])
-        found: np.ndarray = self._order[chosen]
-        return found
+        return self._order[chosen]
 
 
 @njit(cache=True, nogil=True)

@@ -29,8 +29,7 @@ class Factors(NamedTuple):
     @property
     def loadings(self) -> np.ndarray:
         """(rank, p): what orthonormal scores are multiplied by."""
-        made: np.ndarray = self.values[:, None] * self.axes
-        return made
+        return self.values[:, None] * self.axes
 
 
 def factors(x: np.ndarray, scale: np.ndarray) -> Factors:
@@ -50,8 +49,7 @@ def span(x: np.ndarray) -> np.ndarray:
     q, triangle = np.linalg.qr(x / np.where(length > 0, length, 1.0))
     left, values, _ = np.linalg.svd(triangle, full_matrices=False)
     kept = values > _NOTHING * max(float(values.max(initial=0.0)), 1.0)
-    found: np.ndarray = q @ left[:, kept]
-    return found
+    return q @ left[:, kept]
 
 
 def off(z: np.ndarray, basis: np.ndarray) -> np.ndarray:
@@ -85,8 +83,7 @@ def whitened(t: np.ndarray) -> np.ndarray | None:
     _, values, axes = np.linalg.svd(triangle)
     if t.shape[0] < t.shape[1] or values.min(initial=1.0) <= _NOTHING * values.max(initial=1.0):
         return None
-    made: np.ndarray = t @ ((axes.T / values) @ axes)
-    return made
+    return t @ ((axes.T / values) @ axes)
 
 
 def spread_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

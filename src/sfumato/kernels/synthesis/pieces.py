@@ -126,5 +126,4 @@ def draw_pieces(pieces: Pieces, n: int, rng: np.random.Generator, *, whole: bool
     u = rng.random(n)
     if whole:
         return np.minimum(np.floor(low + u * (high - low + 1)), high)
-    drawn: Floats = low * (1 - u) + high * u
-    return drawn
+    return low * (1 - u) + high * u

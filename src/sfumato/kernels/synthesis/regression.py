@@ -74,8 +74,7 @@ class Logistic:
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Coefficients from the normal approximation of their posterior (Rubin 1987, p. 169)."""
-        drawn: np.ndarray = self.coefficients + self.root @ rng.standard_normal(self.root.shape[1])
-        return drawn
+        return self.coefficients + self.root @ rng.standard_normal(self.root.shape[1])
 
 
 def fit_logistic(blocks: Blocks, width: int, start: np.ndarray | None = None) -> Logistic:
@@ -119,5 +118,4 @@ def _logistic(
 
 def chance(eta: np.ndarray) -> np.ndarray:
     """The logistic curve, by tanh, which cannot overflow."""
-    p: np.ndarray = 0.5 + 0.5 * np.tanh(0.5 * eta)
-    return p
+    return 0.5 + 0.5 * np.tanh(0.5 * eta)

@@ -80,8 +80,7 @@ def _flattened(places: np.ndarray) -> np.ndarray:
     centred = places - places.mean(axis=0)
     _, size, axes = np.linalg.svd(centred, full_matrices=False)
     rank = int(np.count_nonzero(size > 1e-9 * size.max(initial=0.0)))
-    flat: np.ndarray = np.ascontiguousarray(centred @ axes[:rank].T)
-    return flat
+    return np.ascontiguousarray(centred @ axes[:rank].T)
 
 
 def mesh(points: np.ndarray) -> tuple[np.ndarray, bool]:

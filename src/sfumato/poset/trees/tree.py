@@ -244,8 +244,7 @@ class Tree(Poset):
                 f"{self.name} has the levels 0 (the values) to {self.levels - 1}, not {level} -> "
                 "choose one of those"
             )
-        found: np.ndarray = self._paths[level]
-        return found
+        return self._paths[level]
 
     def at_level(self, values: Sequence[Any], level: int) -> list[str]:
         """The label of each value at a level: 0 is the value itself, `levels - 1` the root."""

@@ -147,8 +147,7 @@ class Reader:
             )
         if len(self.complaints) > complaints:
             return None
-        made: TablePlan | None = self.built(TablePlan, ["table"], words)
-        return made
+        return self.built(TablePlan, ["table"], words)
 
     def columns(self) -> dict[str, ColumnPlan]:
         given = self.mapping(["columns"], self.document.get("columns", {})) or {}

@@ -62,8 +62,7 @@ def look_alikes(x: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """
     plain = np.ascontiguousarray(np.where(np.isnan(x), np.nan, x + 0.0))
     _, label = distinct_rows(plain.view(np.int64), np.ascontiguousarray(codes, np.int32))
-    found: np.ndarray = label.astype(np.int64)
-    return found
+    return label.astype(np.int64)
 
 
 def shared_credit(

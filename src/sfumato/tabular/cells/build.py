@@ -32,8 +32,7 @@ class HideableZeros(CellTable):
     @property
     def empty(self) -> Bools:
         """Cells that are zero by the user's word."""
-        zero: Bools = self.status == ZERO
-        return zero
+        return self.status == ZERO
 
 
 def from_microdata(

@@ -63,5 +63,4 @@ class Relations:
 
     def sums(self, values: Floats) -> Floats:
         """What each relation adds up to; 0 where it holds."""
-        found: Floats = np.asarray(self.matrix @ values)
-        return found
+        return np.asarray(self.matrix @ values)

@@ -215,12 +215,11 @@ def moved_enough(problem: Problem, published: Floats) -> Bools:
     cell = problem.threats.cell
     move = published[cell] - problem.values[cell]
     tiny = ENOUGH * np.maximum(np.abs(problem.values[cell]), np.maximum(up, down))
-    enough: Bools = (
+    return (
         ((up > 0) & (move >= up - tiny))
         | ((down > 0) & (move <= -(down - tiny)))
         | ((up <= 0) & (down <= 0))
     )
-    return enough
 
 
 def adjustment(problem: Problem, weights: Floats, whole: bool = False) -> Adjustment:

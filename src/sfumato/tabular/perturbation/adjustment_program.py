@@ -214,8 +214,7 @@ class Adjustment:
             np.concatenate((zero, need / scale)),
             np.concatenate((zero, np.full(p, np.inf))),
         ).solve(seconds=seconds)
-        found: Floats = solved.x[n:] * scale
-        return found
+        return solved.x[n:] * scale
 
     def search(self, rng: np.random.Generator, *, seconds: float, patience: float = 0.0) -> Moves:
         """The best signs for the sum w |z| that the time allows, and the moves.

@@ -218,5 +218,4 @@ def _whole(table: CellTable, values: Floats) -> Ints:
             "not known",
             remedy="build the table from microdata, or give its frequencies",
         )
-    found: Ints = counts.astype(np.int64)
-    return found
+    return counts.astype(np.int64)

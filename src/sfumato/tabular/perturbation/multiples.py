@@ -68,8 +68,7 @@ class Choice:
         top = self.floor + ~self.exact
         beyond = np.maximum(k - top, 0) + np.maximum(self.floor - k, 0)
         risen = (k > self.floor) & ~self.exact
-        found: Floats = self.base_cost + risen * self.rise + beyond * (1.0 + STEP_COST)
-        return found
+        return self.base_cost + risen * self.rise + beyond * (1.0 + STEP_COST)
 
 
 def whole_numbers(

@@ -39,8 +39,7 @@ class PerturbationTable:
 
     def row(self, counts: Ints) -> Ints:
         """The row that serves each count."""
-        found: Ints = np.minimum(counts, len(self.probability) - 1)
-        return found
+        return np.minimum(counts, len(self.probability) - 1)
 
     def change(self, counts: Ints, keys: Floats) -> Ints:
         """The change of each count, looked up by its cell key in [0, 1)."""
@@ -107,8 +106,7 @@ def _supported(count: int, largest: int, smallest: int) -> Ints:
     """The changes that leave a count that may be published."""
     change = np.arange(-largest, largest + 1)
     result = count + change
-    found: Ints = change[(result >= 0) & ((result == 0) | (result >= smallest))]
-    return found
+    return change[(result >= 0) & ((result == 0) | (result >= smallest))]
 
 
 def _entropy(change: Ints, variance: float) -> Floats:

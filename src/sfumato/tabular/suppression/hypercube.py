@@ -170,14 +170,12 @@ class _Field:
 
     def order(self) -> Ints:
         """The demands, greatest need first."""
-        found: Ints = np.argsort(-self.demands.rows["need"][: self.filled], kind="stable")
-        return found
+        return np.argsort(-self.demands.rows["need"][: self.filled], kind="stable")
 
     def secondary(self) -> Ints:
         """Where cells are hidden that are not sensitive."""
         cells = self.search.cells
-        found: Ints = np.flatnonzero((cells["use"] > 0) & (cells["cost"] > 0))
-        return found
+        return np.flatnonzero((cells["use"] > 0) & (cells["cost"] > 0))
 
     def witnesses(self) -> Witnesses:
         """The boxes in use; those that share out a need as one."""
@@ -236,8 +234,7 @@ def _shared(problem: Problem, shape: CubeShape) -> Bools:
         part, above = lines[1:], lines[dimension.parent[1:]]
         within += np.bincount(part[(part >= 0) & (above >= 0)], minlength=problem.n)
     places = np.bincount(shape.cells[shape.cells >= 0], minlength=problem.n)
-    shared: Bools = (ties > within) | (places > 1)
-    return shared
+    return (ties > within) | (places > 1)
 
 
 def _demands(

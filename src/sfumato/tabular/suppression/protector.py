@@ -254,8 +254,7 @@ class Protector:
         if highs.getModelStatus().name != "kOptimal":
             return None
         moves = np.asarray(highs.getSolution().col_value)
-        used: Bools = (moves[:n] > _MOVED) | (moves[n:] > _MOVED)
-        return used
+        return (moves[:n] > _MOVED) | (moves[n:] > _MOVED)
 
     def thin(
         self, hidden: Bools, held: Proofs, order: Iterable[int], deadline: float = np.inf

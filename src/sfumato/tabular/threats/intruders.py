@@ -37,8 +37,7 @@ def _plain(known: Contributions) -> Bools:
     """Cells whose contributors, as far as they are kept, stand for themselves alone."""
     if known.weight is None:
         return np.ones(known.count.size, bool)
-    found: Bools = ((known.weight == 1) | (known.who < 0)).all(axis=1)
-    return found
+    return ((known.weight == 1) | (known.who < 0)).all(axis=1)
 
 
 def external(table: CellTable) -> pl.DataFrame:

@@ -28,8 +28,7 @@ def item_words(d: int) -> Words:
         word = np.arange(1, d + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Words = word ^ (word >> np.uint64(31))
-    return found
+    return word ^ (word >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)
