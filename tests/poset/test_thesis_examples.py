@@ -154,7 +154,7 @@ def test_example_7_base_date_and_ranges(tmp_path: Path) -> None:
     )
     assert words == {"kind": "birth-date", "ages": [5, 30, 50, 70, 90], "base": "2006-01-01"}
     poset = BirthDate(ages=[5, 30, 50, 70, 90], base="2006-01-01").bind([dt.date(1978, 2, 13)])
-    assert [r.label for r in poset.values.ranges[:5]] == [
+    assert [r.label for r in poset.ranges[:5]] == [
         "age 0-5", "age 6-30", "age 31-50", "age 51-70", "age 71-90",
     ]  # fmt: skip
     assert poset.base == dt.date(2006, 1, 1)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import Complaint, SchemaError, suggest
 from ..poset.values.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
-
-if TYPE_CHECKING:
-    from ..protocols import Poset, PosetSource
+from ..protocols import Poset, PosetSource
 
 
 class Kind(StrEnum):

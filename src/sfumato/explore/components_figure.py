@@ -16,16 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
 
 from ..kernels.statistics.contours import bandwidth, contours, density_on, enclosed, heights_around
 from ..release.report.figures import legible
-
-if TYPE_CHECKING:
-    from .components import Components
+from .components import Components
 
 # Okabe & Ito's colours, which stay apart for colour-blind readers.
 ORIGINAL, RELEASE = "#0072b2", "#d55e00"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
-if TYPE_CHECKING:
-    from .risk_utility import RiskUtilityMap
+from .risk_utility import RiskUtilityMap
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left",
            "triangle-right")  # fmt: skip

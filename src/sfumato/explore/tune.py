@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,12 @@ from ..data.splitting import reference_split
 from ..data.table import Table
 from ..errors import MeasureError, MethodError, ParameterError
 from ..progress import Listener, silent
-from ..protocols import Measure
+from ..protocols import Declaration, Measure
 from ..release.plan.plan import Plan, Tune
 from ..release.plan.requirement import Requirement
 from ..release.plan.step import Step
 from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
 from ..rng import draw_seed, stream
-
-if TYPE_CHECKING:
-    from ..protocols import Declaration
 
 _Sides = tuple[Table, "Table | None"]
 """The records to mask, and people who are not among them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,28 +14,24 @@ from ..data.partition import Cover, Partition
 from ..data.schema import Role
 from ..data.table import Table, as_frame, table
 from ..errors import ParameterError
-from ..protocols import Measure, Measurement, Method, Partitioner, Verb
+from ..kernels.arrays import Bools
+from ..progress import Listener
+from ..protocols import Engine, Measure, Measurement, Method, Partitioner, Verb
 from ..registry import entries, find
 from ..rng import draw_seed, stream
-from ..tabular.base import TableMethod
+from ..tabular.base import Rule, TableMethod
 from ..tabular.cells.table import CellTable
 from .pairing import IN_ORDER, as_pair, in_roles, pair_of_files
 from .plan.plan import Plan
+from .plan.requirement import Requirement
 from .plan.step import Step, as_steps, build
 from .records.evidence import Evidence, take, take_one, usual_panel
 from .records.release import Release
 from .records.run import protect as protect_records
 from .records.run import read_input
+from .tables.audit import TableAudit
+from .tables.release import TableRelease
 from .tables.run import protect_cells
-
-if TYPE_CHECKING:
-    from ..kernels.arrays import Bools
-    from ..progress import Listener
-    from ..protocols import Engine
-    from ..tabular.base import Rule
-    from .plan.requirement import Requirement
-    from .tables.audit import TableAudit
-    from .tables.release import TableRelease
 
 
 def method(name: str, **parameters: Any) -> Any:

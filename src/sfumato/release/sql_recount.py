@@ -133,12 +133,13 @@ def _set(name: str, dtype: str, mark: str) -> _Set:
     if _LISTS.search(dtype):
         items = f"list_sort(list_distinct({column}))"
         return _Set(items, items)
-    # A text that a spreadsheet would run is disarmed by an apostrophe, which is no part of an item.
-    text = f"regexp_replace({column}, '^''(''*[=+\\-@\\t\\r\\n])', '\\1')"
+    # Nobody knows from a file whether a text that a spreadsheet would run was disarmed by an
+    # apostrophe: none counts as part of an item there, so that no item is taken for two.
+    plain = "lambda item: regexp_replace(item, '^''+([=+\\-@])', '\\1')"
     listed = (
         f"CASE WHEN {column} = {_text(mark)} THEN NULL WHEN starts_with({column}, '[') "
         f"THEN from_json({column}, '[\"VARCHAR\"]') "
-        f"ELSE regexp_extract_all({text}, '\\S+') END"
+        f"ELSE list_transform(regexp_extract_all({column}, '\\S+'), {plain}) END"
     )
     items = f"list_sort(list_distinct({listed}))"
     # No item is the mark itself unless the column is written as JSON.

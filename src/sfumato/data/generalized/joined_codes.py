@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from ...errors import Complaint, MethodError, SchemaError
+from ...protocols import PosetSource
 from ..schema import Column, Kind, Role, missing_column
 from ..table import Table, as_frame
-
-if TYPE_CHECKING:
-    from ...protocols import PosetSource
 
 
 def joined_codes(

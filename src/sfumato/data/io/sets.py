@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -11,10 +11,8 @@ from ...errors import InputError, SchemaError
 from ...poset.sets.items import Items
 from ...poset.values.text import text
 from ..schema import Role, missing_column
+from ..table import Table
 from .sniff import to_utf8
-
-if TYPE_CHECKING:
-    from ..table import Table
 
 ITEMS = "items"
 _INTO = "attributes"

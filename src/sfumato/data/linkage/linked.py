@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from ...errors import MeasureError, SfumatoError
+from ...protocols import Method, Partitioner
 from ..codec import encode
 from ..generalized.label_places import has_labels
 from ..kinds import is_text
@@ -30,9 +31,6 @@ from .linking import (
     require_reference,
     stacked,
 )
-
-if TYPE_CHECKING:
-    from ...protocols import Method, Partitioner
 
 TOLERANCE = 1e-9
 """Distances that differ by this part of the least are equal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,12 +20,10 @@ from ...kernels.neighbours.rank_windows import (
     value_windows,
     widened,
 )
+from ...protocols import Method, Partitioner
+from ..pair import Pair
+from ..table import Table
 from .linked import Categories, Known, Numbers, acted_on, entered
-
-if TYPE_CHECKING:
-    from ...protocols import Method, Partitioner
-    from ..pair import Pair
-    from ..table import Table
 
 RANK_SWAP = "rank-swap"
 

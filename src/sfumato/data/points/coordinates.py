@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,7 @@ from ..codec import encode, floats
 from ..generalized.label_places import LabelPlaces
 from ..linkage.linked import moments_of
 from ..schema import NUMERIC, SUPPRESSED, Column, Kind
-
-if TYPE_CHECKING:
-    from ..table import Table
+from ..table import Table
 
 _EXTREME = 1e140
 """Numbers beyond it, and below its reciprocal, are taken in parts of the largest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,8 @@ from ...errors import MethodError
 from ...poset.values.text import text
 from ..codec import decode, equals_before, from_floats
 from ..schema import Column, Kind
-from .coordinates import grouped
-
-if TYPE_CHECKING:
-    from ..table import Table
-    from .coordinates import Block
+from ..table import Table
+from .coordinates import Block, grouped
 
 _DAYS = (-719_162.0, 2_932_896.0)
 """The years 1 to 9999."""

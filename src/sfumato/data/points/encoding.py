@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,11 +21,9 @@ from ...errors import MethodError
 from ...poset.values.text import text
 from ..codec import encode, floats, from_floats
 from ..schema import NUMERIC, ORDERED, Column, Kind
+from ..table import Table
 from .coordinates import Block, Scale, grouped, numbers_of
 from .decoding import Decoding, decoded
-
-if TYPE_CHECKING:
-    from ..table import Table
 
 Logs = Literal["auto", "positive", "never"]
 LogChoice = Annotated[

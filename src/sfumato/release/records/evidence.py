@@ -6,8 +6,11 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...data.pair import Pair
+from ...data.partition import Partition
+from ...data.table import Table
 from ...errors import MeasureError, SfumatoError, UnknownName
 from ...measurement import fewest_decimals
 from ...progress import report
@@ -15,12 +18,6 @@ from ...protocols import Context, Finding, Measure, Measurement, Method, Partiti
 from ...registry import entries
 from ...rng import stream
 from ..plan.step import build
-
-if TYPE_CHECKING:
-    from ...data.pair import Pair
-    from ...data.partition import Partition
-    from ...data.table import Table
-
 
 PERTURBED = "values were perturbed, so that records look alike by chance"
 

@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...data.io import write_file
 from ...data.pair import Pair
+from ...data.partition import Partition
 from ...data.people import identifying, person_keys
+from ...data.table import Table
 from ...errors import MeasureError, OutputError, ReleaseRefused
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
+from ..plan.plan import Plan
 from ..plan.step import build
 from ..publish import check_free, private_path, publish
 from ..recount import written_pairs
@@ -28,11 +31,6 @@ from .evidence import Evidence, take_one
 from .given import joined_again
 from .judging import judge, worst
 from .mapping import mapping
-
-if TYPE_CHECKING:
-    from ...data.partition import Partition
-    from ...data.table import Table
-    from ..plan.plan import Plan
 
 DATA_NAMES = {
     "csv": "data.csv",

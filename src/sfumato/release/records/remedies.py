@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...data.pair import Pair
 from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import SfumatoError
 from ...protocols import Criterion, Finding, Partitioner
 from ..plan import toml
@@ -15,10 +17,6 @@ from ..plan.plan import Plan
 from ..plan.requirement import Requirement
 from ..plan.step import Step, build
 from .evidence import take_one
-
-if TYPE_CHECKING:
-    from ...data.pair import Pair
-    from ...data.table import Table
 
 Attempt = Callable[..., tuple[list[Finding], Any]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from ...data.codec import floats
 from ...data.pair import Pair
 from ...data.schema import ORDERED, Role
 from ...errors import SchemaError
+from ...protocols import Measurement
+from ..records.evidence import Evidence
 from .columns import FEWEST, MOST_PICTURES
-
-if TYPE_CHECKING:
-    from ...protocols import Measurement
-    from ..records.evidence import Evidence
 
 _ENOUGH = 200_000
 """Records from which a figure of two decimals is read."""

@@ -12,17 +12,13 @@ import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .columns import day_text
+from .columns import Picture, day_text
+from .correlations import Correlations
 from .parts import printable
-
-if TYPE_CHECKING:
-    from .columns import Picture
-    from .correlations import Correlations
-    from .risk import SizeBins
+from .risk import SizeBins
 
 # Colours that stay apart for colour-blind readers (Okabe & Ito); shape and order tell the series
 # apart too.

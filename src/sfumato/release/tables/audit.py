@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,19 +13,16 @@ import polars as pl
 from ...data.io import read_cells
 from ...data.io.render import rearmed
 from ...errors import InputError, ParameterError, ReleaseRefused
+from ...kernels.arrays import Bools, Floats, Ints
 from ...measurement import Finding
 from ...progress import Listener, listening, silent
 from ...tabular.base import Rule
+from ...tabular.cells.table import CellTable
 from ..plan.plan import Plan
 from ..plan.step import build
-from .release import SUPPRESSED
+from .release import SUPPRESSED, TableRelease
 from .run import cells_of, listed_rules
 from .view import HIDDEN, amount
-
-if TYPE_CHECKING:
-    from ...kernels.arrays import Bools, Floats, Ints
-    from ...tabular.cells.table import CellTable
-    from .release import TableRelease
 
 _BY_NEEDS = "each sensitive cell against its protection need"
 

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...data.io import read_back, write_file
-from ...data.table import table
+from ...data.table import Table, table
 from ...errors import OutputError, ParameterError
+from ...protocols import Finding
+from ...tabular.audit.audit import Audit
+from ...tabular.cells.table import CellTable
+from ...tabular.outcome import TableOutcome
+from ...tabular.threats.problem import Problem
 from ...tabular.threats.protection_problem import found_by
+from ..plan.plan import Plan
 from ..publish import check_free, publish
 from ..records.release import DATA_NAMES, _write_json, _write_text
 from ..report.page import version
 from . import view as table_view
-
-if TYPE_CHECKING:
-    from ...data.table import Table
-    from ...protocols import Finding
-    from ...tabular.audit.audit import Audit
-    from ...tabular.cells.table import CellTable
-    from ...tabular.outcome import TableOutcome
-    from ...tabular.threats.problem import Problem
-    from ..plan.plan import Plan
 
 PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", "empty"
 """What the status column says of a cell. It does not tell sensitive cells from those that were

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ...tabular.base import Rule
 from ...tabular.threats.protection_problem import found_by
 from ..report import parts as html
 from ..report.page import Page, version
 from ..report.parts import Markup, count, join, listed, paragraphs, percent, plain, tag
+from .release import TableRelease
 from .view import HIDDEN, SENSITIVE, View, amount
-
-if TYPE_CHECKING:
-    from ...tabular.base import Rule
-    from .release import TableRelease
 
 _ROWS, _COLUMNS = 120, 24
 """What is drawn of a large table; the data file has all of it."""

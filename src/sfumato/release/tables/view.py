@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ...errors import ParameterError
-
-if TYPE_CHECKING:
-    from ...tabular.cells.cube import Dimension
+from ...tabular.cells.cube import Dimension
 
 HIDDEN = "×"
 """What stands for a cell that is not published."""
