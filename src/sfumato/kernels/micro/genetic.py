@@ -252,17 +252,17 @@ def genetic(
     start = mdav(x, np.empty((len(x), 0), np.int32), [], k)
     loss = losses(x, start, int(start.max()) + 1)
     history = [float(loss.sum())]
-    if loss.size == 1 or history[0] == 0.0:
-        return start, history
     places = _Places(x)
+    # Where all records are alike, what is left of the SSE is rounding.
+    if loss.size == 1 or history[0] == 0.0 or places.count == 1:
+        return start, history
     state = rng.integers(0, 2**64, 1, dtype=np.uint64)
 
     def mutant(label: Ints, loss: Floats, times: int, always: bool) -> tuple[Ints, Floats]:
-        changed: tuple[Ints, Floats] = mutate(
+        return mutate(
             x, label.copy(), loss, places.near, places.member, places.rows, places.at,
             k, times, always, state,
         )  # fmt: skip
-        return changed
 
     living = [(start, loss)]
     living += [mutant(start, loss, loss.size, True) for _ in range(population - 1)]
