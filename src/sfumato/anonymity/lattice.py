@@ -376,7 +376,8 @@ class Lattice:
         if settled.hidden >= 0 and gone.any():
             gone[settled.hidden] = True  # published alike
         own = np.where(gone, SUPPRESSED_LABEL, np.cumsum(~gone) - 1)
-        return own[place][self.member]
+        found: np.ndarray = own[place][self.member]
+        return found
 
     def least_suppression(self, levels: Levels) -> float:
         """The share of the records whose class fails k or a rule at this node."""

@@ -162,7 +162,8 @@ class _Step:
 
 
 def _bits(below: np.ndarray, known: int) -> np.ndarray:
-    return np.log2(max(known, 1)) - np.log2(np.maximum(below, 1))
+    found: np.ndarray = np.log2(max(known, 1)) - np.log2(np.maximum(below, 1))
+    return found
 
 
 def _tree_steps(tree: Tree, used: np.ndarray, counts: np.ndarray) -> list[_Step]:

@@ -107,7 +107,8 @@ def _by_frequency(codes: np.ndarray) -> np.ndarray:
     counts = np.bincount(codes)
     rank = np.zeros(counts.size, dtype=codes.dtype)
     rank[1 + np.argsort(-counts[1:], kind="stable")] = np.arange(1, counts.size)
-    return rank[codes]
+    found: np.ndarray = rank[codes]
+    return found
 
 
 def _arrays(tree: Tree | None) -> TreeArrays | None:

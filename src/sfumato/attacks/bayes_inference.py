@@ -235,4 +235,5 @@ def _strangers(axes: list[Axis], reference: Table, rng: np.random.Generator) -> 
 def _best(weights: np.ndarray) -> np.ndarray:
     """The largest, ties sharing: weights that sum to one."""
     best = weights >= weights.max() * (1 - 1e-9)
-    return best / best.sum()
+    found: np.ndarray = best / best.sum()
+    return found

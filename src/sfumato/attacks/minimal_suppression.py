@@ -229,7 +229,8 @@ class _Files:
     def published(self, j: int) -> np.ndarray:
         """How often each code of the domain is published."""
         counts = np.bincount(self.shown[:, j], minlength=int(self.domain[j].max()) + 1)
-        return counts[self.domain[j]]
+        found: np.ndarray = counts[self.domain[j]]
+        return found
 
     def company(self, reading: str) -> tuple[np.ndarray, Any]:
         """How many records each is like, and the search for what a cell may hold."""
@@ -244,7 +245,8 @@ class _Files:
 def _most(weights: np.ndarray) -> np.ndarray:
     """The largest, ties sharing: weights that sum to one along the last axis."""
     best = weights == weights.max(axis=-1, keepdims=True)
-    return best / best.sum(axis=-1, keepdims=True)
+    found: np.ndarray = best / best.sum(axis=-1, keepdims=True)
+    return found
 
 
 def _guesses(asked: Candidates, published: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

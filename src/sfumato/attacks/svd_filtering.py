@@ -238,7 +238,8 @@ class _Links:
 
     def placed(self, people: People) -> np.ndarray:
         """All known numbers of some people, in the units of the filtered file."""
-        return (people.x - self._centre) / self._scale
+        found: np.ndarray = (people.x - self._centre) / self._scale
+        return found
 
     def _sides(self, people: People) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Points of the people, and the codes of both; the last code stands for all the columns

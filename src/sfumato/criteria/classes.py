@@ -53,7 +53,8 @@ class Classes:
 
     def of_records(self, per_class: np.ndarray) -> np.ndarray:
         """A figure of the classes, handed to their records."""
-        return per_class[self.labels]
+        found: np.ndarray = per_class[self.labels]
+        return found
 
 
 def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> Classes:

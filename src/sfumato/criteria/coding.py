@@ -64,7 +64,8 @@ def coded(series: pl.Series) -> Coded:
 
 def coded_column(table: Table, name: str) -> Coded:
     """The codes of a table's column; those of the same frame are found once."""
-    return kept_with(table, ("column", name), None, lambda: coded(table[name]))
+    found: Coded = kept_with(table, ("column", name), None, lambda: coded(table[name]))
+    return found
 
 
 def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:

@@ -122,7 +122,8 @@ def telling(counts: ValueCounts) -> ValueCounts:
 def shares(counts: ValueCounts, classes: int) -> np.ndarray:
     """The share that each pair's value has of its class's records that count."""
     known = _counted(counts, classes)
-    return counts.count / known[counts.cls]
+    found: np.ndarray = counts.count / known[counts.cls]
+    return found
 
 
 def whole_shares(counts: ValueCounts) -> np.ndarray:

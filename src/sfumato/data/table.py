@@ -266,7 +266,8 @@ def _poset(given: Any) -> PosetSource | None:
             f"{given!r} is not a poset", remedy='{"kind": "prefix", "lengths": [5, 3]}, for example'
         )
     words = {key: value for key, value in given.items() if key != "kind"}
-    return find(str(given["kind"]), "poset").load().build(words)
+    found: PosetSource | None = find(str(given["kind"]), "poset").load().build(words)
+    return found
 
 
 def fitted(

@@ -181,7 +181,8 @@ def _shares(weights: np.ndarray, bins: int) -> np.ndarray:
     """About equally frequent ranges of sorted values: in which share of the records each lies."""
     weights = np.maximum(weights, 1e-9)
     middle = (np.cumsum(weights) - weights / 2) / weights.sum()
-    return np.minimum((middle * bins).astype(np.int64), bins - 1)
+    found: np.ndarray = np.minimum((middle * bins).astype(np.int64), bins - 1)
+    return found
 
 
 def _ranges(poset: Poset, codes: np.ndarray, place: np.ndarray) -> _Field:

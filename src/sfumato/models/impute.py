@@ -237,7 +237,8 @@ def _drawn(network: Network, records: Records, rng: np.random.Generator) -> Netw
 
 def _open(reading: Reading, release: Table) -> np.ndarray:
     hidden = release.suppressed(reading.axis.name)
-    return (reading.open | hidden) & ~reading.absent
+    found: np.ndarray = (reading.open | hidden) & ~reading.absent
+    return found
 
 
 def _filled(

@@ -94,7 +94,8 @@ def backbone(axis: Axis, level: int, counts: np.ndarray) -> np.ndarray:
     branch = np.bincount(above)
     total = np.bincount(above, counts)
     # One record's worth, spread evenly: what never occurred may still occur.
-    return (counts + 1.0 / branch[above]) / (total[above] + 1.0)
+    found: np.ndarray = (counts + 1.0 / branch[above]) / (total[above] + 1.0)
+    return found
 
 
 def conditional(

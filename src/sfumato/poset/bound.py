@@ -35,7 +35,8 @@ def check_groups(starts: np.ndarray) -> None:
 def spread(labels: Sequence[str], inverse: np.ndarray) -> list[str]:
     """One label for each group from the labels of the distinct groups."""
     # Groups share their text objects: millions of groups cost one pointer each.
-    return np.array([*labels, ""], dtype=object)[inverse].tolist()
+    found: list[str] = np.array([*labels, ""], dtype=object)[inverse].tolist()
+    return found
 
 
 def pair_labels(

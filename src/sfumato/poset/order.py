@@ -63,7 +63,8 @@ class Order:
 
     def above(self, node: int) -> np.ndarray:
         """The node and its ancestors, the least measured first."""
-        return self.ancestors[self.ptr[node] : self.ptr[node + 1]]
+        found: np.ndarray = self.ancestors[self.ptr[node] : self.ptr[node + 1]]
+        return found
 
 
 def _edges(

@@ -121,7 +121,8 @@ class OnDemand:
     def _of(self, row: int) -> list[int]:
         """The items of a record that may be told at all."""
         found = self._place[self._items[self._starts[row] : self._starts[row + 1]]]
-        return found[found >= 0].tolist()
+        result: list[int] = found[found >= 0].tolist()
+        return result
 
     def _by_tree(self, row: int) -> list[int]:
         own, group, size = set(self._of(row)), self._all, len(self)

@@ -50,7 +50,8 @@ class Covering:
         words = np.ascontiguousarray(self.bits)
         rows = words.view([("", words.dtype)] * words.shape[1]).reshape(-1)
         _, number = np.unique(rows, return_inverse=True)
-        return number.reshape(-1)[self.person]
+        found: np.ndarray = number.reshape(-1)[self.person]
+        return found
 
 
 def covering(original: Table, release: Table, names: Sequence[str]) -> Covering:

@@ -75,7 +75,8 @@ class DeltaPresence(Criterion):
         if (broken & (chance == 0)).any():
             # Absent for certain: no class is to blame, and none can be published like this.
             return np.zeros(len(grouping), dtype=bool)
-        return (fits >= grouping.sizes) & (found.counts_among(broken) == 0)
+        result: np.ndarray = (fits >= grouping.sizes) & (found.counts_among(broken) == 0)
+        return result
 
     def _keeps(self, chance: np.ndarray) -> np.ndarray:
         return (chance <= self.at_most + ROUNDING) & (chance >= self.at_least - ROUNDING)
@@ -120,4 +121,5 @@ class DeltaPresence(Criterion):
 
 def _chances(found: Containment, sizes: np.ndarray, fits: np.ndarray) -> np.ndarray:
     """For each person the chance of presence."""
-    return np.minimum(found.sums(sizes / np.maximum(fits, 1)), 1.0)
+    result: np.ndarray = np.minimum(found.sums(sizes / np.maximum(fits, 1)), 1.0)
+    return result

@@ -70,7 +70,8 @@ def people_of(given: Any, release: Table, columns: Sequence[str], *, who: str) -
         # Kept with the people, what told of them keeps its id.
         return told_by, kept.with_schema(Schema(made))
 
-    return kept_with(found, key, None, declared)[1]
+    result: Table = kept_with(found, key, None, declared)[1]
+    return result
 
 
 def _read(path: str, schema: Schema) -> Table:

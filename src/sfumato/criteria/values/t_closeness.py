@@ -136,7 +136,8 @@ def equal_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     here = counts.count / sizes[counts.cls]
     there = whole[counts.code]
     apart = np.bincount(counts.cls, weights=np.abs(here - there) - there, minlength=sizes.size)
-    return np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
+    found: np.ndarray = np.clip((apart + 1.0) / 2.0, 0.0, 1.0)
+    return found
 
 
 def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
@@ -171,7 +172,8 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
         area[cls[first]] += prefix[start[first]] / all_known
         area = np.clip(area / (m - 1), 0.0, 1.0)
     here, whole = known / sizes, all_known / n
-    return np.abs(here - whole) + np.minimum(here, whole) * area
+    found: np.ndarray = np.abs(here - whole) + np.minimum(here, whole) * area
+    return found
 
 
 def _steps(present: ValueCounts, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

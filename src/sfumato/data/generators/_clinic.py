@@ -292,7 +292,8 @@ def bill(rng: np.random.Generator, ill: Illness, days: Ints) -> Floats:
     procedure = np.array([reason.procedure for reason in words.REASONS])[ill.reason]
     burden = ill.codes.sum(axis=0) - 1.0
     centre = 8.35 + 0.72 * np.log1p(days) + procedure + 0.05 * burden + 0.1 * ill.severity
-    return np.exp(centre + 0.32 * rng.standard_normal(days.size)).round(2)
+    found: Floats = np.exp(centre + 0.32 * rng.standard_normal(days.size)).round(2)
+    return found
 
 
 def readmission(

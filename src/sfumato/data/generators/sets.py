@@ -52,7 +52,8 @@ def frequencies(d: int, mean: float) -> np.ndarray:
     x = np.log1p(np.arange(d)) / np.log(d)
 
     def curve(bend: float) -> np.ndarray:
-        return TOP * (BOTTOM / TOP) ** (x**bend)
+        found: np.ndarray = TOP * (BOTTOM / TOP) ** (x**bend)
+        return found
 
     low, high = 1e-3, 300.0
     least, most = float(curve(low).sum()), float(curve(high).sum())
@@ -264,7 +265,8 @@ def _rates(wanted: np.ndarray, shape: float) -> np.ndarray:
     Whoever draws g times as much as others, g being gamma-distributed, holds an item with the
     chance 1 - exp(-g rate), which is 1 - (1 + rate / shape)^-shape on average.
     """
-    return shape * np.expm1(-np.log1p(-wanted) / shape)
+    found: np.ndarray = shape * np.expm1(-np.log1p(-wanted) / shape)
+    return found
 
 
 def _spread(wanted: np.ndarray, shape: float) -> float:

@@ -95,7 +95,8 @@ def businesses(n: int = 5000, seed: int = 0) -> Table:
 
 def _falling(size: int, exponent: float) -> np.ndarray:
     shares = 1.0 / np.arange(1, size + 1) ** exponent
-    return shares / shares.sum()
+    found: np.ndarray = shares / shares.sum()
+    return found
 
 
 TOWNS, PROFESSIONS = ("M1", "M2", "M3"), ("P1", "P2", "P3", "P4", "P5")

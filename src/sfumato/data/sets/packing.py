@@ -46,7 +46,8 @@ def _is_null(values: Any) -> np.ndarray:
         return np.zeros(len(values), dtype=bool)
     bits = np.frombuffer(values.buffers()[0], dtype=np.uint8)
     present = np.unpackbits(bits, bitorder="little")[values.offset : values.offset + len(values)]
-    return present == 0
+    found: np.ndarray = present == 0
+    return found
 
 
 class Block:

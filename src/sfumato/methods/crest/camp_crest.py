@@ -158,7 +158,8 @@ class CampCrest(Method):
 def _means(x: np.ndarray) -> np.ndarray:
     """Column means of what is present; 0 where nothing is."""
     here = ~np.isnan(x)
-    return np.where(here, x, 0.0).sum(axis=0) / np.maximum(here.sum(axis=0), 1)
+    found: np.ndarray = np.where(here, x, 0.0).sum(axis=0) / np.maximum(here.sum(axis=0), 1)
+    return found
 
 
 def _never_mixed(x: np.ndarray, runs: list[Partition]) -> np.ndarray:
@@ -182,4 +183,5 @@ def _lost_covariance(x: np.ndarray, means: np.ndarray, still: np.ndarray) -> np.
     averaged = np.where(here, means - _means(means), 0.0)
     lost = centred.T @ centred - averaged.T @ averaged
     lost[still, :] = lost[:, still] = 0.0
-    return lost / np.maximum(both - 1, 1)
+    found: np.ndarray = lost / np.maximum(both - 1, 1)
+    return found

@@ -148,7 +148,8 @@ class ColouredMixtureNoise(RestoredNoise):
     def means(self) -> np.ndarray:
         """The components' means above zero; the others are their negatives."""
         steps = np.arange(self.pairs, 2 * self.pairs, dtype=np.float64)
-        return steps * np.sqrt((1 - self.within) / np.mean(steps**2))
+        found: np.ndarray = steps * np.sqrt((1 - self.within) / np.mean(steps**2))
+        return found
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         white = self.means[rng.integers(0, self.pairs, z.shape)] * rng.choice([-1.0, 1.0], z.shape)

@@ -220,7 +220,8 @@ class AdditiveNoise(NoiseMethod):
         grown: np.ndarray = covariance * pull**2
         noise: np.ndarray = grown if self.correlated else np.diag(np.diag(grown))
         # By columns: on the diagonal each has its own share, and elsewhere there is but one.
-        return grown - noise * (amount / (1 + amount))
+        found: np.ndarray = grown - noise * (amount / (1 + amount))
+        return found
 
     def _undo(self, found: Published, j: int, pull: float) -> Callable[[np.ndarray], np.ndarray]:
         mean = found.mean[j]

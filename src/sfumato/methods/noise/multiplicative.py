@@ -65,7 +65,8 @@ def draw(
 
     kept, left = _truncated_share()
     standard = ndtri(ndtr(-_TRUNCATED_AT) + kept * rng.random(shape))
-    return 1 + np.sqrt(variance / left) * standard
+    found: np.ndarray = 1 + np.sqrt(variance / left) * standard
+    return found
 
 
 def log_distribution(family: Family, variance: float) -> Distribution:

@@ -108,7 +108,8 @@ class _Ranked:
         # Points from the open interval: 0 would have no finite score.
         u[order] = (np.arange(order.size) + 1 - rng.random(order.size)) / max(order.size, 1)
         u = np.clip(u, 1e-16, 1 - 1e-16)
-        return ndtri(u)
+        found: np.ndarray = ndtri(u)
+        return found
 
     def back(self, u: np.ndarray, whole: bool) -> pl.Series:
         """The values at these points of 0..1."""

@@ -33,13 +33,15 @@ class Shape(NamedTuple):
     def standardized(self, x: np.ndarray) -> np.ndarray:
         """The values as z-scores; zero where a column does not vary."""
         spread = np.where(self.deviation > 0, self.deviation, 1.0)
-        return (x / self.unit - self.mean) / spread
+        found: np.ndarray = (x / self.unit - self.mean) / spread
+        return found
 
     @property
     def symmetric(self) -> np.ndarray:
         """(p, p): the symmetric root of the correlation matrix, which varies smoothly with it."""
         axes = self.root / np.linalg.norm(self.root, axis=0)
-        return self.root @ axes.T
+        found: np.ndarray = self.root @ axes.T
+        return found
 
 
 def shape_of(x: np.ndarray) -> Shape:

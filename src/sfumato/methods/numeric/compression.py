@@ -96,12 +96,14 @@ def _ends(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _scaled(x: np.ndarray) -> np.ndarray:
     """Each column's range as 0..1; a constant column is 0."""
     low, width = _ends(x)
-    return (x - low) / width
+    found: np.ndarray = (x - low) / width
+    return found
 
 
 def _means(x: np.ndarray) -> np.ndarray:
     present = ~np.isnan(x)
-    return np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    found: np.ndarray = np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    return found
 
 
 def _unscaled(image: np.ndarray, x: np.ndarray) -> np.ndarray:

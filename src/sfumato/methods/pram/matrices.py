@@ -152,7 +152,8 @@ class Part:
     @property
     def shares(self) -> Floats:
         """The counts, divided by their sum."""
-        return self.counts / self.counts.sum()
+        found: Floats = self.counts / self.counts.sum()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +292,8 @@ def drawn(parts: list[Part], matrices: list[Made], place: Ints, uniforms: Floats
         widths.append(np.full(rows.shape[0], rows.shape[1], dtype=np.int64))
     starts = np.concatenate(([0], np.cumsum(np.concatenate(widths)))).astype(np.int64)
     found = draw(place.astype(np.int64), starts, np.concatenate(sums), uniforms)
-    return np.concatenate(targets)[starts[place] + found]
+    result: Ints = np.concatenate(targets)[starts[place] + found]
+    return result
 
 
 def check_size(unit: Unit, parts: list[Part]) -> None:

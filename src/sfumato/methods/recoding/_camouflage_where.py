@@ -100,7 +100,8 @@ class Records:
         return tree
 
     def _serialized(self, statement: str) -> Node:
-        return json.loads(self._one("SELECT json_serialize_sql(?)", statement))
+        found: Node = json.loads(self._one("SELECT json_serialize_sql(?)", statement))
+        return found
 
     def _one(self, statement: str, argument: str) -> str:
         row = self._connection.execute(statement, [argument]).fetchone()
@@ -199,7 +200,8 @@ class Records:
         """One end of a side of a comparison: a camouflaged column, or something public."""
         if node["class"] != "COLUMN_REF" and self._hides(node):
             raise _too_much()
-        return self._renamed(node, end)
+        found: Node = self._renamed(node, end)
+        return found
 
     def _renamed(self, node: Any, end: int) -> Any:
         if isinstance(node, list):

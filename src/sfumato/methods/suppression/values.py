@@ -97,7 +97,8 @@ class RareValues(Method):
                 f"column {name!r} has fewer than {self.k} values: a gap would say who is in it",
                 remedy='leave the column out, or remove = "records"',
             )
-        return rare[codes]
+        found: np.ndarray = rare[codes]
+        return found
 
 
 class RandomSuppression(Method):

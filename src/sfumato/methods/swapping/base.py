@@ -86,7 +86,8 @@ def gathered(series: pl.Series, source: np.ndarray) -> pl.Series:
 
 def is_moved(places: np.ndarray) -> np.ndarray:
     """Which positions received another's value."""
-    return places != np.arange(places.size)
+    found: np.ndarray = places != np.arange(places.size)
+    return found
 
 
 def without_order(left: list[str]) -> tuple[str, ...]:
@@ -111,7 +112,8 @@ def others_with_order(table: Table, chosen: list[str]) -> list[str]:
 
 def absent(table: Table, name: str) -> np.ndarray:
     """Which cells of a column stay where they are: missing and suppressed ones."""
-    return table[name].is_null().to_numpy() | table.suppressed(name)
+    found: np.ndarray = table[name].is_null().to_numpy() | table.suppressed(name)
+    return found
 
 
 def agreeing(table: Table, names: Sequence[str]) -> np.ndarray:

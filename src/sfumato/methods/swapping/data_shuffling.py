@@ -123,7 +123,8 @@ def _scores(order: np.ndarray, n: int) -> np.ndarray:
 def _normal(u: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri
 
-    return ndtri(u)
+    found: np.ndarray = ndtri(u)
+    return found
 
 
 def _placed(order: np.ndarray, key: np.ndarray) -> np.ndarray:

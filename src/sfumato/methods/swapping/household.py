@@ -218,7 +218,8 @@ def _paired(
 
 def _alone(labels: np.ndarray) -> np.ndarray:
     """Which labels occur once."""
-    return np.bincount(labels)[labels] == 1 if labels.size else labels == 1
+    found: np.ndarray = np.bincount(labels)[labels] == 1 if labels.size else labels == 1
+    return found
 
 
 def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
@@ -226,7 +227,8 @@ def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
     if not match.size:
         return np.zeros(0, dtype=bool)
     areas = np.unique(np.column_stack([match, area]), axis=0)[:, 0]
-    return np.bincount(areas)[match] == 1
+    found: np.ndarray = np.bincount(areas)[match] == 1
+    return found
 
 
 def _warnings(homes: _Homes, *, fewer: bool) -> tuple[str, ...]:

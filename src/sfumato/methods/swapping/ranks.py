@@ -131,7 +131,8 @@ def cut_normal(mean: float, deviation: float, lowest: float, u: np.ndarray) -> n
     from scipy.special import log_ndtr, ndtri_exp
 
     tail = log_ndtr((mean - lowest) / deviation)
-    return mean - deviation * ndtri_exp(np.log1p(-u) + tail)
+    found: np.ndarray = mean - deviation * ndtri_exp(np.log1p(-u) + tail)
+    return found
 
 
 class RankSwapPBuckets(RankedMethod):

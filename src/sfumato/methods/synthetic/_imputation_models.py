@@ -124,7 +124,8 @@ class NumberModel:
         own = np.full(task.table.height, -1, dtype=np.int64)
         own[task.fitted] = np.arange(task.fitted.size)
         found = self._pool.draw(mean, own[task.asked], self.donors, rng.random(mean.size))
-        return task.original[task.name][task.fitted[found]]
+        result: np.ndarray = task.original[task.name][task.fitted[found]]
+        return result
 
     @cached_property
     def _pool(self) -> Donors:
@@ -171,4 +172,5 @@ class CategoryModel:
         if not is_number(self.task.column):
             return codes
         ranks = self.codes.domain.to_physical().to_numpy().astype(np.float64)
-        return np.concatenate(([np.nan], ranks))[codes]
+        found: np.ndarray = np.concatenate(([np.nan], ranks))[codes]
+        return found

@@ -221,4 +221,5 @@ def _neighbours(
 def _choice(near: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One of the neighbours of each, all alike."""
     count = (near >= 0).sum(axis=1)
-    return (rng.random(len(near)) * count).astype(np.int64)
+    found: np.ndarray = (rng.random(len(near)) * count).astype(np.int64)
+    return found

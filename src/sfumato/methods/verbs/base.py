@@ -314,7 +314,8 @@ def _lone(x: np.ndarray, partition: Partition) -> np.ndarray:
     labels = np.where(here, partition.labels, 0)
     count = np.bincount(partition.labels[here], minlength=max(partition.groups, 1))
     sizes = partition.sizes if partition.groups else np.zeros(1, dtype=np.int64)
-    return here & (count[labels] == 1) & (sizes[labels] > 1)
+    found: np.ndarray = here & (count[labels] == 1) & (sizes[labels] > 1)
+    return found
 
 
 def _outside(x: np.ndarray, y: np.ndarray) -> int:

@@ -75,7 +75,8 @@ class Within(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Independent rows with that covariance."""
-        return rng.standard_normal((n, self.root.shape[1])) @ self.root.T
+        found: np.ndarray = rng.standard_normal((n, self.root.shape[1])) @ self.root.T
+        return found
 
 
 def perturb(

@@ -232,4 +232,5 @@ def _all_missing(missing: np.ndarray, order: np.ndarray, bounds: np.ndarray) -> 
     """Which groups hold nothing but missing sets."""
     found = np.concatenate(([0], np.cumsum(missing[order])))
     counts: np.ndarray = found[bounds[1:]] - found[bounds[:-1]]
-    return (counts > 0) & (counts == np.diff(bounds))
+    result: np.ndarray = (counts > 0) & (counts == np.diff(bounds))
+    return result

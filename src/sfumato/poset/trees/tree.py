@@ -244,7 +244,8 @@ class Tree(Poset):
                 f"{self.name} has the levels 0 (the values) to {self.levels - 1}, not {level} -> "
                 "choose one of those"
             )
-        return self._paths[level]
+        found: np.ndarray = self._paths[level]
+        return found
 
     def at_level(self, values: Sequence[Any], level: int) -> list[str]:
         """The label of each value at a level: 0 is the value itself, `levels - 1` the root."""

@@ -147,7 +147,8 @@ class Reader:
             )
         if len(self.complaints) > complaints:
             return None
-        return self.built(TablePlan, ["table"], words)
+        found: TablePlan | None = self.built(TablePlan, ["table"], words)
+        return found
 
     def columns(self) -> dict[str, ColumnPlan]:
         given = self.mapping(["columns"], self.document.get("columns", {})) or {}

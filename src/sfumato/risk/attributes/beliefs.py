@@ -82,7 +82,8 @@ class _Shifts(NamedTuple):
 
     @property
     def largest(self) -> np.ndarray:
-        return np.maximum(self.rise, self.fall)
+        found: np.ndarray = np.maximum(self.rise, self.fall)
+        return found
 
 
 def _shifts(grouping: Grouping, name: str) -> _Shifts:

@@ -125,7 +125,8 @@ class _ClassDisclosure(Measure):
 
     def of_records(self, groups: np.ndarray, cells: _Cells) -> np.ndarray:
         """The figure of each record that is in a group."""
-        return groups[cells.labels]
+        found: np.ndarray = groups[cells.labels]
+        return found
 
     def details(self, groups: np.ndarray) -> dict[str, Any]:
         """More of the groups, for `detail`."""
@@ -140,7 +141,8 @@ class _ClassDisclosure(Measure):
         none = np.zeros(cells.sizes.size)
         absent = self.cell(none, cells.sizes, cells.records - seen, cells.records)
         # Rounding may leave a sum of nothing just below zero.
-        return np.maximum(present + absent, 0.0)
+        result: np.ndarray = np.maximum(present + absent, 0.0)
+        return result
 
     def _expected(self, cells: _Cells) -> np.ndarray:
         """The figure that each group would have by chance."""
@@ -205,7 +207,8 @@ class HomogeneousGroups(_ClassDisclosure):
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
     ) -> np.ndarray:
-        return ((count == size) & (count > 0)).astype(np.float64)
+        found: np.ndarray = ((count == size) & (count > 0)).astype(np.float64)
+        return found
 
     def details(self, groups: np.ndarray) -> dict[str, Any]:
         return {"homogeneous groups": int(groups.sum())}
@@ -233,7 +236,8 @@ class LoneMembers(_ClassDisclosure):
     def cell(
         self, count: np.ndarray, size: np.ndarray, total: np.ndarray, records: int
     ) -> np.ndarray:
-        return (count == 1).astype(np.float64)
+        found: np.ndarray = (count == 1).astype(np.float64)
+        return found
 
     def together(self, groups: np.ndarray, sizes: np.ndarray) -> float:
         return float(groups.sum() / sizes.sum())
@@ -277,7 +281,8 @@ class ClassDivergence(_ClassDisclosure):
         if self.divergence == "kld":
             return _plog(here, everywhere)
         middle = (here + everywhere) / 2
-        return (_plog(here, middle) + _plog(everywhere, middle)) / 2
+        found: np.ndarray = (_plog(here, middle) + _plog(everywhere, middle)) / 2
+        return found
 
 
 def _plog(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -292,10 +297,12 @@ def _hypergeometric(count: np.ndarray, size: int, total: np.ndarray, n: int) -> 
     from scipy.special import gammaln
 
     def choose(a: Any, b: Any) -> np.ndarray:
-        return gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0)
+        found: np.ndarray = gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0)
+        return found
 
     logs = choose(total, count) + choose(n - total, size - count) - choose(n, size)
-    return np.exp(logs)
+    found: np.ndarray = np.exp(logs)
+    return found
 
 
 def _cells(context: Context, column: str, quantiles: int, asking: str) -> _Cells:

@@ -234,7 +234,8 @@ def distances(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.
     """
     gone_x, gone_y = np.isnan(x), np.isnan(y)
     square = np.where(gone_x | gone_y, (gone_x != gone_y).astype(np.float64), (x - y) ** 2)
-    return square.sum(axis=1) + (a != b).sum(axis=1)
+    found: np.ndarray = square.sum(axis=1) + (a != b).sum(axis=1)
+    return found
 
 
 def turned(z: np.ndarray, by: np.ndarray) -> np.ndarray:
@@ -294,7 +295,8 @@ def _whitening(parts: Sequence[np.ndarray]) -> np.ndarray:
     covariance = sum((part.T @ part / max(len(part), 1) for part in parts), np.zeros((p, p)))
     values, vectors = np.linalg.eigh(covariance)
     kept = values > _RANK * values.max(initial=0.0)
-    return vectors[:, kept] / np.sqrt(values[kept])
+    found: np.ndarray = vectors[:, kept] / np.sqrt(values[kept])
+    return found
 
 
 def _whitening_of_links(apart: np.ndarray) -> tuple[np.ndarray, int]:

@@ -263,7 +263,8 @@ def _patterns_of(windows: Windows, mine: np.ndarray, theirs: np.ndarray) -> np.n
     place = windows.place[theirs]
     inside = (place >= windows.low[mine]) & (place < windows.high[mine])
     agrees = inside | (place >= windows.tail)
-    return agrees.astype(np.int64) @ (1 << np.arange(place.shape[1], dtype=np.int64))
+    found: np.ndarray = agrees.astype(np.int64) @ (1 << np.arange(place.shape[1], dtype=np.int64))
+    return found
 
 
 def _tie_break(
@@ -279,9 +280,11 @@ def _tie_break(
     steps = np.diff(np.unique(weight))
     least = float(steps[steps > TOLERANCE].min(initial=1.0)) / (2 * (mine.max(initial=0) + 1))
     if za is None or zb is None:
-        return least * rng.random(mine.size)
+        chance: np.ndarray = least * rng.random(mine.size)
+        return chance
     a, b = za[mine], zb[theirs]
     gone = np.isnan(a) != np.isnan(b)
     step = np.where(np.isfinite(a) & np.isfinite(b), a - b, 0.0)
     square = (step**2 + (gone & ~np.isinf(b))).sum(axis=1)
-    return least / (1.0 + square)
+    closeness: np.ndarray = least / (1.0 + square)
+    return closeness

@@ -62,7 +62,8 @@ def singles(points: np.ndarray) -> np.ndarray:
     [False, True, False]
     """
     codes = _numbered(points)
-    return np.bincount(codes)[codes] == 1
+    found: np.ndarray = np.bincount(codes)[codes] == 1
+    return found
 
 
 def _numbered(points: np.ndarray) -> np.ndarray:
@@ -164,7 +165,8 @@ class Predicted:
     def lowest(self, search: Callable[[Moments], Predictions], aspect: str) -> np.ndarray:
         """For each record the smaller value of all placements."""
         found = [getattr(search(place), aspect) for place in self.placements]
-        return np.minimum.reduce(found)
+        result: np.ndarray = np.minimum.reduce(found)
+        return result
 
     def refuse_participants(self) -> None:
         """An error where the reference holds the people who take part."""

@@ -32,7 +32,8 @@ class HideableZeros(CellTable):
     @property
     def empty(self) -> Bools:
         """Cells that are zero by the user's word."""
-        return self.status == ZERO
+        found: Bools = self.status == ZERO
+        return found
 
 
 def from_microdata(

@@ -157,4 +157,5 @@ def _mixed(words: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+    found: np.ndarray = words ^ (words >> np.uint64(31))
+    return found

@@ -161,7 +161,8 @@ def _normal(matrix: Any, turned: Any, theta: Floats) -> Callable[[Floats], Float
             if np.abs(off).max(initial=0.0) <= 1e-14 * np.abs(r).max(initial=0.0):
                 break
             x = x + factor.solve(off)
-        return x * root
+        found: Floats = x * root
+        return found
 
     return solve
 

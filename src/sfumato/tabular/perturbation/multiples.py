@@ -68,7 +68,8 @@ class Choice:
         top = self.floor + ~self.exact
         beyond = np.maximum(k - top, 0) + np.maximum(self.floor - k, 0)
         risen = (k > self.floor) & ~self.exact
-        return self.base_cost + risen * self.rise + beyond * (1.0 + STEP_COST)
+        found: Floats = self.base_cost + risen * self.rise + beyond * (1.0 + STEP_COST)
+        return found
 
 
 def whole_numbers(

@@ -106,7 +106,8 @@ def _supported(count: int, largest: int, smallest: int) -> Ints:
     """The changes that leave a count that may be published."""
     change = np.arange(-largest, largest + 1)
     result = count + change
-    return change[(result >= 0) & ((result == 0) | (result >= smallest))]
+    found: Ints = change[(result >= 0) & ((result == 0) | (result >= smallest))]
+    return found
 
 
 def _entropy(change: Ints, variance: float) -> Floats:

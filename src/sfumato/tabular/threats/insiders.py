@@ -147,7 +147,8 @@ def same_record(relations: Relations, alone: Bools) -> Ints:
     linked = (of >= 0) & alone[relations.cells] & alone[of]
     pairs = of[linked], relations.cells[linked]
     graph = coo_array((np.ones(pairs[0].size), pairs), shape=(relations.n, relations.n))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    found: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    return found
 
 
 def _totals(relations: Relations) -> Ints:

@@ -37,7 +37,8 @@ def _plain(known: Contributions) -> Bools:
     """Cells whose contributors, as far as they are kept, stand for themselves alone."""
     if known.weight is None:
         return np.ones(known.count.size, bool)
-    return ((known.weight == 1) | (known.who < 0)).all(axis=1)
+    found: Bools = ((known.weight == 1) | (known.who < 0)).all(axis=1)
+    return found
 
 
 def external(table: CellTable) -> pl.DataFrame:

@@ -138,7 +138,8 @@ class AnalyticValidity(TableLoss):
 
 
 def _means(x: np.ndarray) -> np.ndarray:
-    return np.nanmean(x, axis=0)
+    found: np.ndarray = np.nanmean(x, axis=0)
+    return found
 
 
 def _codes_of_both(found: Numbers, domain: str) -> tuple[np.ndarray, np.ndarray, list[str]]:

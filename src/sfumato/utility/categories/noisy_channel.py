@@ -210,7 +210,10 @@ class Channel:
     def posterior(self) -> np.ndarray:
         """P(V = before | V' = after)."""
         total = np.bincount(self.after, weights=self.weight)[self.after]
-        return np.divide(self.weight, total, out=np.zeros_like(self.weight), where=total > 0)
+        found: np.ndarray = np.divide(
+            self.weight, total, out=np.zeros_like(self.weight), where=total > 0
+        )
+        return found
 
 
 def _sides(pair: Pair, name: str, *, aligned: bool) -> Sides:

@@ -62,18 +62,21 @@ class Spread:
     def at(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass at or below each x."""
         jumped = _jumps(self.points, self.point_weights, x, "right")
-        return np.add(jumped, self._ramped(x))
+        found: np.ndarray = np.add(jumped, self._ramped(x))
+        return found
 
     def just_below(self, x: np.ndarray) -> np.ndarray:
         """The share of the mass below each x (each a whole number, on a scale of whole steps)."""
         jumped = _jumps(self.points, self.point_weights, x, "left")
-        return np.add(jumped, self._ramped(x - 1.0 if self.whole else x))
+        found: np.ndarray = np.add(jumped, self._ramped(x - 1.0 if self.whole else x))
+        return found
 
     def _ramped(self, x: np.ndarray) -> np.ndarray:
         if not self.low.size:
             return np.zeros(x.size)
         start, end, slope = self._ramps
-        return _rising(start, slope, x) - _rising(end, slope, x)
+        found: np.ndarray = _rising(start, slope, x) - _rising(end, slope, x)
+        return found
 
     def breaks(self) -> np.ndarray:
         """Where the distribution function changes its course."""

@@ -216,7 +216,8 @@ def _correlations(x: np.ndarray) -> np.ndarray:
     deviation = z.std(axis=0)
     varies = deviation > _CONSTANT * np.abs(x).max(axis=0, initial=0.0)
     z *= np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
-    return (z.T @ z / len(x))[np.triu_indices(x.shape[1], 1)]
+    found: np.ndarray = (z.T @ z / len(x))[np.triu_indices(x.shape[1], 1)]
+    return found
 
 
 def _changes(before: Statistics, after: Statistics) -> dict[str, np.ndarray]:

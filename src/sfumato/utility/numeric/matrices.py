@@ -355,7 +355,8 @@ def _correlation_variance(
     a, b = m2[i], m2[j]
     rest = (m4[i] / a**2 + m4[j] / b**2 + 2 * mu22 / (a * b)) / 4
     # r^2 mu22 / mu11^2 = mu22 / (a b), and r^2 / mu11 = r / sqrt(a b)
-    return mu22 / (a * b) + r**2 * rest - r / np.sqrt(a * b) * (mu31 / a + mu13 / b)
+    found: np.ndarray = mu22 / (a * b) + r**2 * rest - r / np.sqrt(a * b) * (mu31 / a + mu13 / b)
+    return found
 
 
 def _quantiles(x: np.ndarray, y: np.ndarray) -> float:

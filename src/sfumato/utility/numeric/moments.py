@@ -256,7 +256,8 @@ def correlation(x: np.ndarray) -> np.ndarray:
         # variance.
         squares[squares <= 1e-13 * n] = np.nan
         r = products / np.sqrt(squares * squares.T)
-    return np.clip(r, -1.0, 1.0)
+    found: np.ndarray = np.clip(r, -1.0, 1.0)
+    return found
 
 
 def correlations(pair: Pair, chosen: Chosen) -> tuple[np.ndarray, np.ndarray]:

@@ -160,7 +160,8 @@ def set_columns(pair: Pair, named: Sequence[str], asking: str) -> list[str]:
 
 def shows_nothing(table: Table, name: str) -> np.ndarray:
     """Which sets of a column hold no item; a missing set is not one of them."""
-    return table[name].list.len().fill_null(1).to_numpy() == 0
+    found: np.ndarray = table[name].list.len().fill_null(1).to_numpy() == 0
+    return found
 
 
 def _rows(sets: SetTable) -> Rows:
