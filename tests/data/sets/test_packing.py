@@ -226,6 +226,24 @@ def test_texts_that_outgrow_a_dictionary(tmp_path: Path) -> None:
     assert SetTable.read_parquet(path).to_column().to_list() == [["a", "b"]] * 2
 
 
+@pytest.mark.parametrize("dtype", [pl.Null, pl.String, pl.Int64])
+def test_sets_of_nothing_but_missing_items_are_refused(dtype: Any) -> None:
+    column = pl.Series("s", [[], [None]], dtype=pl.List(dtype))
+    with pytest.raises(SchemaError, match="the set of record 2 holds a missing item"):
+        SetTable.from_column(column)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 300)), max_size=40), st.data())
+def test_arrays_are_read_as_they_lie(values: list[int | None], data: st.DataObject) -> None:
+    whole = pa.array(values, pa.int32())
+    first = data.draw(st.integers(0, len(values)))
+    part = whole.slice(first, data.draw(st.integers(0, len(values) - first)))
+    missing = [value is None for value in part.to_pylist()]
+    assert set_packing._is_null(part).tolist() == missing
+    numbers = set_packing._in_memory(part)[~np.array(missing, bool)]
+    assert numbers.tolist() == [value for value in part.to_pylist() if value is not None]
+
+
 def test_files_that_hold_no_sets(tmp_path: Path) -> None:
     path = tmp_path / "sets.parquet"
     pl.DataFrame({"a": [1], "b": [[1]], "c": [["x", None]]}).write_parquet(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -629,6 +630,7 @@ def test_bars_are_as_long_as_their_shares() -> None:
 
 def test_risks_lie_where_their_shares_are() -> None:
     risks = [figures.Risk("a", 1.0, 0.25), figures.Risk("b", None, 0.5, 0.1)]
+    assert "nan" not in str(figures.risk_chart([figures.Risk("a", math.nan, 0.2, math.nan)]))
     chart = figures.risk_chart(risks)
     assert [float(s["cx"]) / chart.width for s in _shapes(chart, "circle")] == [1.0]
     places = [float(s["d"][1:].split()[0]) / chart.width for s in _shapes(chart, "path")]

@@ -42,8 +42,8 @@ def _in_memory(values: Any) -> np.ndarray:
 
 def _is_null(values: Any) -> np.ndarray:
     """Where an Arrow array has no value."""
-    if not values.null_count:
-        return np.zeros(len(values), dtype=bool)
+    if values.null_count in (0, len(values)):  # where all are null there may be no bits
+        return np.full(len(values), values.null_count > 0)
     bits = np.frombuffer(values.buffers()[0], dtype=np.uint8)
     present = np.unpackbits(bits, bitorder="little")[values.offset : values.offset + len(values)]
     found: np.ndarray = present == 0

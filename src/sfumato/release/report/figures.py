@@ -191,13 +191,13 @@ def risk_chart(risks: Sequence[Risk]) -> Chart:
         y = step * (i + 0.5)
         marks.append(_text(_fitting(name, 12, 230), -10, y + 4, 12, "end"))
         after = width * risk.after
-        if risk.before is not None:
+        if risk.before is not None and math.isfinite(risk.before):
             before = width * risk.before
             marks.append(_rule(before, y, after, y, _FAINT, 3))
             marks.append(_mark("circle", cx=before, cy=y, r=6, fill=_DOT))
         around = f"M{_short(after)} {_short(y - 8)}l6 8l-6 8l-6-8z"
         marks.append(_mark("path", d=around, fill=AFTER))
-        if risk.chance is not None:
+        if risk.chance is not None and math.isfinite(risk.chance):
             chance = width * risk.chance
             marks.append(_rule(chance, y - 8, chance, y + 8, CHANCE, 2.5))
     return Chart(tuple(marks), width, height, 10 + _width_of(names, 12, 230), 38)
