@@ -41,7 +41,7 @@ def drawing(thing: Declaration, rng: np.random.Generator, *, declared: bool) -> 
 
 
 def check_declared(step: Step, before: Table, outcome: Outcome, touched: set[str]) -> None:
-    """Raise a `MethodError` where a step did what it does not declare, or not to `touched`."""
+    """Raise a `MethodError` where a step did what it does not declare, or beyond `touched`."""
     for after in (outcome.table, *outcome.copies):
         if after.names != outcome.table.names:
             raise _refused(step, "made releases of other columns", "give all the same columns")
