@@ -30,7 +30,7 @@ from sfumato.registry import Entry
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import Step
-from sfumato.release.records.evidence import take_one
+from sfumato.release.records.evidence import Measuring
 from tests.contract.catalogue import each
 
 
@@ -228,7 +228,7 @@ def test_an_undeclared_measure_is_not_taken_where_it_could_mean_nothing() -> Non
     assert not Third.usual
     drawn = protect(sf.method("gaussian-copula"))
     with pytest.raises(MeasureError, match="which masked record"):
-        take_one(Third(), drawn.pair, seed=0)
+        Measuring(0).take(Third(), drawn.pair)
 
 
 class Breaks(Attack):

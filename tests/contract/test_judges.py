@@ -21,7 +21,7 @@ from sfumato.registry import Entry
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import Step, build
-from sfumato.release.records.evidence import take_one
+from sfumato.release.records.evidence import Measuring
 from sfumato.release.recount import written_pairs
 from sfumato.rng import stream
 from tests.contract.catalogue import each, needs_sets, parameters
@@ -49,7 +49,7 @@ def strangers(table: Table) -> Table:
 def figure(entry: Entry, pair: Pair, seed: int = 0) -> Measurement:
     built = build(entry.kind, entry.name, parameters(entry, pair.original))
     others = strangers(pair.original) if built.needs_reference else None
-    return take_one(built, pair, seed=seed, reference=others)
+    return Measuring(seed, reference=others).take(built, pair)
 
 
 @dataclass(frozen=True)

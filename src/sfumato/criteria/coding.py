@@ -6,7 +6,6 @@ the codes of a column, is kept for as long as the table's frame lives.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..data.sets.flat_lists import canonical, is_list
-from ..data.table import Table
+from ..data.table import Table, kept_with
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +65,3 @@ def coded_column(table: Table, name: str) -> Coded:
     """The codes of a table's column; those of the same frame are found once."""
     found: Coded = kept_with(table, ("column", name), None, lambda: coded(table[name]))
     return found
-
-
-def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:
-    """What was made from the table's frame and `of` before, else what `make` makes now.
-
-    It goes when the frame goes.
-    """
-    frame = table.frame
-    number = id(frame)
-    known = _kept.get(number)
-    if known is None or known[0]() is not frame:
-        # A frame may outlive the names of this module, when the interpreter ends.
-        def forget(_: Any, kept: dict[int, Any] = _kept) -> None:
-            kept.pop(number, None)
-
-        known = (weakref.ref(frame, forget), {})
-        _kept[number] = known
-    made = known[1].get(key)
-    if made is None or made[0] is not of:
-        made = known[1][key] = (of, make())
-    return made[1]
-
-
-# By the frame's id, which is its own as long as it lives: frames compare cell by cell.
-_kept: dict[int, tuple[weakref.ref[pl.DataFrame], dict[Any, tuple[Any, Any]]]] = {}

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.sets.table import SetTable
-from ..data.table import Table
+from ..data.table import Table, kept_with
 from ..kernels.sets.equal_sets import first_equal_sets
-from .coding import kept_with
 
 if TYPE_CHECKING:
     from .classes import ValueCounts

@@ -6,7 +6,8 @@ Inside is a Polars frame. Anything that speaks the Arrow C stream protocol comes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -371,3 +372,28 @@ def conform(given: Table) -> Table:
     if complaints:
         raise SchemaError("the table", complaints)
     return given.with_columns(stored)
+
+
+def kept_with(table: Table, key: Any, of: Any, make: Callable[[], Any]) -> Any:
+    """What was made from the table's frame and `of` before, else what `make` makes now.
+
+    It goes when the frame goes.
+    """
+    frame = table.frame
+    number = id(frame)
+    known = _kept.get(number)
+    if known is None or known[0]() is not frame:
+        # A frame may outlive the names of this module, when the interpreter ends.
+        def forget(_: Any, kept: dict[int, Any] = _kept) -> None:
+            kept.pop(number, None)
+
+        known = (weakref.ref(frame, forget), {})
+        _kept[number] = known
+    made = known[1].get(key)
+    if made is None or made[0] is not of:
+        made = known[1][key] = (of, make())
+    return made[1]
+
+
+# By the frame's id, which is its own as long as it lives: frames compare cell by cell.
+_kept: dict[int, tuple[weakref.ref[pl.DataFrame], dict[Any, tuple[Any, Any]]]] = {}

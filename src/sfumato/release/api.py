@@ -25,7 +25,7 @@ from .pairing import IN_ORDER, as_pair, in_roles, pair_of_files
 from .plan.plan import Plan
 from .plan.requirement import Requirement
 from .plan.step import Step, as_steps, build
-from .records.evidence import Evidence, take, take_one, usual_panel
+from .records.evidence import Evidence, Measuring, usual_panel
 from .records.release import Release
 from .records.run import protect as protect_records
 from .records.run import read_input
@@ -103,14 +103,8 @@ def measure(
             f"the partition has {len(partition)} records and the masked table {pair.masked.height}",
             remedy="give the groups of the masked rows, in their order",
         )
-    return take_one(
-        built,
-        pair,
-        seed=seed,
-        partition=partition,
-        reference=sample,
-        mechanism=tuple(one.use for one in as_steps(mechanism)),
-    )
+    steps = tuple(one.use for one in as_steps(mechanism))
+    return Measuring(seed, partition, sample, steps).take(built, pair)
 
 
 def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> Measurement:
@@ -177,7 +171,7 @@ def assess(
     panel = usual_panel() if words.measures is None else words.measures
     if named := _listed(measures):
         panel = tuple(build("measure|attack", name, {}) for name in named)
-    taken, left = take(panel, pair, seed=seed, reference=others, mechanism=words.mechanism)
+    taken, left = Measuring(seed, None, others, words.mechanism).panel(panel, pair)
     records = {"original": pair.original.height, "published": pair.masked.height}
     return Evidence(taken, left, records=records, notes=tuple(notes))
 

@@ -123,7 +123,7 @@ def cells_of(pair: Pair, name: str, measure: str = "", classes: Classes | None =
 
 
 def _labelled(pair: Pair, name: str) -> Cells:
-    reader = Labels(pair.original, name)
+    reader = Labels.of(pair.original, name)
     labels, place = distinct_labels(pair.masked[name])
     place = place.astype(np.int64)
     if SUPPRESSED in labels:

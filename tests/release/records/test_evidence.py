@@ -21,7 +21,7 @@ from sfumato.measurement import Finding, Measurement
 from sfumato.protocols import Context, Measure
 from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import build
-from sfumato.release.records.evidence import Evidence, take_one
+from sfumato.release.records.evidence import Evidence, Measuring
 
 SEED = 2**70 + 1
 
@@ -293,10 +293,10 @@ class Aligned(Odd):
 
 def test_a_measure_of_each_person_needs_to_know_who_is_who() -> None:
     nobody = Pair(people(), people(), None)
-    assert take_one(Odd(), nobody, seed=0).value == 1.0
-    assert take_one(Aligned(), Pair.of(people(), people()), seed=0).value == 1.0
+    assert Measuring(0).take(Odd(), nobody).value == 1.0
+    assert Measuring(0).take(Aligned(), Pair.of(people(), people())).value == 1.0
     with pytest.raises(MeasureError):
-        take_one(Aligned(), nobody, seed=0)
+        Measuring(0).take(Aligned(), nobody)
 
 
 class Once(Odd):
@@ -333,3 +333,29 @@ def test_findings_count_as_counted_again_only_on_what_was_written(
     release, folder = written
     assert not release.evidence.recounted
     assert "Counted on the published file" in (folder / "report.html").read_text()
+
+
+class Counted(Odd):
+    """Says how often it was asked."""
+
+    name: ClassVar[str] = "counted"
+    asked: ClassVar[list[Pair]] = []
+
+    def measure(self, context: Context) -> Measurement:
+        self.asked.append(context.pair)
+        return Measurement(self.name, 1.0)
+
+
+def test_a_figure_that_is_required_is_measured_once_and_again_on_the_file(tmp_path: Path) -> None:
+    Counted.asked.clear()
+    release = sf.protect(
+        people(),
+        sf.method("mondrian", k=4),
+        SEED,
+        require=[Requirement(Counted(), at_most=1.0)],
+        measures=[Counted()],
+    )
+    assert release.evidence["counted"].value == 1.0
+    assert Counted.asked == [release.pair]
+    release.save(tmp_path / "out")
+    assert len(Counted.asked) == 2 and Counted.asked[1] is not release.pair

@@ -19,6 +19,7 @@ from sfumato.data.io import write_file
 from sfumato.data.pair import Pair
 from sfumato.protocols import Context, Criterion, Finding, Measure, Measurement, Outcome
 from sfumato.release.plan.requirement import Requirement, parse_requirement
+from sfumato.release.records.evidence import Measuring
 from sfumato.release.records.judging import judge
 from sfumato.release.recount import written_pairs
 from sfumato.tabular.base import TableMethod
@@ -168,14 +169,7 @@ def test_a_criterion_that_finds_no_number_is_not_met() -> None:
             return Finding("careless", "careless", math.nan, 5.0, True, True)
 
     pair = Pair.of(people(), people())
-    (found,) = judge(
-        [Requirement(Careless(k=2))],
-        [pair],
-        seed=0,
-        partition=None,
-        reference=None,
-        mechanism=(),
-    )
+    (found,) = judge([Requirement(Careless(k=2))], [pair], Measuring(0))
     assert not found.met
 
 
@@ -333,9 +327,7 @@ def test_a_claim_is_believed_only_where_the_figure_keeps_its_limit(
     pair = Pair(people(), people(), np.arange(8))
     for value, met in figures.items():
         claim = Claims(value=value, limit=limit, at_least=at_least)
-        (found,) = judge(
-            [Requirement(claim)], [pair], seed=0, partition=None, reference=None, mechanism=()
-        )
+        (found,) = judge([Requirement(claim)], [pair], Measuring(0))
         assert found.met == met, value
 
 

@@ -17,7 +17,7 @@ from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
 from sfumato.registry import find
-from sfumato.release.records.evidence import take, usual_panel
+from sfumato.release.records.evidence import Measuring, usual_panel
 from tests.oracle import set_losses as oracle
 
 WORTH = {"a": 3.0, "b": 0.5, "c": 0.0}
@@ -260,7 +260,7 @@ def test_every_usual_measure_is_taken_or_says_why_not() -> None:
     }
     original = table(rows, quasi=["buys", "age"], confidential="ill")
     masked = original.with_columns([_lists([row[:1] for row in rows["buys"]]).alias("buys")])
-    taken, left = take(usual_panel(), Pair.of(original, masked), seed=1)
+    taken, left = Measuring(1).panel(usual_panel(), Pair.of(original, masked))
     assert {"utility-kept", "ncp", "record-linkage", "class-sizes", "discernibility"} <= set(taken)
     assert not any(math.isnan(found.value) for found in taken.values())
     assert all(left.values())

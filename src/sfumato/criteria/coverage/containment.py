@@ -26,7 +26,7 @@ from ...kernels.coverage.sets import (
     some_people,
 )
 from ...kernels.sets.equal_sets import as_sets
-from ..coding import comparable, kept_with
+from ..coding import comparable
 from ..sets import CodedSets, coded_sets, holds_sets, is_list_of_items
 
 
@@ -255,10 +255,7 @@ def _labels(
     people: Table, masked: Table, name: str
 ) -> tuple[np.ndarray, np.ndarray, list[Runs], int]:
     """Ranks of the people, label of each published row, what labels cover, and stray values."""
-    # The people of a search stay the same from one node to the next.
-    reader: Labels = kept_with(
-        people, ("labels", name), people.schema[name], lambda: Labels(people, name)
-    )
+    reader = Labels.of(people, name)
     labels, place = distinct_labels(masked[name])
     covered = reader.coverage(reader.domain, labels)
     rank = np.concatenate(([0], covered.ranks))[reader.codes]

@@ -88,7 +88,7 @@ def _by_code(
     """uint64 (m + 1, w): for each code of the original, the classes whose label covers it."""
     if holds_sets(release, name):
         return _by_set(original, release, name, classes, words)
-    reader = Labels(original, name)
+    reader = Labels.of(original, name)
     labels, place = distinct_labels(release[name])
     place = place[classes.first]
     hidden = release.suppressed(name)[classes.first]

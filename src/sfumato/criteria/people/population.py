@@ -16,11 +16,10 @@ from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema, mod
 
 from ...data.io import read
 from ...data.schema import Role, Schema
-from ...data.table import Table
+from ...data.table import Table, kept_with
 from ...errors import MeasureError
 from ...kernels.statistics.population_uniqueness import dankar, estimate
 from ..classes import Grouping
-from ..coding import kept_with
 from ..coverage.containment import Containment, containment
 from ..verdict import ROUNDING, Judged, OfClasses, OfRelease
 

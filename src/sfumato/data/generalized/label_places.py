@@ -28,7 +28,7 @@ from ...structure import Line
 from ..codec import bind, domain_values, encode, floats
 from ..kinds import is_text
 from ..schema import MEASURED, ORDERED, SUPPRESSED, Column, Kind
-from ..table import Table
+from ..table import Table, kept_with
 
 
 def has_labels(original: Column, masked: Column, series: pl.Series) -> bool:
@@ -188,6 +188,13 @@ class Labels(LabelPlaces):
         self.codes: np.ndarray = found.codes
         # What is wrong with a poset is said before any label is read.
         _ = self._declared
+
+    @classmethod
+    def of(cls, original: Table, name: str) -> Labels:
+        """The same reader for as long as the table lives: measures and searches ask often."""
+        column = original.schema[name]
+        found: Labels = kept_with(original, ("labels", name), column, lambda: cls(original, name))
+        return found
 
     def poset(self, label: str) -> Poset:
         """The poset that knows the label."""

@@ -97,6 +97,7 @@ def _grammar(value: str, separators: str) -> tuple[re.Pattern[str], ...]:
 _AT_MOST, _AT_LEAST = ("<=", "=<", "≤"), (">=", "=>", "≥")
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def read_range(label: str, scale: Scale) -> Range:
     """The range that a label stands for; `ValueError` if it is none.
 

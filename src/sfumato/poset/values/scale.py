@@ -65,11 +65,14 @@ class Scale(ABC):
     def array(self, values: Sequence[Any]) -> np.ndarray:
         """The numbers of many values."""
         try:
-            return np.array([self.number(value) for value in values], dtype=self.dtype)
+            return np.array(self._numbers(values), dtype=self.dtype)
         except OverflowError:
             raise ValueError(
                 'it holds whole numbers beyond 64 bits -> if they are codes, use kind = "nominal"'
             ) from None
+
+    def _numbers(self, values: Sequence[Any]) -> Sequence[Number] | np.ndarray:
+        return [self.number(value) for value in values]
 
     def positions(self, numbers: np.ndarray) -> np.ndarray:
         """Where the numbers lie, as float64; dates and times in days."""
@@ -107,17 +110,20 @@ class NumberScale(Scale):
             raise ValueError(f"{number} has no place in an interval -> make it missing")
         return int(number) if self.whole and number.is_integer() else number
 
-    def array(self, values: Sequence[Any]) -> np.ndarray:
-        if {type(value) for value in values} == {float} and not self.whole:
+    def _numbers(self, values: Sequence[Any]) -> Sequence[Number] | np.ndarray:
+        types = set(map(type, values))
+        if types == {int} and self.whole:
+            return values
+        if types == {float} and not self.whole:
             numbers = np.asarray(values, dtype=np.float64) + 0.0
             if np.isfinite(numbers).all():
                 return numbers
+        found = super()._numbers(values)
         if self.whole:
-            found = [self.number(value) for value in values]
             stray = next((number for number in found if isinstance(number, float)), None)
             if stray is not None:
                 raise ValueError(f'{stray} is not a whole number -> use kind = "continuous"')
-        return super().array(values)
+        return found
 
     def text(self, number: Number) -> str:
         return str(number) if isinstance(number, int) else float_text(float(number))
@@ -162,6 +168,11 @@ class DateScale(Scale):
         if not isinstance(value, dt.date):
             raise ValueError(f"{text(value)!r} is not a date")
         return value.toordinal() - _EPOCH
+
+    def _numbers(self, values: Sequence[Any]) -> Sequence[Number] | np.ndarray:
+        if set(map(type, values)) == {dt.date}:
+            return np.array(values, dtype="datetime64[D]").astype(np.int64)
+        return super()._numbers(values)
 
     def text(self, number: Number) -> str:
         return _date(number).isoformat()
@@ -260,22 +271,27 @@ def _period(day: dt.date, step: str) -> tuple[dt.date, dt.date]:
     return day.replace(day=1), day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
+# One of each, so that what was read on a scale can be looked up by it.
+_WHOLE, _REAL = NumberScale(whole=True), NumberScale(whole=False)
+_DAYS, _MOMENTS = DateScale(), MomentScale()
+
+
 def scale_of(values: Sequence[Any]) -> Scale:
     """The scale on which these values lie; `ValueError` if they are neither numbers nor dates."""
     types = {type(value) for value in values}
     if all(issubclass(t, int | np.integer) and not issubclass(t, bool) for t in types):
-        return NumberScale(whole=bool(types))
+        return _WHOLE if types else _REAL
     if all(issubclass(t, dt.date | np.datetime64) for t in types):
-        timed = any(
+        timed = types != {dt.date} and any(
             (isinstance(v, dt.datetime) and (v.tzinfo is not None or v.time() != dt.time()))
             or (isinstance(v, np.datetime64) and v != v.astype("datetime64[D]"))
             for v in values
         )
-        return MomentScale() if timed else DateScale()
+        return _MOMENTS if timed else _DAYS
     no_numbers = str | bool | np.bool_ | dt.date | dt.time | dt.timedelta | None
     stray = [value for value in values if isinstance(value, no_numbers)]
     if not stray:
-        return NumberScale(whole=False)
+        return _REAL
     raise ValueError(
         f"value {text(stray[0])!r} has no place on a scale of numbers or dates -> "
         'use the poset "value-set" or "hierarchy", or mend the column\'s kind'

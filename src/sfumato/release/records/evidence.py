@@ -124,55 +124,51 @@ def usual_panel() -> tuple[Measure, ...]:
     return tuple(build("measure", e.name, {}) for e in entries("measure") if e.usual)
 
 
-def take(
-    measures: Iterable[Measure],
-    pair: Pair,
-    *,
-    seed: int,
-    partition: Partition | None = None,
-    reference: Table | None = None,
-    mechanism: Mechanism = (),
-) -> tuple[dict[str, Measurement], dict[str, str]]:
-    """Take each measure; those that do not apply say why.
+@dataclass(frozen=True, eq=False)
+class Measuring:
+    """Takes the measures of one release, by its seed and what everybody is told with it.
 
-    `partition` holds the groups of perturbed records. Counting records that look alike means
-    nothing there.
+    `partition` holds the groups of perturbed records. What was measured once is not measured again:
+    a requirement and the panel of measures often ask for the same figure.
     """
-    taken: dict[str, Measurement] = {}
-    left: dict[str, str] = {}
-    listed = list(measures)
-    for done, measure in enumerate(listed):
-        report(f"measuring {measure.name}", done, len(listed))
-        if partition is not None and measure.counts_classes:
-            left[measure.name] = PERTURBED
-            continue
-        try:
-            taken[measure.name] = take_one(
-                measure,
-                pair,
-                seed=seed,
-                partition=partition,
-                reference=reference,
-                mechanism=mechanism,
-            )
-        except SfumatoError as error:
-            left[measure.name] = error.message
-    return taken, left
 
+    seed: int
+    partition: Partition | None = None
+    reference: Table | None = None
+    mechanism: Mechanism = ()
+    _taken: list[tuple[Measure, Pair, Measurement]] = field(default_factory=list, repr=False)
 
-def take_one(
-    measure: Measure,
-    pair: Pair,
-    *,
-    seed: int,
-    partition: Partition | None = None,
-    reference: Table | None = None,
-    mechanism: Mechanism = (),
-) -> Measurement:
-    """One measurement, with the stream of its name."""
-    if measure.needs_alignment:
-        pair.aligned_rows()  # raises where nobody knows which record is whose
-    rng = stream(seed, 0, f"measure/{measure.name}")
-    found = measure.measure(Context(pair, rng, partition, reference, mechanism))
-    decimals = fewest_decimals(measure.decimals, found.decimals)
-    return found if decimals == found.decimals else replace(found, decimals=decimals)
+    def panel(
+        self, measures: Iterable[Measure], pair: Pair
+    ) -> tuple[dict[str, Measurement], dict[str, str]]:
+        """Take each measure; those that do not apply say why."""
+        taken: dict[str, Measurement] = {}
+        left: dict[str, str] = {}
+        listed = list(measures)
+        for done, measure in enumerate(listed):
+            report(f"measuring {measure.name}", done, len(listed))
+            if self.partition is not None and measure.counts_classes:
+                # Counting records that look alike means nothing where they do so by chance.
+                left[measure.name] = PERTURBED
+                continue
+            try:
+                taken[measure.name] = self.take(measure, pair)
+            except SfumatoError as error:
+                left[measure.name] = error.message
+        return taken, left
+
+    def take(self, measure: Measure, pair: Pair) -> Measurement:
+        """One measurement, with the stream of its name."""
+        for known, of, taken in self._taken:
+            if of is pair and known == measure:
+                return taken
+        if measure.needs_alignment:
+            pair.aligned_rows()  # raises where nobody knows which record is whose
+        rng = stream(self.seed, 0, f"measure/{measure.name}")
+        context = Context(pair, rng, self.partition, self.reference, self.mechanism)
+        found = measure.measure(context)
+        decimals = fewest_decimals(measure.decimals, found.decimals)
+        if decimals != found.decimals:
+            found = replace(found, decimals=decimals)
+        self._taken.append((measure, pair, found))
+        return found

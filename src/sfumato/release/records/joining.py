@@ -21,7 +21,7 @@ class Joining:
 
     def __init__(self, masked: Table, original: Table, first: np.ndarray) -> None:
         names = masked.schema.quasi
-        self._readers = [Labels(original, name) for name in names]
+        self._readers = [Labels.of(original, name) for name in names]
         rows = pl.Series(first)
         shown = [
             masked[name].cast(pl.String, strict=False).gather(rows).to_list() for name in names

@@ -6,21 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...data.pair import Pair
-from ...data.partition import Partition
-from ...data.table import Table
 from ...protocols import Criterion, Finding
 from ..plan.requirement import Requirement
-from .evidence import Mechanism, take_one
+from .evidence import Measuring
 
 
 def judge(
-    requirements: Iterable[Requirement],
-    pairs: Iterable[Pair],
-    *,
-    seed: int,
-    partition: Partition | None,
-    reference: Table | None,
-    mechanism: Mechanism,
+    requirements: Iterable[Requirement], pairs: Iterable[Pair], measuring: Measuring
 ) -> list[Finding]:
     """Each requirement, counted on every masked table; the worst count is the finding."""
     pairs = tuple(pairs)
@@ -34,15 +26,7 @@ def judge(
                 met = found.met and _keeps_limit(found)
                 counted.append(replace(found, met=met, requirement=requirement.name))
                 continue
-            measurement = take_one(
-                requirement.thing,
-                pair,
-                seed=seed,
-                partition=partition,
-                reference=reference,
-                mechanism=mechanism,
-            )
-            counted.append(requirement.judge(measurement))
+            counted.append(requirement.judge(measuring.take(requirement.thing, pair)))
         findings.append(worst(counted))
     return findings
 

@@ -27,7 +27,7 @@ from ..publish import check_free, private_path, publish
 from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
-from .evidence import Evidence, take_one
+from .evidence import Evidence, Measuring
 from .given import joined_again
 from .judging import judge, worst
 from .mapping import mapping
@@ -94,14 +94,11 @@ class Release:
     def measure(self, name: str, *, seed: int = 0, **parameters: Any) -> Measurement:
         """One registered measure or attack of this release, with what its publication tells
         everybody: `release.measure("dbrl", scenarios=7)`."""
-        return take_one(
-            build("measure|attack", name, parameters),
-            self.pair,
-            seed=checked_seed(seed),
-            partition=self.groups,
-            reference=self.reference,
-            mechanism=self.plan.mechanism,
-        )
+        built = build("measure|attack", name, parameters)
+        return self._measuring(checked_seed(seed)).take(built, self.pair)
+
+    def _measuring(self, seed: int) -> Measuring:
+        return Measuring(seed, self.groups, self.reference, self.plan.mechanism)
 
     def mapping(self) -> pl.DataFrame:
         """Which value of each quasi-identifier was published as what, how often; for the owner."""
@@ -165,14 +162,8 @@ class Release:
             suppressed=output.suppressed,
             escape_formulas=output.escape_formulas,
         )
-        counted = partial(
-            judge,
-            pairs=pairs,
-            seed=self.private.seed,
-            partition=self.groups,
-            reference=self.reference,
-            mechanism=self.plan.mechanism,
-        )
+        # Afresh, so that nothing known from before the file was written counts.
+        counted = partial(judge, pairs=pairs, measuring=self._measuring(self.private.seed))
         try:
             findings = counted(self.plan.requirements)
         except MeasureError:

@@ -16,7 +16,7 @@ from ..plan import toml
 from ..plan.plan import Plan
 from ..plan.requirement import Requirement
 from ..plan.step import Step, build
-from .evidence import take_one
+from .evidence import Measuring
 
 Attempt = Callable[..., tuple[list[Finding], Any]]
 
@@ -125,7 +125,7 @@ def remedies_for(
 
 def _ncp(pair: Pair, seed: int) -> float | None:
     try:
-        return float(take_one(build("measure", "ncp", {}), pair, seed=seed))
+        return float(Measuring(seed).take(build("measure", "ncp", {}), pair))
     except SfumatoError:
         return None
 

@@ -25,7 +25,7 @@ from ...rng import checked_seed, draw_seed, stream
 from ..plan.plan import Plan
 from ..plan.requirement import Requirement, parse_requirement
 from ..plan.step import as_steps
-from .evidence import Evidence, take, take_one, usual_panel
+from .evidence import Evidence, Measuring, usual_panel
 from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
@@ -68,7 +68,7 @@ def protect(
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
-    draft, findings = _judged(plan, draft, seed, reference)
+    draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
         tell("looking for remedies", len(plan.steps), stages)
         raise ReleaseRefused(
@@ -76,7 +76,7 @@ def protect(
         )
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
-        evidence = _evidence(plan, draft, findings, seed, reference, kept is not None)
+        evidence = _evidence(plan, draft, findings, measuring, kept is not None)
     tell("done", stages, stages)
     return Release(
         draft.pair,
@@ -111,26 +111,15 @@ def _check_plan(plan: Plan) -> None:
 
 
 def _evidence(
-    plan: Plan,
-    draft: Draft,
-    findings: list[Finding],
-    seed: int,
-    reference: Table | None,
-    held_out: bool,
+    plan: Plan, draft: Draft, findings: list[Finding], measuring: Measuring, held_out: bool
 ) -> Evidence:
     """The measures of a draft, and what was found and done."""
-    taken, left = take(
-        usual_panel() if plan.measures is None else plan.measures,
-        draft.pair,
-        seed=seed,
-        partition=draft.groups,
-        reference=reference,
-        mechanism=plan.mechanism,
-    )
+    panel = usual_panel() if plan.measures is None else plan.measures
+    taken, left = measuring.panel(panel, draft.pair)
     original, masked = draft.pair.original, draft.pair.masked
     records = {"original": original.height, "published": masked.height}
-    if held_out and reference is not None:
-        records["held out"] = reference.height
+    if held_out and measuring.reference is not None:
+        records["held out"] = measuring.reference.height
     return Evidence(
         measurements=taken,
         not_taken=left,
@@ -147,7 +136,7 @@ def attempt(
 ) -> tuple[list[Finding], Draft]:
     """A plan's findings on a table, without promises or measures: what a remedy would give."""
     draft = run_steps(original, plan, seed, silent, Local(), reference)
-    draft, findings = _judged(plan, draft, seed, reference)
+    draft, findings, _ = _judged(plan, draft, seed, reference)
     return findings, draft
 
 
@@ -156,33 +145,21 @@ def drafted(
 ) -> tuple[Draft, Callable[[Measure], Measurement]]:
     """A plan's draft on a table, and what takes measures of it; nothing is promised or judged."""
     draft = run_steps(original, plan, seed, silent, Local(), reference)
-    return draft, partial(
-        take_one,
-        pair=draft.pair,
-        seed=seed,
-        partition=draft.groups,
-        reference=reference,
-        mechanism=plan.mechanism,
-    )
+    measuring = Measuring(seed, draft.groups, reference, plan.mechanism)
+    return draft, partial(measuring.take, pair=draft.pair)
 
 
 def _judged(
     plan: Plan, draft: Draft, seed: int, reference: Table | None
-) -> tuple[Draft, list[Finding]]:
-    """The draft, beside releases that are public already, and what was found."""
+) -> tuple[Draft, list[Finding], Measuring]:
+    """The draft, beside releases that are public already, what was found, and what takes its
+    measures."""
     _check_classes(plan, draft)
     beside: list[Finding] = []
     if plan.input.given:
         draft, beside = joined(plan, draft)
-    findings = judge(
-        plan.requirements,
-        draft.pairs,
-        seed=seed,
-        partition=draft.groups,
-        reference=reference,
-        mechanism=plan.mechanism,
-    )
-    return draft, [*findings, *beside]
+    measuring = Measuring(seed, draft.groups, reference, plan.mechanism)
+    return draft, [*judge(plan.requirements, draft.pairs, measuring), *beside], measuring
 
 
 def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:

@@ -47,7 +47,7 @@ def label_counts(series: pl.Series) -> tuple[list[str], np.ndarray]:
 def reader_of(original: Table, name: str) -> Labels:
     """What reads the labels of a column."""
     try:
-        return Labels(original, name)
+        return Labels.of(original, name)
     except SchemaError:
         # Its message names a value of the original, which a public report must not.
         raise CannotDraw("its hierarchy does not cover the original") from None

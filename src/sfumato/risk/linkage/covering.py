@@ -36,7 +36,7 @@ class Grid:
 
     def add_labels(self, original: Table, name: str, queries: Table, masked: Table) -> None:
         """A column of labels against a column of values."""
-        reader = Labels(original, name)
+        reader = Labels.of(original, name)
         found = encode(queries[name])
         labels, place = distinct_labels(masked[name])
         covered = reader.coverage(found.domain, labels)

@@ -35,7 +35,7 @@ class ReadableColumn:
         series = pair.masked[name]
         self.labelled = has_labels(column, masked, series)
         if self.labelled:
-            reader = Labels(pair.original, name)
+            reader = Labels.of(pair.original, name)
             labels, self.places = distinct_labels(series)
             covered = reader.coverage(reader.domain, labels)
             by_rank = np.argsort(covered.ranks)

@@ -302,7 +302,7 @@ def _placed(pair: Pair, name: str, extra: list[str], sides: Sides) -> tuple[np.n
             remedy="give the matrix, or only values that occur",
         )
     labels = [text for text in sides.published if text != SUPPRESSED]
-    covered = Labels(pair.original, name).coverage(pl.Series(extra), labels)
+    covered = Labels.of(pair.original, name).coverage(pl.Series(extra), labels)
     owner = np.zeros(len(extra) + 1, dtype=np.int64)
     for label, text in enumerate(labels):
         ranks = covered.of(label)

@@ -57,7 +57,7 @@ class AmbiguityMetric(TableLoss):
                 everything += d * math.log10(2)
                 counted[cells.name] = "attributes, present or absent"
                 continue
-            of = _Leaves(cells.reader or Labels(pair.original, cells.name))
+            of = _Leaves(cells.reader or Labels.of(pair.original, cells.name))
             plain = np.array([label in cells.plain for label in cells.labels], dtype=bool)
             figures = np.log10(np.where(plain, 1.0, of.under(cells.labels)))
             star = math.log10(of.all)

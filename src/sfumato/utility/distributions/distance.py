@@ -237,7 +237,7 @@ def _numeric(pair: Pair, name: str) -> dict[str, Any]:
     series = pair.masked[name]
     found: dict[str, Any] = {"distance": 1.0, "by": "Kolmogorov-Smirnov"}
     if has_labels(original, masked, series):
-        reader = Labels(pair.original, name)
+        reader = Labels.of(pair.original, name)
         values = reader.positions[reader.codes[reader.codes > 0].astype(np.int64) - 1]
         spread, gone = _spread(reader, series)
         found["read_from_labels"] = True
@@ -312,7 +312,7 @@ def _categorical(pair: Pair, name: str) -> dict[str, Any]:
     found: dict[str, Any] = {"distance": 1.0, "by": "total variation"}
     shares, outside = _shares(before), 0.0
     if has_labels(original, masked, series):
-        after, outside, gone = _shares_of_labels(Labels(pair.original, name), series)
+        after, outside, gone = _shares_of_labels(Labels.of(pair.original, name), series)
         found["read_from_labels"] = True
     else:
         hidden = pl.Series(suppressed(pair, name))

@@ -265,7 +265,7 @@ def _items_gone(sets: SetPair, inside: np.ndarray) -> int:
 def _level(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> tuple[int, int]:
     """The level at which a column was published, and the highest there is."""
     cells = cells_of(pair, name)
-    reader = cells.reader or Labels(pair.original, name)
+    reader = cells.reader or Labels.of(pair.original, name)
     tree = reader.poset(SUPPRESSED).structure.tree
     top = tree.levels - 1 if tree is not None and tree.levels > 1 else 1
     if cells.dropped:
