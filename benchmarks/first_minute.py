@@ -46,11 +46,14 @@ except SfumatoError as error:
 
 def spent(command: list[str], folder: Path, cache: Path) -> tuple[float, float, str]:
     """CPU and wall seconds of a command, and the last line that it printed."""
+    environment = dict(os.environ)
+    # An installed package has its bytecode; to compile the sources at each start is no one's lot.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        env=environment | {"NUMBA_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
     )

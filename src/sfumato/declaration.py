@@ -20,9 +20,7 @@ class Declaration(BaseModel):
     """A named thing with parameters."""
 
     # Built when first used: of the classes that a module declares, most runs use one or two.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)
 
     registry_kind: ClassVar[str] = ""
     name: ClassVar[str] = ""

@@ -159,22 +159,22 @@ def _household(schema: Schema) -> str:
     return named[0]
 
 
-class _Told(NamedTuple):
-    """What the wildcard reading says: the matches of each class, or why they were not counted."""
+class _Matches(NamedTuple):
+    """By the wildcard reading: the matches of each class, or why they were not counted."""
 
     cells: int
     matches: np.ndarray | None
     why_not: str = ""
 
 
-def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
+def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Matches:
     """The records that each class may be confused with, if a missing value matches any value."""
     schema = table.schema
     columns = [(schema[name], table[name]) for name in classes.columns]
     open_cells = [wild(series, column) for column, series in columns]
     cells = sum(int(mask.sum()) for mask in open_cells)
     if not cells:
-        return _Told(0, classes.sizes)
+        return _Matches(0, classes.sizes)
     # One row for each class is enough: its records are alike.
     gaps = np.column_stack([mask[classes.first] for mask in open_cells])
     patterns, pattern = _patterns(gaps)
@@ -184,19 +184,11 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Told:
             f"not counted: {len(patterns):,} patterns of missing cells in {len(classes):,} "
             'classes; ask for it with missing = "wildcard"'
         )
-        return _Told(cells, None, why)
+        return _Matches(cells, None, why)
     rows = pl.Series(classes.first)
     alike = [comparable(series.gather(rows)).to_frame() for _, series in columns]
-    codes = {str(j): first_equal(values) for j, values in enumerate(alike)}
-    frame = pl.DataFrame({**codes, "n": classes.sizes})
-    members = [np.flatnonzero(pattern == p) for p in range(len(patterns))]
-    parts = [frame[rows_of] for rows_of in members]
-    matches = np.zeros(len(classes), dtype=np.int64)
-    for a, rows_of in enumerate(members):
-        for b, other in enumerate(parts):
-            known = [str(j) for j in np.flatnonzero(~(patterns[a] | patterns[b]))]
-            matches[rows_of] += _matching(parts[a], other, known)
-    return _Told(cells, matches)
+    codes = np.column_stack([_numbered(first_equal(values)) for values in alike])
+    return _Matches(cells, _matching(codes, classes.sizes, patterns, pattern))
 
 
 def _patterns(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,14 +202,47 @@ def _patterns(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return gaps[first], which.reshape(-1)
 
 
-def _matching(part: pl.DataFrame, other: pl.DataFrame, known: list[str]) -> np.ndarray:
-    """For each row of `part` the records of `other` that agree with it on the known columns."""
-    if not known:
-        return np.full(part.height, int(other.get_column("n").sum()), dtype=np.int64)
-    counted = other.lazy().group_by(known).agg(pl.col("n").sum().alias("found"))
-    joined = part.lazy().select(known).join(counted, on=known, how="left", maintain_order="left")
-    found = joined.select(pl.col("found").fill_null(0).cast(pl.Int64)).collect()
-    return found.get_column("found").to_numpy()
+def _matching(
+    codes: np.ndarray, sizes: np.ndarray, patterns: np.ndarray, pattern: np.ndarray
+) -> np.ndarray:
+    """The records that agree with each class on all columns that both of them know."""
+    many = codes.max(axis=0) + 1
+    members = [np.flatnonzero(pattern == p) for p in range(len(patterns))]
+    matches = np.zeros(len(codes), dtype=np.int64)
+    for a, mine in enumerate(members):
+        for b, theirs in enumerate(members[: a + 1]):
+            known = ~(patterns[a] | patterns[b])
+            both = mine if a == b else np.concatenate((mine, theirs))
+            key = _as_one(codes[both][:, known], many[known])
+            to_mine, to_theirs = key[: mine.size], key[-theirs.size :]
+            top = int(key.max()) + 1
+            matches[mine] += _sums(to_theirs, sizes[theirs], top)[to_mine]
+            if a != b:
+                matches[theirs] += _sums(to_mine, sizes[mine], top)[to_theirs]
+    return matches
+
+
+def _as_one(codes: np.ndarray, many: np.ndarray) -> np.ndarray:
+    """A number 0.. for each row, the same where rows are equal; `many` are the codes of a column.
+
+    >>> _as_one(np.array([[1, 0], [0, 1], [1, 0]]), np.array([2, 2])).tolist()
+    [1, 0, 1]
+    """
+    key, top = np.zeros(len(codes), dtype=np.int64), 1
+    for column, width in zip(codes.T, many.tolist(), strict=True):
+        if top * width >= 2**62:
+            key, top = _numbered(key), len(codes)
+        key, top = key * width + column, top * width
+    return _numbered(key)
+
+
+def _numbered(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
+
+
+def _sums(key: np.ndarray, of: np.ndarray, top: int) -> np.ndarray:
+    """The sum for each key 0..top-1; whole numbers, exact up to 2 ** 53."""
+    return np.bincount(key, weights=of, minlength=top).astype(np.int64)
 
 
 class AverageRisk(OfRelease):

@@ -203,7 +203,7 @@ def floats(series: pl.Series, column: Column) -> np.ndarray:
                     )
                 ],
             )
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    return series.cast(pl.Float64).to_numpy().copy()  # which says NaN for null
 
 
 def from_floats(

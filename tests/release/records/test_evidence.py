@@ -358,4 +358,5 @@ def test_a_figure_that_is_required_is_measured_once_and_again_on_the_file(tmp_pa
     assert release.evidence["counted"].value == 1.0
     assert Counted.asked == [release.pair]
     release.save(tmp_path / "out")
-    assert len(Counted.asked) == 2 and Counted.asked[1] is not release.pair
+    assert len(Counted.asked) == 2
+    assert Counted.asked[1] is not release.pair

@@ -171,7 +171,7 @@ class DateScale(Scale):
 
     def _numbers(self, values: Sequence[Any]) -> Sequence[Number] | np.ndarray:
         if set(map(type, values)) == {dt.date}:
-            return np.array(values, dtype="datetime64[D]").astype(np.int64)
+            return np.fromiter(map(dt.date.toordinal, values), np.int64, len(values)) - _EPOCH
         return super()._numbers(values)
 
     def text(self, number: Number) -> str:
