@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
-from sfumato.anonymity.full_domain import FullDomain
-from sfumato.anonymity.lattice_optimal import Budget
-from sfumato.anonymity.lattice_strategies import search
+from sfumato.anonymity.lattice.full_domain import FullDomain
+from sfumato.anonymity.lattice.optimal import Budget
+from sfumato.anonymity.lattice.strategies import search
 from sfumato.data.table import Table
 from sfumato.poset.trees.sources import Hierarchy
 

@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.anonymity.j_anonymity import JAnonymity
-from sfumato.anonymity.j_audit import audit_j_anonymity
+from sfumato.anonymity.population.j_anonymity import JAnonymity
+from sfumato.anonymity.population.j_audit import audit_j_anonymity
 from sfumato.models.augmented import axes_of, read
 from sfumato.models.population_counts import Levels, PopulationCounts
 from sfumato.models.records import Records

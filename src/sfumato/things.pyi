@@ -1,17 +1,18 @@
 # Made by `make docs`; edit the .py beside it instead.
-from .anonymity.annealing import Annealing as Annealing
-from .anonymity.beam import Beam as Beam
-from .anonymity.certainty import CertaintyBottomUp as CertaintyBottomUp
-from .anonymity.certainty import CertaintyTopDown as CertaintyTopDown
-from .anonymity.farthest_pair import FarthestPair as FarthestPair
-from .anonymity.full_domain import FullDomain as FullDomain
-from .anonymity.genetic import GeneticRecoding as GeneticRecoding
-from .anonymity.greedy import Greedy as Greedy
-from .anonymity.j_anonymity import JAnonymity as JAnonymity
-from .anonymity.k_member import KMember as KMember
-from .anonymity.k_similar import KSimilar as KSimilar
+from .anonymity.ambiguators.dividing import FarthestPair as FarthestPair
+from .anonymity.ambiguators.dividing import KSimilar as KSimilar
+from .anonymity.ambiguators.greedy import Beam as Beam
+from .anonymity.ambiguators.greedy import Greedy as Greedy
+from .anonymity.clusters import CertaintyBottomUp as CertaintyBottomUp
+from .anonymity.clusters import CertaintyTopDown as CertaintyTopDown
+from .anonymity.clusters import KMember as KMember
+from .anonymity.improving import Annealing as Annealing
+from .anonymity.improving import GeneticRecoding as GeneticRecoding
+from .anonymity.improving import Tabu as Tabu
+from .anonymity.lattice.full_domain import FullDomain as FullDomain
 from .anonymity.local_recoding import LocalRecoding as LocalRecoding
 from .anonymity.mondrian import Mondrian as Mondrian
+from .anonymity.population.j_anonymity import JAnonymity as JAnonymity
 from .anonymity.sets.cluster import SetCluster as SetCluster
 from .anonymity.sets.iter_cluster import IterCluster as IterCluster
 from .anonymity.sets.k1_cluster import K1Cluster as K1Cluster
@@ -20,7 +21,6 @@ from .anonymity.sets.kk_cluster import KKCluster as KKCluster
 from .anonymity.sets.mondrian import SetMondrian as SetMondrian
 from .anonymity.sets.refine import SetRefine as SetRefine
 from .anonymity.sets.two_phase import TwoPhase as TwoPhase
-from .anonymity.tabu import Tabu as Tabu
 from .attacks.bayes_inference import BayesInference as BayesInference
 from .attacks.intersection import ReleaseIntersection as ReleaseIntersection
 from .attacks.matching import Matching as Matching

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymity.k_member import KMember
+from sfumato.anonymity.clusters import KMember
 from sfumato.data.codec import Matrix
 from sfumato.data.table import Table
 from sfumato.errors import MethodError

@@ -1,6 +1,6 @@
 """Searches for partitions in which every group holds at least k records."""
 
 ORDER = (
-    "full_domain", "j_anonymity", "local_recoding", "k_member", "certainty", "greedy", "beam",
-    "k_similar", "farthest_pair", "tabu", "annealing", "genetic", "sets", "mondrian",
+    "lattice", "population", "local_recoding", "clusters", "ambiguators", "improving", "sets",
+    "mondrian",
 )  # fmt: skip

@@ -231,8 +231,8 @@ def marginals(
     replace: base.Replace = False,
 ) -> None:
     """Draw synthetic rows from given marginals, every column on its own."""
+    from ..data.generators.marginals import from_marginals
     from ..data.io import write
-    from ..data.marginals import from_marginals
     from ..rng import stream
 
     _free(output, replace=replace)

@@ -34,7 +34,7 @@ def split(
     """Hold out a sample of non-participants, by whom the risk of a release is judged."""
     from ..data.io import read
     from ..data.io.writing import write_both
-    from ..data.splitting import reference_split
+    from ..data.people.participants import reference_split
     from ..rng import draw_seed
 
     places = {Path(path).resolve() for path in (file, participants, reference)}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.splitting import reference_split
+from ..data.people.participants import reference_split
 from ..data.table import Table
 from ..errors import MeasureError, MethodError, ParameterError
 from ..progress import Listener, silent

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymity.greedy import Greedy
+from sfumato.anonymity.ambiguators.greedy import Greedy
 from sfumato.data.codec import Matrix
 from sfumato.data.generalized.cell_costs import cell_costs
 from sfumato.data.generalized.information import (

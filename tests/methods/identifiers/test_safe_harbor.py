@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.hipaa import ITEMS, is_free_text, mentions, recognize
+from sfumato.data.people.hipaa import ITEMS, is_free_text, mentions, recognize
 from sfumato.errors import InputError, MethodError, ParameterError, SchemaError
 from sfumato.methods.identifiers.safe_harbor import Item, SafeHarbor
 from tests.oracle import safe_harbor as oracle

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.data.splitting import reference_split
+from sfumato.data.people.participants import reference_split
 from sfumato.data.table import Table
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.protocols import Method, Outcome

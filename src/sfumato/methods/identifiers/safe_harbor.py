@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.hipaa import BIRTH, ITEMS, Found, is_free_text, is_unique, mentions, plain_name
-from ...data.hipaa import recognize as recognize_column
+from ...data.people.hipaa import BIRTH, ITEMS, Found, is_free_text, is_unique, mentions, plain_name
+from ...data.people.hipaa import recognize as recognize_column
 from ...data.schema import Role
 from ...data.table import Table
 from ...errors import MethodError

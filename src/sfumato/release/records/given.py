@@ -24,7 +24,7 @@ from ...data.codec import encode
 from ...data.linkage.earlier import data_file, read_release
 from ...data.pair import Pair
 from ...data.partition import Partition
-from ...data.people import found_again, person_keys
+from ...data.people.keys import found_again, person_keys
 from ...data.schema import Kind, Role
 from ...data.table import Table
 from ...errors import InputError, ParameterError

@@ -15,7 +15,7 @@ import polars as pl
 from ...data.io import write_file
 from ...data.pair import Pair
 from ...data.partition import Partition
-from ...data.people import identifying, person_keys
+from ...data.people.keys import identifying, person_keys
 from ...data.table import Table
 from ...errors import MeasureError, OutputError, ReleaseRefused
 from ...progress import report

@@ -13,8 +13,8 @@ import numpy as np
 from ...data.io import read_with_notes
 from ...data.io.sets import replaced_columns
 from ...data.kinds import Misfit, complaint, fit, order_of
+from ...data.people.participants import held_out
 from ...data.schema import Schema, missing_column
-from ...data.splitting import held_out
 from ...data.table import Table
 from ...data.table import table as make_table
 from ...engines.local import Local

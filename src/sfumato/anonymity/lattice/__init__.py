@@ -1,0 +1,1 @@
+"""Full-domain generalization: the lattice of levels, and searches over it."""

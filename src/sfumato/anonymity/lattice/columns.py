@@ -1,0 +1,221 @@
+"""A column as the levels that full-domain generalization can choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import Coded, code, encode
+from ...data.schema import SUPPRESSED
+from ...data.table import Table
+from ...poset.trees.tree import Tree
+from ...protocols import Poset
+
+CellMeasure = Literal["loss", "precision", "entropy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """One column: the groups of its values at every level, and what they leave open.
+
+    Values are numbered as they occur: 0..m-1, with a number for missing and one for cells that were
+    suppressed before, where there are any.
+    """
+
+    name: str
+    values: np.ndarray
+    """int32: the number of each record's value."""
+    groups: tuple[np.ndarray, ...]
+    """For each level, the group of each value; the last has one group only."""
+    open: tuple[np.ndarray, ...]
+    """For each level, the share of the domain that each group leaves open (NCP)."""
+    heights: tuple[np.ndarray, ...]
+    """For each level, the height of each group's label, as a share of the whole (PREC)."""
+    shares: tuple[np.ndarray, ...]
+    """For each level, the share of the column's entropy that a record of the group has left."""
+    labels: tuple[tuple[str | None, ...], ...]
+    """For each level, what is published for each group; None is missing."""
+    stars: tuple[int, ...]
+    """For each level, the group that is published as "*"; -1 where there is none."""
+    hierarchy: bool
+    """False where the column has no hierarchy: there is the value, and there is "*"."""
+    origin: Poset
+    """What the labels belong to."""
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return len(self.groups)
+
+    def kept(self, measure: CellMeasure, level: int) -> np.ndarray:
+        """What a record of each group has left, of 1 for a record; suppressed it has nothing.
+
+        For entropy the shares of all records sum to 1, for the others each record has up to 1.
+        """
+        if measure == "entropy":
+            return self.shares[level]
+        lost = self.open[level] if measure == "loss" else self.heights[level]
+        return 1.0 - lost
+
+    def published(self, table: Table, level: int, gone: np.ndarray) -> tuple[pl.Series, Any]:
+        """The column at that level, and which of its cells are marked as suppressed."""
+        column = table.schema[self.name]
+        if level == 0:
+            series = table[self.name]
+            keep = pl.Series(~gone)
+            if column.generalized:
+                stars = pl.Series([SUPPRESSED], dtype=pl.String)
+                return series.cast(pl.String).zip_with(keep, stars).alias(self.name), None
+            if not gone.any():
+                return series, None
+            nothing = pl.Series([None], dtype=series.dtype)
+            hidden = gone | table.suppressed(self.name)
+            return series.zip_with(keep, nothing).alias(self.name), hidden
+        texts = [*self.labels[level], SUPPRESSED]
+        distinct = list(dict.fromkeys(text for text in texts if text is not None))
+        place = {text: i for i, text in enumerate(distinct)}
+        by_group = np.array([-1 if text is None else place[text] for text in texts])
+        of_value = np.append(by_group[self.groups[level]], place[SUPPRESSED]).astype(np.int32)
+        by_record = of_value[np.where(gone, of_value.size - 1, self.values)]
+        index = pl.Series(by_record)
+        if (by_record < 0).any():
+            index = index.zip_with(index >= 0, pl.Series([None], dtype=pl.Int32))
+        series = pl.Series(distinct, dtype=pl.Enum(distinct)).gather(index.cast(pl.UInt32))
+        return series.alias(self.name), None
+
+
+def publish(
+    table: Table, ladders: Sequence[Ladder], levels: Sequence[int], gone: np.ndarray
+) -> Table:
+    """The table with each column at its level, and records that are gone suppressed."""
+    for one, level in zip(ladders, levels, strict=True):
+        column = table.schema[one.name]
+        series, marks = one.published(table, level, gone)
+        if level:
+            column = column.with_(generalized=True, bound=one.origin)
+        hidden = {} if marks is None else {one.name: marks}
+        table = table.with_columns([series], [column], hidden)
+    return table
+
+
+def ladder(table: Table, name: str) -> Ladder:
+    """The levels of a column."""
+    coded = code(table, name)
+    m = int(coded.poset.positions.size) - 1
+    codes = coded.codes.astype(np.int64)
+    hidden = table.suppressed(name)
+    if hidden.any():
+        codes[hidden] = m + 1
+    counts = np.bincount(codes, minlength=m + 2)
+    used = np.flatnonzero(counts)
+    number = np.zeros(m + 2, dtype=np.int32)
+    number[used] = np.arange(used.size)
+    tree = coded.structure.tree
+    if tree is not None and tree.levels > 1:
+        steps = _tree_steps(tree, used, counts[1 : m + 1])
+    else:
+        steps = _two_steps(coded, table, used, counts[1 : m + 1])
+    whole = float(steps[0].bits @ counts[used])
+    groups, left, heights, shares, labels, stars = [], [], [], [], [], []
+    for step in steps:
+        keys, first, group = np.unique(step.nodes, return_index=True, return_inverse=True)
+        groups.append(group.reshape(-1).astype(np.int32))
+        left.append(step.open[first])
+        heights.append(step.heights[first])
+        shares.append(step.bits[first] / whole if whole > 0 else np.zeros(keys.size))
+        labels.append(tuple(step.labels[i] for i in first.tolist()))
+        # All that is "*" is one node.
+        stars.append(int(group.reshape(-1)[np.argmax(step.stars)]) if step.stars.any() else -1)
+    # Level 0 tells every value from every other.
+    assert groups[0].size == 0 or int(groups[0].max()) + 1 == used.size
+    order = np.argsort(groups[0])
+    return Ladder(
+        name,
+        number[codes] if np.array_equal(order, np.arange(order.size)) else groups[0][number[codes]],
+        tuple(group[order] for group in groups),
+        tuple(left),
+        tuple(heights),
+        tuple(shares),
+        tuple(labels),
+        tuple(stars),
+        tree is not None and tree.levels > 1,
+        (coded.column.bound if coded.column.generalized else None) or coded.poset,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One level, for each value that occurs: its node, and what publishing that means."""
+
+    nodes: np.ndarray
+    open: np.ndarray
+    heights: np.ndarray
+    bits: np.ndarray
+    """log2 of the column's records over the node's; 0 where nothing is left."""
+    labels: Sequence[str | None]
+    stars: np.ndarray
+    """bool: whether it is published as "*"."""
+
+
+def _bits(below: np.ndarray, known: int) -> np.ndarray:
+    found: np.ndarray = np.log2(max(known, 1)) - np.log2(np.maximum(below, 1))
+    return found
+
+
+def _tree_steps(tree: Tree, used: np.ndarray, counts: np.ndarray) -> list[_Step]:
+    m, star, gap = counts.size, tree.root, len(tree.label_of_node)
+    known = int(counts.sum())
+    running = np.concatenate(([0], np.cumsum(counts)))
+    below = running[tree.last_leaf] - running[tree.first_leaf - 1]
+    width = (tree.last_leaf - tree.first_leaf) / max(m - 1, 1)
+    tall = tree.heights / max(int(tree.heights[star]), 1)
+    # One more node, for missing: it leaves nothing open until it is suppressed, and has no bits.
+    node_open = np.append(width, 0.0)
+    node_tall = np.append(tall, 0.0)
+    node_bits = np.append(_bits(below, known), 0.0)
+    node_open[star] = node_tall[star] = 1.0
+    node_bits[star] = 0.0
+    texts: list[str | None] = [*tree.label_of_node, None]
+    texts[star] = SUPPRESSED
+    steps = []
+    for level in range(tree.levels):
+        top = level == tree.levels - 1
+        at = np.append(tree.nodes_at(level), star)[used].astype(np.int64)
+        at[used == 0] = gap
+        if top:
+            at[:] = star
+        nodes = at.copy()
+        if level == 0:
+            # What was suppressed before is "*" already, and no value.
+            nodes[used == m + 1] = gap + 1
+        steps.append(
+            _Step(nodes, node_open[at], node_tall[at], node_bits[at],
+                  [texts[node] for node in at.tolist()], at == star)
+        )  # fmt: skip
+    return steps
+
+
+def _two_steps(coded: Coded, table: Table, used: np.ndarray, counts: np.ndarray) -> list[_Step]:
+    """The value, and "*"."""
+    m, known = counts.size, int(counts.sum())
+    present = (used > 0) & (used <= m)
+    bits, lost, tall = (np.zeros(used.size) for _ in range(3))
+    bits[present] = _bits(counts[used[present] - 1], known)
+    texts: list[str | None] = [None] * used.size
+    if coded.column.generalized:
+        domain = encode(table[coded.column.name].cast(pl.String)).domain.to_list()
+        for i in np.flatnonzero(present).tolist():
+            texts[i] = domain[used[i] - 1]
+            lost[i] = coded.poset.measure(texts[i])
+            tall[i] = (coded.column.bound or coded.poset).height_share(str(texts[i]))
+    lost[used == m + 1] = tall[used == m + 1] = 1.0
+    ones, none = np.ones(used.size), np.zeros(used.size)
+    stars: list[str | None] = [SUPPRESSED] * used.size
+    return [
+        _Step(used, lost, tall, bits, texts, used == m + 1),
+        _Step(np.zeros(used.size, dtype=np.int64), ones, ones, none, stars, ones > 0),
+    ]

@@ -1,0 +1,1 @@
+"""k-anonymity in the population: j-anonymity, its audit, and what a sample shows of itself."""
