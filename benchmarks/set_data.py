@@ -12,7 +12,7 @@ from casc import data_folder
 
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
-from sfumato.data.sets.item_utilities import item_utilities
+from sfumato.data.sets.items import item_utilities
 from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.codec import code
-from sfumato.data.sets.item_utilities import item_utilities
+from sfumato.data.sets.items import item_utilities
 from sfumato.errors import ParameterError, PlanError, SchemaError
 from sfumato.poset.sets.items import Items, ItemsPoset
 from sfumato.release.plan.plan import Plan

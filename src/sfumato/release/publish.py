@@ -90,15 +90,17 @@ def _is_ours(folder: Path, mark: str) -> bool:
 
 
 def publish(
-    public: Path,
+    target: str | Path,
     write_public: Callable[[Path], None],
     write_private: Callable[[Path], None],
     *,
     replace: bool = False,
-) -> None:
+) -> Path:
     """Make both folders by the two writers, all or nothing; the private one comes second, and may
     tell what was found in the public one."""
-    public = Path(os.path.abspath(public))
+    if not target:
+        raise OutputError("the release has no path", remedy='release.save("release")')
+    public = Path(os.path.abspath(target))
     check_free(public, replace=replace)
     with _staging(public) as aside:
         new_public, new_private = aside / "public", aside / "private"
@@ -109,6 +111,7 @@ def publish(
         _settle(new_private, folder_mode=0o700, file_mode=0o600)
         _settle(new_public, folder_mode=0o755, file_mode=0o644)
         _swap_in(public, new_public, new_private, aside, replace=replace)
+    return Path(target)
 
 
 def _swap_in(

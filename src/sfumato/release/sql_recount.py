@@ -72,9 +72,9 @@ def sql_recount(
     import duckdb
 
     file = data_file(release)
-    told = _evidence(file)
-    quasi = told.of_role("quasi") if quasi is None else quasi
-    confidential = told.of_role("confidential") if confidential is None else confidential
+    evidence = _evidence(file)
+    quasi = evidence.of_role("quasi") if quasi is None else quasi
+    confidential = evidence.of_role("confidential") if confidential is None else confidential
     if not quasi:
         raise InputError(
             f"nothing says which columns of {file.name} are quasi-identifiers",
@@ -86,7 +86,7 @@ def sql_recount(
             there = base.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             types = {str(name): str(dtype) for name, dtype, *_ in there}
             _require(list(types), [*quasi, *confidential], file)
-            sets = {n: _set(n, t, told.mark) for n, t in types.items() if told.is_set(n, t)}
+            sets = {n: _set(n, t, evidence.mark) for n, t in types.items() if evidence.is_set(n, t)}
             keys = [sets[n].key if n in sets else _name(n) for n in quasi]
             k_sql = (
                 "SELECT sum(n), count(*), min(n) FROM "
@@ -109,12 +109,12 @@ def sql_recount(
                 assert l_and_t is not None
                 found[name] = (int(l_and_t[0]), float(l_and_t[1]))
         except duckdb.Error as error:
-            said = str(error).partition("\n")[0]
-            raise InputError(f"{file} cannot be counted: {said}") from error
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{file} cannot be counted: {reason}") from error
     records, classes, smallest = (int(value or 0) for value in row)
     return Recounted(
         file.name, tuple(quasi), records, classes, smallest, found, tuple(statements),
-        sets=tuple(name for name in confidential if name in sets), not_counted=told.beyond,
+        sets=tuple(name for name in confidential if name in sets), not_counted=evidence.beyond,
     )  # fmt: skip
 
 
@@ -156,15 +156,15 @@ def _values_sql(source: str, keys: Sequence[str], name: str) -> str:
     listed = ", ".join(names := [f"k{i}" for i in range(len(keys))])
     renamed = ", ".join(f"{key} AS {k}" for key, k in zip(keys, names, strict=True))
     same = " AND ".join(f"p.{key} IS NOT DISTINCT FROM c.{key}" for key in names)
-    said = f"p.v IS NOT NULL AND CAST(p.v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
+    present = f"p.v IS NOT NULL AND CAST(p.v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
     return (
         f"WITH shown AS (SELECT {renamed}, {_name(name)} AS v FROM {source}), "
         f"pairs AS (SELECT {listed}, v, count(*) AS n FROM shown GROUP BY {listed}, v), "
         f"sizes AS (SELECT {listed}, sum(n) AS size FROM pairs GROUP BY {listed}), "
         "whole AS (SELECT v, count(*) / sum(count(*)) OVER () AS share FROM shown GROUP BY v), "
-        f"terms AS (SELECT c.*, p.n / c.size AS here, w.share AS there, {said} AS told "
+        f"terms AS (SELECT c.*, p.n / c.size AS here, w.share AS there, {present} AS known "
         f"FROM pairs p JOIN sizes c ON {same} JOIN whole w ON p.v IS NOT DISTINCT FROM w.v), "
-        "figures AS (SELECT count(*) FILTER (WHERE told) AS l, "
+        "figures AS (SELECT count(*) FILTER (WHERE known) AS l, "
         f"(1 + sum(abs(here - there) - there)) / 2 AS t FROM terms GROUP BY {listed}) "
         "SELECT min(l), max(t) FROM figures"
     )
@@ -178,7 +178,7 @@ def _items_sql(source: str, keys: Sequence[str], items: str) -> str:
     shares, a missing set being one more item (NULL). Of the items that a class lacks, the most
     frequent one counts: in the order of frequency, the first that is not at its place.
     """
-    said = f"v IS NOT NULL AND CAST(v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
+    present = f"v IS NOT NULL AND CAST(v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
     return (
         f"WITH shown AS (SELECT dense_rank() OVER (ORDER BY {', '.join(keys)}) AS c, {items} AS s "
         f"FROM {source}), "
@@ -192,11 +192,12 @@ def _items_sql(source: str, keys: Sequence[str], items: str) -> str:
         "terms AS (SELECT c, pairs.v, n, size, known, share, place, "
         "row_number() OVER (PARTITION BY c ORDER BY place) AS nth "
         "FROM pairs JOIN sizes USING (c) JOIN whole w ON pairs.v IS NOT DISTINCT FROM w.v), "
-        f"classes AS (SELECT c, count(*) FILTER (WHERE {said}) AS items, "
-        f"count(*) FILTER (WHERE n = known AND {said}) AS told, max(abs(n / size - share)) AS t, "
+        f"classes AS (SELECT c, count(*) FILTER (WHERE {present}) AS items, "
+        f"count(*) FILTER (WHERE n = known AND {present}) AS shared, "
+        "max(abs(n / size - share)) AS t, "
         "1 + count(*) FILTER (WHERE place = nth) AS gap FROM terms GROUP BY c), "
         "figures AS (SELECT least(coalesce(items, 0) + CASE WHEN none > 0 THEN 1 ELSE 0 END, sets, "
-        "CASE WHEN told > 0 THEN 1 ELSE sets END) AS l, "
+        "CASE WHEN shared > 0 THEN 1 ELSE sets END) AS l, "
         "greatest(coalesce(t, 0), coalesce(share, 0)) AS t FROM sizes LEFT JOIN classes USING (c) "
         "LEFT JOIN whole ON place = coalesce(gap, 1)) "
         "SELECT min(l), max(t) FROM figures"
@@ -212,7 +213,7 @@ def _require(there: Sequence[str], named: Sequence[str], file: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Evidence:
     """What the evidence beside a file says of it."""
 
     columns: tuple[Mapping[str, Any], ...] = ()
@@ -230,10 +231,10 @@ class _Told:
         )
 
 
-def _evidence(file: Path) -> _Told:
+def _evidence(file: Path) -> _Evidence:
     path = file.parent / "evidence.json"
     if not path.is_file():
-        return _Told()
+        return _Evidence()
     found = json.loads(path.read_text(encoding="utf-8"))
     required = (
         (one["requirement"], one.get("detail", {})) for one in found.get("requirements", [])
@@ -245,7 +246,7 @@ def _evidence(file: Path) -> _Told:
         or name not in _WAYS
     )
     mark = found.get("suppressed") or SUPPRESSED
-    return _Told(tuple(found.get("columns", [])), str(mark), beyond)
+    return _Evidence(tuple(found.get("columns", [])), str(mark), beyond)
 
 
 def _source(file: Path) -> str:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymity.sets.base import Sets
-from sfumato.anonymity.sets.cluster import SetCluster
-from sfumato.anonymity.sets.iter_cluster import IterCluster
+from sfumato.anonymity.sets.cluster import IterCluster, SetCluster
 from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 from sfumato.errors import MethodError, SfumatoError

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymity.sets.base import SetSearch
-from sfumato.anonymity.sets.k1_cluster import K1Cluster
-from sfumato.anonymity.sets.k1_top_down import K1TopDown
+from sfumato.anonymity.sets.k1 import K1Cluster, K1TopDown
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Cover
 from sfumato.errors import MethodError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.generators import sets as set_generators
 from sfumato.data.generators.sets import _independent, _interested, frequencies
-from sfumato.data.sets.item_utilities import item_utilities
+from sfumato.data.sets.items import item_utilities
 from sfumato.data.sets.table import SetTable
 from sfumato.errors import OutputError, ParameterError
 from sfumato.kernels.sets.drawing import alias_table, draw_sets

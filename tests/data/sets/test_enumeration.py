@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.io import read, read_with_notes
 from sfumato.data.sets.enumeration import enumerate_sets, split_items
-from sfumato.data.sets.item_utilities import item_utilities
+from sfumato.data.sets.items import item_utilities
 from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
 from sfumato.errors import InputError, PlanError, SchemaError

@@ -26,8 +26,7 @@ from sfumato.kernels.micro.trees._cut import cut_by_ratio, cut_longest
 from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 from sfumato.methods.crest import classes as module
 from sfumato.methods.crest.classes import ClassRestricted
-from sfumato.methods.crest.crest import Crest
-from sfumato.methods.crest.t_closeness_mst import TClosenessMst
+from sfumato.methods.crest.crest import Crest, TClosenessMst
 
 
 def groups(search: ClassRestricted, given: Table, seed: int = 0) -> Partition:

@@ -18,14 +18,14 @@ from sfumato.kernels.groups import group_means
 from sfumato.kernels.micro.size_repair import repair
 from sfumato.kernels.micro.trees._cut import cut_longest
 from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
-from sfumato.methods.microaggregation import ward
+from sfumato.methods.microaggregation import hierarchical
 from sfumato.methods.microaggregation.base import Grouping, Microaggregator
 from sfumato.methods.microaggregation.clusterer import Clusterer, estimators
 from sfumato.methods.microaggregation.delaunay import Delaunay, mesh
 from sfumato.methods.microaggregation.fuzzy import Fuzzy
 from sfumato.methods.microaggregation.genetic import Genetic
+from sfumato.methods.microaggregation.hierarchical import MaxDistanceWard
 from sfumato.methods.microaggregation.matching import RecursiveMatching
-from sfumato.methods.microaggregation.ward import MaxDistanceWard
 from tests.oracle.clusterings import cut_mesh
 
 EIA = ["UTILITYID"] + [
@@ -179,7 +179,7 @@ def test_a_mesh_of_many_dimensions_is_refused_with_a_remedy() -> None:
 
 
 def test_ward_refuses_what_would_take_hours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ward, "MOST_RECORDS", 20)
+    monkeypatch.setattr(hierarchical, "MOST_RECORDS", 20)
     assert found(MaxDistanceWard(k=3), np.arange(20.0)[:, None]).labels.max() > 1
     with pytest.raises(MethodError, match=r"21 records are more than the 20.*mdav"):
         found(MaxDistanceWard(k=3), np.arange(21.0)[:, None])

@@ -23,8 +23,7 @@ from sfumato.kernels.groups import group_means
 from sfumato.kernels.micro.ordering import optimal_univariate
 from sfumato.methods.microaggregation.base import Microaggregator
 from sfumato.methods.microaggregation.mdav import Mdav
-from sfumato.methods.microaggregation.mhm import Mhm
-from sfumato.methods.microaggregation.optimal import OptimalUnivariate
+from sfumato.methods.microaggregation.ordered import Mhm, OptimalUnivariate
 from sfumato.methods.microaggregation.projected import Projected
 from sfumato.methods.microaggregation.v_mdav import VMdav
 from sfumato.methods.numeric.individual_ranking import IndividualRanking

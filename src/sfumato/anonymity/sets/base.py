@@ -12,9 +12,10 @@ from pydantic import Field
 
 from ...data.codec import Matrix
 from ...data.partition import Cover, Partition, require_group
-from ...data.sets.item_utilities import check_utilities, item_utilities
+from ...data.sets.items import check_utilities, item_utilities
 from ...data.sets.table import SetTable, item_type
 from ...errors import MethodError
+from ...kernels.sets.lsh import MOST_BITS
 from ...kernels.sets.rows import take_rows
 from ...nested import Rule
 from ...protocols import Partitioner
@@ -167,3 +168,15 @@ def _apart(found: Partition | Cover, present: np.ndarray, missing: np.ndarray) -
     around = (np.arange(without.size)[:, None] + np.arange(most)) % without.size
     members[(starts[without][:, None] + np.arange(most)).ravel()] = without[around.ravel()]
     return Cover(starts, members, found.facts, found.warnings)
+
+
+class HashedSearch(SetSearch):
+    """A search whose neighbours are those that share a bucket of a locality-sensitive hash."""
+
+    random: ClassVar[bool] = True
+
+    tables: int = Field(5, ge=1, le=64, description="hash tables")
+    sample: float = Field(50.0, gt=0, description="a search looks at about this times log(n) sets")
+    bits: int | None = Field(
+        None, ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"
+    )

@@ -16,7 +16,7 @@ from ...kernels.sets.rows import common_items
 from ...nested import Search, named
 from ...protocols import Partitioner
 from .base import Sets, SetSearch, checked_start, sets_of
-from .k1_cluster import ONLY_K1
+from .k1 import ONLY_K1
 
 ONLY_KK = (
     "each published set is contained in k original ones, and k published sets are contained in "

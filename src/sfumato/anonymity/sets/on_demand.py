@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ...data.sets.item_utilities import item_utilities
+from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...data.table import table as make_table

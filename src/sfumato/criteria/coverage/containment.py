@@ -134,8 +134,6 @@ class Containment:
     """Published combinations beside the people whom they may stand for."""
 
     cover: Cover
-    outside: dict[str, int]
-    """By column, the people's values that only "*" can cover: no hierarchy has them."""
     sets: tuple[People, Combinations] | None = None
     """The same with the columns that publish sets; `cover` is of the others."""
 
@@ -203,7 +201,7 @@ def containment(
     >>> containment(people, labels, np.arange(2), ["age", "sex"]).counts().tolist()
     [2, 2]
     """
-    ranks, at, covers, outside = [], [], [], {}
+    ranks, at, covers = [], [], []
     sets = [name for name in columns if name in masked.schema and holds_sets(masked, name)]
     for name in columns:
         if name not in people.schema:
@@ -214,9 +212,7 @@ def containment(
         if name in sets:
             continue
         if has_labels(people.schema[name], masked.schema[name], masked[name]):
-            rank, label, runs, stray = _labels(people, masked, name)
-            if stray:
-                outside[name] = stray
+            rank, label, runs = _labels(people, masked, name)
         else:
             rank, label, runs = _values(people, masked, name)
         ranks.append(rank)
@@ -235,7 +231,7 @@ def containment(
     low, high = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
     cover = Cover(found, first, starts, low, high, combinations)
     with_sets = set_combinations(people, masked, rows, sets, cover) if sets else None
-    return Containment(cover, outside, with_sets)
+    return Containment(cover, with_sets)
 
 
 def published_of(rows: np.ndarray | None, labels: np.ndarray, people: int) -> np.ndarray | None:
@@ -251,10 +247,8 @@ def published_of(rows: np.ndarray | None, labels: np.ndarray, people: int) -> np
     return own
 
 
-def _labels(
-    people: Table, masked: Table, name: str
-) -> tuple[np.ndarray, np.ndarray, list[Runs], int]:
-    """Ranks of the people, label of each published row, what labels cover, and stray values."""
+def _labels(people: Table, masked: Table, name: str) -> tuple[np.ndarray, np.ndarray, list[Runs]]:
+    """Ranks of the people, label of each published row, and what labels cover."""
     reader = Labels.of(people, name)
     labels, place = distinct_labels(masked[name])
     covered = reader.coverage(reader.domain, labels)
@@ -264,7 +258,7 @@ def _labels(
     runs += [[(0, len(reader.domain))], [(0, 0)]]
     hidden = masked.suppressed(name) & (place < 0)
     at = np.where(hidden, len(labels), np.where(place < 0, len(labels) + 1, place))
-    return rank, at, runs, covered.unknown
+    return rank, at, runs
 
 
 def _runs(covered: Coverage, label: int) -> Runs:

@@ -103,8 +103,6 @@ class DeltaPresence(Criterion):
             "smallest": float(chance.min()),
             "exact": bool(found.sums(np.ones(len(classes))).max(initial=0.0) <= 1),
         }
-        if found.outside:
-            detail["values_in_no_hierarchy"] = dict(found.outside)
         return Finding(
             requirement=self.name,
             subject=f"the {'smallest' if low else 'largest'} chance of presence",

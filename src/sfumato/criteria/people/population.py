@@ -200,8 +200,6 @@ class KMap(OfClasses):
             people, found = covered_people(grouping, self.population, who="the population")
             fits = found.counts().astype(np.float64)
             detail["population"] = f"counted among {people.height:,} people"
-            if found.outside:
-                detail["values_in_no_hierarchy"] = dict(found.outside)
         else:
             fits, detail["population"] = self._estimated(grouping)
         # A sum of weights may miss a whole number by its rounding.

@@ -86,7 +86,7 @@ def interpret(
             else:
                 columns[name], kind = _as_text(text, reading)
                 reading.kinds.update({name: kind} if kind else {})
-    _settle(found, columns, decimal, delimiter, reading)
+    _settle(found, columns, decimal, reading)
     reading.frame = pl.DataFrame(list(columns.values()))
     return reading
 
@@ -222,7 +222,6 @@ def _settle(
     found: Mapping[str, _Found],
     columns: dict[str, pl.Series],
     decimal: str | None,
-    delimiter: str,
     reading: Reading,
 ) -> None:
     """Decide what 1,234 and 1.234 mean from the columns that are certain; take up all columns."""

@@ -1,6 +1,6 @@
 """Microaggregation: groups of at least k similar records, one search to a file."""
 
 ORDER = (
-    "blocks", "mdav", "refine", "v_mdav", "optimal", "mhm", "projected", "mst", "ward", "fuzzy",
+    "blocks", "mdav", "refine", "v_mdav", "ordered", "projected", "hierarchical", "fuzzy",
     "genetic", "delaunay", "matching", "clusterer",
 )  # fmt: skip

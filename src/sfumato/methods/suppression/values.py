@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode
-from ...data.sets.item_utilities import item_utilities
+from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...errors import MethodError

@@ -12,7 +12,7 @@ import polars as pl
 from ...data.codec import Coded, code
 from ...data.partition import Cover, Partition
 from ...data.schema import SUPPRESSED
-from ...data.sets.item_utilities import item_utilities
+from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...errors import MethodError

@@ -125,7 +125,9 @@ class _Work:
         self.table, self.copies = outcome.table, outcome.copies
         acted = {"columns": [name for name in self.table.names if name in touched]}
         self.steps.append({**step.public(), "did": {**acted, **outcome.facts}})
-        self.notes += [f"step {index + 1} ({step.use.name}): {said}" for said in outcome.warnings]
+        self.notes += [
+            f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings
+        ]
 
     def _follow_cover(self, step: Step, touched: set[str], outcome: Outcome) -> None:
         if isinstance(outcome.partition, Cover):

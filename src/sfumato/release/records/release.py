@@ -23,7 +23,7 @@ from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
 from ..plan.plan import Plan
 from ..plan.step import build
-from ..publish import check_free, private_path, publish
+from ..publish import private_path, publish
 from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
@@ -110,24 +110,18 @@ class Release:
         Every requirement is counted again on the bytes, and a release that breaks one is not
         written.
         """
-        target = path or self.plan.output.path
-        if not target:
-            raise OutputError("the release has no path", remedy='release.save("release")')
-        public = Path(target)
-        check_free(public, replace=replace)
         recounted: list[Release] = []
 
         def write_public(folder: Path) -> None:
             recounted.append(self._recounted(self._write_data(folder)))
             recounted[0]._write_public(folder)
 
-        publish(
-            public,
+        return publish(
+            path or self.plan.output.path,
             write_public,
             lambda folder: recounted[0]._write_private(folder),
             replace=replace,
         )
-        return public
 
     def _write_data(self, folder: Path) -> list[Path]:
         """Every table that is published, as a file."""
@@ -212,8 +206,8 @@ class Release:
             if vectors:
                 pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
         report("the owner's report", 3, 4)
-        told = replace(self.evidence, notes=(*self.evidence.notes, *self.evidence.owner_notes))
-        owners = replace(self, evidence=told)
+        notes_of_both = (*self.evidence.notes, *self.evidence.owner_notes)
+        owners = replace(self, evidence=replace(self.evidence, notes=notes_of_both))
         _write_text(folder / "report.html", render(owners, owner=True))
 
     def _generalizes(self) -> bool:

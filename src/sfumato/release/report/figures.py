@@ -89,11 +89,11 @@ def _short(number: float) -> str:
 
 def _mark(name: str, **attributes: float | str) -> str:
     """One shape; an underscore in an attribute's name is a hyphen."""
-    said = " ".join(
+    pairs = " ".join(
         f'{key.replace("_", "-")}="{value if isinstance(value, str) else _short(value)}"'
         for key, value in attributes.items()
     )
-    return f"<{name} {said}/>"
+    return f"<{name} {pairs}/>"
 
 
 def _text(words: str, x: float, y: float, size: float, anchor: str, ink: str = _INK) -> str:

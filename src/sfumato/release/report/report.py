@@ -111,7 +111,7 @@ def _risk(evidence: Evidence) -> Markup:
         )
         for title, line in lines.items()
     ]
-    said = "; ".join(
+    described = "; ".join(
         f"{title}: {f'{before} before, ' if before else ''}{after} after"
         for title, before, after, _ in rows
     )
@@ -119,7 +119,7 @@ def _risk(evidence: Evidence) -> Markup:
     if any(line.chance is not None for line in lines.values()):
         entries.append(("tick", "by chance alone"))
     chart = figures.risk_chart(list(lines.values()))
-    drawn = figures.svg(chart, "risk-figure", "Risk before and after masking", said)
+    drawn = figures.svg(chart, "risk-figure", "Risk before and after masking", described)
     meanings = [f"{words(name).title}: {words(name).meaning}" for name in shown]
     return join(
         (

@@ -197,16 +197,16 @@ def _uniques(m: Measurement, value: str) -> str:
 
 
 def _linkage(m: Measurement, value: str) -> str:
-    said = (
+    sentence = (
         "Someone who holds the original values and takes the nearest published record finds the "
         f"right one for {value} of the people"
     )
     if m.baseline is None or m.baseline <= 0 or is_before(m):
-        return f"{said}."
+        return f"{sentence}."
     times = m.value / m.baseline
     if times < 1.5:
-        return f"{said}: no better than guessing."
-    return f"{said}: {number(float(f'{times:.2g}'))} times what guessing would give."
+        return f"{sentence}: no better than guessing."
+    return f"{sentence}: {number(float(f'{times:.2g}'))} times what guessing would give."
 
 
 def _ncp(m: Measurement, value: str) -> str:

@@ -229,11 +229,13 @@ def audit_file(
             if chosen.table is None:
                 raise InputError(f"{plan} has no [table]", remedy="name the plan of the table")
             cells, _ = cells_of(chosen, Path(plan).parent)
-            told = _read(Path(file))
+            protected = _read(Path(file))
             if chosen.output.escape_formulas:
-                told = told.with_columns(rearmed(text) for text in told if text.dtype == pl.String)
-                told.columns = rearmed(pl.Series(told.columns)).to_list()
-            hidden = _hidden(cells, told, value or cells.measure, str(file), absent)
+                protected = protected.with_columns(
+                    rearmed(text) for text in protected if text.dtype == pl.String
+                )
+                protected.columns = rearmed(pl.Series(protected.columns)).to_list()
+            hidden = _hidden(cells, protected, value or cells.measure, str(file), absent)
             return audit_cells(
                 cells,
                 hidden,
@@ -255,17 +257,19 @@ def audit_file(
         return audit_cells(cells, hidden, narrow=narrow, counts=counts)
 
 
-def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str, absent: str) -> Bools:
+def _hidden(cells: CellTable, protected: pl.DataFrame, value: str, file: str, absent: str) -> Bools:
     """Which cells of the true table the file does not tell."""
     names = cells.labels.columns
     for name in (*names, value):
-        if name not in told.columns:
+        if name not in protected.columns:
             raise InputError(
                 f"{file} has no column {name!r}",
-                remedy=f"it has {', '.join(told.columns[:12])}; name the numbers by --value",
+                remedy=f"it has {', '.join(protected.columns[:12])}; name the numbers by --value",
             )
     own = cells.labels.with_row_index("__cell")
-    shown = told.select(*(pl.col(n).cast(pl.String) for n in names), pl.col(value).alias("__told"))
+    shown = protected.select(
+        *(pl.col(n).cast(pl.String) for n in names), pl.col(value).alias("__shown")
+    )
     if shown.select(names).is_duplicated().any():
         raise InputError(f"{file} tells a cell twice", remedy="one row to a cell")
     strange = shown.join(own, on=names, how="anti", maintain_order="left")
@@ -289,7 +293,7 @@ def _hidden(cells: CellTable, told: pl.DataFrame, value: str, file: str, absent:
             remedy="add rows without a number for hidden cells, or say that absent ones are hidden "
             "(--absent-hidden)",
         )
-    numbers = joined["__told"].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    numbers = joined["__shown"].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     hidden: Bools = np.isnan(numbers) & ~cells.empty
     apart = np.abs(numbers - cells.values) > 1e-6 * np.maximum(1.0, np.abs(cells.values))
     wrong = np.flatnonzero(~np.isnan(numbers) & apart)
@@ -312,7 +316,7 @@ def read_released(path: Path) -> tuple[pl.DataFrame, list[str]]:
     labels = frame.select(pl.col(frame.columns[: at - 1]).cast(pl.String))
     numbers = frame[frame.columns[at - 1]].cast(pl.Float64, strict=False).to_list()
     words = frame["status"].to_list()
-    told = [
+    texts = [
         HIDDEN if n is None or w == SUPPRESSED else amount(n)
         for n, w in zip(numbers, words, strict=True)
     ]
@@ -320,10 +324,10 @@ def read_released(path: Path) -> tuple[pl.DataFrame, list[str]]:
         ends = zip(frame["low"].to_list(), frame["high"].to_list(), strict=True)
         for i, (low, high) in enumerate(ends):
             if words[i] == "interval":
-                told[i] = " – ".join(
+                texts[i] = " – ".join(
                     "?" if e in (None, "") else amount(float(e)) for e in (low, high)
                 )
-    return labels, told
+    return labels, texts
 
 
 def _number_column(frame: pl.DataFrame, file: str) -> str:

@@ -20,7 +20,7 @@ from ...tabular.outcome import TableOutcome
 from ...tabular.threats.problem import Problem
 from ...tabular.threats.protection_problem import found_by
 from ..plan.plan import Plan
-from ..publish import check_free, publish
+from ..publish import publish
 from ..records.release import DATA_NAMES, _write_json, _write_text
 from ..report.page import version
 from . import view as table_view
@@ -115,11 +115,11 @@ class TableRelease:
     ) -> table_view.View:
         """One page of the published table; the owner sees what is hidden, and why."""
         dimensions = self.cells.cubes[0].dimensions if len(self.cells.cubes) == 1 else ()
-        told = table_view.texts(self.outcome.published, self.outcome.shown)
+        texts = table_view.texts(self.outcome.published, self.outcome.shown)
         for i in np.flatnonzero(self.outcome.hidden if owner else ()).tolist():
             sign = table_view.SENSITIVE if self.problem.primary[i] else table_view.HIDDEN
-            told[i] = f"{table_view.amount(float(self.problem.values[i]))} {sign}"
-        return table_view.view(self.cells.labels, told, dimensions, at, **limits)
+            texts[i] = f"{table_view.amount(float(self.problem.values[i]))} {sign}"
+        return table_view.view(self.cells.labels, texts, dimensions, at, **limits)
 
     @property
     def summary(self) -> str:
@@ -161,12 +161,7 @@ class TableRelease:
         """Write the public folder and its private twin, whole or not at all; the file is read back
         and must say exactly what was audited."""
         target = path or self.plan.output.path
-        if not target:
-            raise OutputError("the release has no path", remedy='release.save("release")')
-        public = Path(target)
-        check_free(public, replace=replace)
-        publish(public, self._write_public, self._write_private, replace=replace)
-        return public
+        return publish(target, self._write_public, self._write_private, replace=replace)
 
     def _write_public(self, folder: Path) -> None:
         from .report import render
@@ -190,9 +185,9 @@ class TableRelease:
         self.owner_frame.write_parquet(folder / "cells.parquet")
         _write_text(folder / "report.html", render(self, owner=True))
 
-    def _check(self, told: Table) -> None:
+    def _check(self, back: Table) -> None:
         """The audit holds for what the outcome says; so the bytes must say that and no more."""
-        written, outcome = told.frame, self.outcome
+        written, outcome = back.frame, self.outcome
         numbers = {self.cells.measure: outcome.published}
         if outcome.shown is not None:
             low, high = (np.where(np.isfinite(end), end, np.nan) for end in outcome.shown)
@@ -215,11 +210,11 @@ class TableRelease:
 def _as_audited(written: pl.Series, values: np.ndarray) -> bool:
     """Whether a column tells these numbers, and nothing where there is none."""
     numbers = written.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    told = ~np.isnan(values)
-    if (told != ~np.isnan(numbers)).any():
+    published = ~np.isnan(values)
+    if (published != ~np.isnan(numbers)).any():
         return False
-    apart = np.abs(numbers - values)[told]
-    return bool((apart <= 1e-6 + 1e-9 * np.abs(values[told])).all())
+    apart = np.abs(numbers - values)[published]
+    return bool((apart <= 1e-6 + 1e-9 * np.abs(values[published])).all())
 
 
 def _plain(values: np.ndarray, whole: bool) -> pl.Series:

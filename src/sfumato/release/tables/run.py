@@ -72,8 +72,10 @@ def protect_cells(
     if not isinstance(plan, Plan):
         words = {"protect": plan, "rules": rules, **more}
         if complaints := TablePlan.complaints(words):
-            said = "; ".join(map(str, complaints))
-            raise ParameterError(said, remedy="for a table of cells: rules, and what [table] takes")
+            message = "; ".join(map(str, complaints))
+            raise ParameterError(
+                message, remedy="for a table of cells: rules, and what [table] takes"
+            )
         plan = Plan(table=TablePlan(**words))
     elif plan.table is None or rules or more:
         raise ParameterError(

@@ -61,7 +61,7 @@ def _end(value: float) -> str:
 
 def view(
     labels: pl.DataFrame,
-    told: list[str],
+    texts: list[str],
     dimensions: tuple[Dimension, ...] = (),
     at: Mapping[str, str] | None = None,
     *,
@@ -103,13 +103,13 @@ def view(
     chosen = pl.lit(True)
     for name, code in fixed.items():
         chosen &= pl.col(name) == code
-    part = labels.with_columns(pl.Series("__told", told)).filter(chosen)
+    part = labels.with_columns(pl.Series("__text", texts)).filter(chosen)
     heads = _ordered(known.get(down), codes[down])
     wide = _ordered(known.get(across), codes[across]) if across else [(0, "")]
     tops = _cut(wide, most_columns)
     place = {
         (row[0], row[1] if across else ""): row[-1]
-        for row in part.select(*([down, across] if across else [down]), "__told").iter_rows()
+        for row in part.select(*([down, across] if across else [down]), "__text").iter_rows()
     }
     kept = _cut(heads, most_rows)
     return View(

@@ -1,4 +1,4 @@
-"""Records of one table beside the labels published for another, as the linkage kernel takes them.
+"""Records of one table beside the labels and sets published for another, for the linkage kernels.
 
 A published record covers a record if each of its labels covers the record's value. Columns that
 were published as values cover themselves.
@@ -15,8 +15,14 @@ from ...data.codec import encode
 from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from ...data.linkage.linked import in_one_numbering
 from ...data.linkage.linking import require_reference
+from ...data.pair import Pair
+from ...data.schema import Kind
+from ...data.sets.items import item_utilities, places
+from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...kernels.coverage.blocks import Published, Queries
+from ...kernels.coverage.set_linkage import SetSide
+from ...kernels.sets.rows import weights_of
 
 Blocks = list[np.ndarray]
 
@@ -112,3 +118,44 @@ def build(original: Table, queries: Table, masked: Table, columns: Sequence[str]
         else:
             grid.add_values(name, queries, masked)
     return grid
+
+
+_COMPARISONS = 60_000_000
+"""Pairs of a record and a distinct published one that are looked at, a second's work."""
+_FEWEST = 300
+
+
+def links_sets(pair: Pair, name: str) -> bool:
+    """Whether a column holds sets in both tables, not labels of them."""
+    before, after = pair.original.schema[name], pair.masked.schema[name]
+    labels = has_labels(before, after, pair.masked[name])
+    return before.kind == Kind.SET and after.kind == Kind.SET and not labels
+
+
+def most_queries(published: int) -> int:
+    """How many records are linked by their sets: every one is compared with all published ones."""
+    return max(_COMPARISONS // max(published, 1), _FEWEST)
+
+
+def set_side(pair: Pair, name: str, table: Table, rows: np.ndarray, first: np.ndarray) -> SetSide:
+    """The sets of some rows of a table, and those of the distinct published records."""
+    known = SetTable.from_column(table[name].gather(rows))
+    shown = SetTable.from_column(pair.masked[name].gather(first))
+    column = pair.original.schema[name]
+    worth = item_utilities(column, known.names)
+    item = places(known.names, shown.names)[shown.items]
+    holder = np.repeat(np.arange(len(shown)), shown.sizes)
+    order = np.argsort(item, kind="stable")
+    at = np.searchsorted(item[order], np.arange(len(known.names) + 1)).astype(np.int64)
+    return SetSide(
+        known.starts,
+        known.items,
+        known.missing,
+        worth,
+        weights_of(known.starts, known.items, worth),
+        at,
+        holder[order],
+        weights_of(shown.starts, shown.items, item_utilities(column, shown.names)),
+        shown.missing,
+        pair.masked.suppressed(name)[first],
+    )

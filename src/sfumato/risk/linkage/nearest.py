@@ -41,9 +41,8 @@ from ...kernels.coverage.set_linkage import nearest_sets
 from ...kernels.neighbours.linkage import nearest
 from ...protocols import Context, Measurement
 from .base import LinkageMeasure
-from .covering import build
+from .covering import build, links_sets, most_queries, set_side
 from .distances import distances
-from .sets import links_sets, most_queries, set_side
 
 
 class RecordLinkage(LinkageMeasure):

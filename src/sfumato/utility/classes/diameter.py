@@ -12,7 +12,7 @@ from ...data.codec import Matrix
 from ...data.generalized.cell_costs import cell_costs
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.sets.item_utilities import item_utilities
+from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...kernels.joins.diameter import diameters
 from ...kernels.sets.diameter import Others, SetColumns, set_diameters

@@ -18,8 +18,7 @@ import polars as pl
 
 from ...data.pair import Pair
 from ...data.schema import Kind
-from ...data.sets.item_places import places
-from ...data.sets.item_utilities import item_utilities
+from ...data.sets.items import item_utilities, places
 from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...errors import MeasureError

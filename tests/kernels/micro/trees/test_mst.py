@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.data.points.space import Space
 from sfumato.kernels.micro.trees import _mst as module
 from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
-from sfumato.methods.microaggregation.mst import MstPartition
+from sfumato.methods.microaggregation.hierarchical import MstPartition
 from sfumato.progress import listening
 from tests.oracle.mst import minimum_spanning_tree as oracle
 

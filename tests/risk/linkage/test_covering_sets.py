@@ -68,8 +68,8 @@ def test_a_suppressed_set_covers_everything_and_strangers_are_compared() -> None
 
 
 def test_fewer_records_are_drawn_where_sets_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.risk.linkage.sets._COMPARISONS", 1)
-    monkeypatch.setattr("sfumato.risk.linkage.sets._FEWEST", 2)
+    monkeypatch.setattr("sfumato.risk.linkage.covering._COMPARISONS", 1)
+    monkeypatch.setattr("sfumato.risk.linkage.covering._FEWEST", 2)
     original = table({"buys": [["a"], ["b"], ["c"], ["d"]]}, quasi="buys")
     found = sf.measure("record-linkage", original, original)
     assert found.detail["sample"] == 2

@@ -1,4 +1,4 @@
-"""What the items of a set-valued column are worth to those who use the release."""
+"""The items of set-valued columns: one column's among another's, and what they are worth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ import polars as pl
 from ...errors import Complaint, SchemaError
 from ...poset.values.text import text
 from ..schema import Column
+
+
+def places(names: pl.Series, others: pl.Series) -> np.ndarray:
+    """int64: where each of the other names stands among the first; -1 where it does not.
+
+    >>> places(pl.Series(["gin", "tea"]), pl.Series(["milk", "tea"])).tolist()
+    [-1, 1]
+    """
+    where = pl.DataFrame({"item": names.cast(pl.String), "at": np.arange(len(names))})
+    asked = pl.DataFrame({"item": others.cast(pl.String)})
+    found = asked.join(where, on="item", how="left", maintain_order="left")["at"]
+    return found.fill_null(-1).cast(pl.Int64).to_numpy()
 
 
 def check_utilities(column: Column, names: pl.Series) -> None:
