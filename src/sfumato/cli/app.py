@@ -243,5 +243,5 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, generalizing, others, sets  # noqa: E402, F401
+from . import exploring, generalizing, others  # noqa: E402, F401
 from .tables import protect_cells  # noqa: E402

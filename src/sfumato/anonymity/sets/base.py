@@ -4,22 +4,26 @@ and what becomes of records without a set."""
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ...criteria.classes import Grouping
 from ...data.codec import Matrix
 from ...data.partition import Cover, Partition, require_group
 from ...data.sets.items import check_utilities, item_utilities
 from ...data.sets.table import SetTable, item_type
+from ...data.table import Table
 from ...errors import MethodError
+from ...kernels.sets.joining import best_partners
 from ...kernels.sets.lsh import MOST_BITS
-from ...kernels.sets.rows import take_rows
+from ...kernels.sets.rows import common_items, take_rows
 from ...nested import Rule
-from ...protocols import Partitioner
-from .joining import joined_until_kept
+from ...progress import report
+from ...protocols import Criterion, Partitioner
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,3 +184,49 @@ class HashedSearch(SetSearch):
     bits: int | None = Field(
         None, ge=0, le=MOST_BITS, description="length of the hash keys; fits `sample` if left out"
     )
+
+
+def joined_until_kept(
+    found: Partition, sets: Sets, table: Table, criteria: Sequence[Criterion]
+) -> Partition:
+    """The partition with every group that breaks a criterion joined with the one it fits best.
+
+    It goes in rounds: joining may break what held, where a criterion is not monotone. One group of
+    everybody is the last resort; where even that breaks a criterion, nothing can be done.
+    """
+    labels = found.labels.copy()
+    while True:
+        grouping = Grouping.of(table, labels)
+        kept = np.logical_and.reduce([criterion.keeps(grouping) for criterion in criteria])
+        broken = np.flatnonzero(~kept)
+        groups = int(kept.size)
+        report("joining groups", groups - broken.size, groups)
+        if not broken.size:
+            return Partition(labels, found.facts, found.warnings)
+        if groups == 1:
+            names = ", ".join(str(criterion.name) for criterion in criteria)
+            raise MethodError(
+                f"even all records together break {names}",
+                remedy="loosen the limit, or leave rare confidential values out",
+            )
+        partition = Partition(labels)
+        starts, items = common_items(sets.starts, sets.items, partition.order, partition.starts)
+        partner = best_partners(starts, items, sets.utilities, partition.sizes, broken)
+        labels = _merged(broken, partner, groups)[labels]
+
+
+def _merged(broken: np.ndarray, partner: np.ndarray, groups: int) -> np.ndarray:
+    """The new number of each group when every broken one goes to its partner's."""
+    lead = np.arange(groups)
+    for b, p in zip(broken.tolist(), partner.tolist(), strict=True):
+        low, high = sorted((_root(lead, b), _root(lead, p)))
+        lead[high] = low
+    for g in range(groups):
+        lead[g] = lead[lead[g]]  # a lead is never above its group: one pass from below is enough
+    return np.unique(lead, return_inverse=True)[1].reshape(-1)
+
+
+def _root(lead: np.ndarray, group: int) -> int:
+    while lead[group] != group:
+        group = int(lead[group])
+    return group

@@ -21,18 +21,18 @@ import polars as pl
 from ...criteria.classes import equivalence_classes
 from ...criteria.coverage.covering import covering
 from ...data.codec import encode
+from ...data.generalized.label_places import Labels
 from ...data.linkage.earlier import data_file, read_release
 from ...data.pair import Pair
 from ...data.partition import Partition
 from ...data.people.keys import found_again, person_keys
-from ...data.schema import Kind, Role
+from ...data.schema import SUPPRESSED, Kind, Role
 from ...data.table import Table
 from ...errors import InputError, ParameterError
 from ...methods.verbs.generalize import Generalize
 from ...protocols import Finding
 from ..plan.plan import Plan
 from ..publish import private_path
-from .joining import Joining
 from .masking import Draft
 
 ABSENT = -1
@@ -298,3 +298,48 @@ def _round(
             joins.append((one, partner))
             touched |= {one, partner}
     return joins
+
+
+MOST_PARTNERS = 64
+"""Classes that are compared before two are joined; more would take too long."""
+
+
+class Joining:
+    """Classes by the row that each begins with; labels are read by the original's posets."""
+
+    def __init__(self, masked: Table, original: Table, first: np.ndarray) -> None:
+        names = masked.schema.quasi
+        self._readers = [Labels.of(original, name) for name in names]
+        rows = pl.Series(first)
+        shown = [
+            masked[name].cast(pl.String, strict=False).gather(rows).to_list() for name in names
+        ]
+        self._labels: list[list[Any]] = [list(one) for one in zip(*shown, strict=True)]
+
+    def cheapest(self, one: int, others: Sequence[int]) -> int | None:
+        """The class that joining `one` with costs least."""
+        candidates = [other for other in others if other != one][:MOST_PARTNERS]
+        return min(candidates, key=lambda other: self._cost(one, other), default=None)
+
+    def _joined(self, j: int, a: Any, b: Any) -> Any:
+        if a == b:
+            return a
+        if a is None or b is None or SUPPRESSED in (a, b):
+            return SUPPRESSED
+        try:
+            return self._readers[j].poset(a).lub([a, b])
+        except ValueError:
+            return SUPPRESSED
+
+    def _cost(self, one: int, other: int) -> float:
+        total = 0.0
+        for j, (a, b) in enumerate(zip(self._labels[one], self._labels[other], strict=True)):
+            label = self._joined(j, a, b)
+            if label is not None:
+                total += 1.0 if label == SUPPRESSED else self._readers[j].measure(label)
+        return total
+
+    def join(self, one: int, other: int) -> None:
+        """`other` becomes what the two have in common."""
+        pairs = zip(self._labels[one], self._labels[other], strict=True)
+        self._labels[other] = [self._joined(j, a, b) for j, (a, b) in enumerate(pairs)]

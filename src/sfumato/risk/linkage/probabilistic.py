@@ -14,17 +14,128 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.linkage.linked import TOLERANCE, Credit, facts_of, own_rows
-from ...data.linkage.linking import Sample, columns_to_link_by, drawn, require_reference
+from ...data.generalized.label_places import has_labels
+from ...data.linkage.linked import (
+    TOLERANCE,
+    Categories,
+    Credit,
+    Numbers,
+    facts_of,
+    in_one_numbering,
+    own_rows,
+)
+from ...data.linkage.linking import (
+    Sample,
+    columns_to_link_by,
+    drawn,
+    has_numbers,
+    require_reference,
+)
+from ...data.pair import Pair
+from ...data.schema import Kind
+from ...data.table import Table
 from ...errors import MeasureError
 from ...kernels.neighbours.fellegi_sunter import Estimate, estimate, levels, marginal, weights
 from ...kernels.neighbours.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
-from ...kernels.neighbours.rank_windows import Windows
+from ...kernels.neighbours.rank_windows import (
+    Places,
+    Windows,
+    gather,
+    rank_windows,
+    sort_column,
+    value_windows,
+)
 from ...protocols import Context, Measurement
-from .agreement import Agreement, Files, without_labels
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .base import LinkageMeasure, over_scenarios
 from .scenarios import scenarios
+
+Agreement = Literal["deviations", "ranks", "exact"]
+Held = tuple[np.ndarray, np.ndarray]
+"""Numbers and codes."""
+
+
+def without_labels(
+    pair: Pair, names: Sequence[str], left_out: dict[str, str], named: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The columns that hold values, and the reason for leaving out those with labels or sets."""
+    before, after = pair.original.schema, pair.masked.schema
+    labels = [
+        name
+        for name in names
+        if before[name].kind == Kind.SET or has_labels(before[name], after[name], pair.masked[name])
+    ]
+    kept = [name for name in names if name not in labels]
+    if not kept or any(name in labels for name in named):
+        raise MeasureError(
+            f"{', '.join(map(repr, labels))} hold labels or sets: values do not agree with them",
+            remedy="link by record-linkage, which reads labels and sets",
+        )
+    why = "holds labels or sets, which values do not agree with"
+    return kept, left_out | dict.fromkeys(labels, why)
+
+
+class Files:
+    """The masked file, its columns sorted, ready for the windows of any table.
+
+    Categories agree when they are equal, numbers within a number of standard deviations or of
+    ranks.
+    """
+
+    def __init__(self, pair: Pair, names: list[str], agreement: Agreement, within: float) -> None:
+        self.pair, self.names = pair, names
+        self.agreement, self.within = agreement, within
+        self.numbers = Numbers(pair, tuple(name for name in names if has_numbers(pair, name)))
+        others = tuple(name for name in names if name not in self.numbers.names)
+        self.categories = Categories(pair, others)
+
+    def held(self, known: Sequence[str], rows: np.ndarray) -> tuple[Held, Held]:
+        """What some of the originals hold in the known columns, and what all masked records do."""
+        numbers = [j for j, name in enumerate(self.numbers.names) if name in known]
+        codes = [j for j, name in enumerate(self.categories.names) if name in known]
+        # Suppressed is not missing: infinite, and a code of its own.
+        y = np.where(self.numbers.hidden, np.inf, self.numbers.masked)
+        after = np.where(self.categories.hidden, np.int32(-1), self.categories.masked)
+        x, before = self.numbers.original[rows], self.categories.original[rows]
+        return (x[:, numbers], before[:, codes]), (y[:, numbers], after[:, codes])
+
+    def windows(self, table: Table, rows: np.ndarray) -> Windows:
+        """Which masked records agree with some rows of a table, column by column."""
+        require_reference(table, self.names)
+        x = self.numbers.of(table)[rows]
+        columns, runs = [], []
+        for name in self.names:
+            hidden = self.pair.masked.suppressed(name)
+            mine, theirs, reach = self._column(table, name, rows, x)
+            column = sort_column(theirs, hidden)
+            columns.append(column)
+            runs.append(self._run(mine, column, reach, name))
+        return gather(columns, runs)
+
+    def _column(
+        self, table: Table, name: str, rows: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        if name not in self.numbers.names:
+            a, b = in_one_numbering([table[name], self.pair.masked[name]])
+            return _floats(a[rows]), _floats(b), 0.0
+        j = self.numbers.names.index(name)
+        if self.agreement == "deviations" and self.within > 0:
+            published = np.where(self.numbers.hidden, np.nan, self.numbers.published)
+            # Rounding must not part values that lie exactly as far apart as is allowed.
+            return self.numbers.known(x)[:, j], published[:, j], self.within * (1 + TOLERANCE)
+        return x[:, j], self.numbers.masked[:, j], 0.0
+
+    def _run(self, x: np.ndarray, column: Any, reach: float, name: str) -> tuple[Places, Places]:
+        if self.agreement == "ranks" and name in self.numbers.names:
+            return rank_windows(x, column, round(self.within / 100 * column.values.size))
+        wide = np.full(x.size, reach)
+        return value_windows(x, column, wide, wide)
+
+
+def _floats(codes: np.ndarray) -> np.ndarray:
+    """Codes as numbers; 0 is missing."""
+    return np.where(codes == 0, np.nan, codes.astype(np.float64))
+
 
 _WITHIN: dict[Agreement, float] = {"deviations": 0.15, "ranks": 3.0, "exact": 0.0}
 _SHORTLIST = 50
