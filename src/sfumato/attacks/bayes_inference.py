@@ -71,7 +71,7 @@ class BayesInference(Attack):
                 remedy="give the columns hierarchies with coarser levels",
             )
         # The codebook tells which values there are, not how often they occur.
-        axes = [_evenly(axis) for axis in axes]
+        axes = [replace(axis, counts=np.ones_like(axis.counts)) for axis in axes]
         before = [read(axis, pair.original) for axis in axes]
         cells = Cells.of(pair, axes, before)
         released = Records.of(cells.readings)
@@ -125,10 +125,6 @@ class BayesInference(Attack):
             private={"by_column": tally.by_column},
             per_record=tally.by_record(pair.masked.height),
         )
-
-
-def _evenly(axis: Axis) -> Axis:
-    return replace(axis, counts=np.ones_like(axis.counts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,8 @@ def columns_of(listed: Sequence[SetSpec]) -> list[str]:
 
 def made_columns(listed: Sequence[SetSpec]) -> list[str]:
     """Columns that come to be when the table is there."""
-    return [str(spec.get("into", _INTO)) for spec in listed if _makes(spec)]
+    making = (spec for spec in listed if "columns" in spec or "sensitive" in spec)
+    return [str(spec.get("into", _INTO)) for spec in making]
 
 
 def replaced_columns(sets: SetSpec | Sequence[SetSpec] | None) -> list[str]:
@@ -109,10 +110,6 @@ def replaced_columns(sets: SetSpec | Sequence[SetSpec] | None) -> list[str]:
     used = [str(name) for spec in listed for name in spec.get("columns", ())]
     used += [str(spec["utility"]) for spec in listed if "utility" in spec]
     return [name for name in used if name not in made]
-
-
-def _makes(spec: SetSpec) -> bool:
-    return "columns" in spec or "sensitive" in spec
 
 
 def make_sets(table: Table, listed: Sequence[SetSpec]) -> tuple[Table, list[str]]:

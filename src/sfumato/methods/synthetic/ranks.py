@@ -91,7 +91,8 @@ class RankSynthesizer(Synthesizer):
             refuse(self, np.isinf(values)[:, None], [chosen[j]])
             if j in gaps:
                 at = len(marginals) + gaps.index(j)
-                absent = inverse_of_indicator(drawn.u[:, at], model.numbers[:, at])
+                # The upper end of the indicator's range, as large as its share of ones.
+                absent = drawn.u[:, at] > 1.0 - model.numbers[:, at].mean()
                 values = np.where(absent, np.nan, values)
             made, column = one.published(values, whole=self.whole)
             series.append(made)
@@ -130,11 +131,6 @@ class RankSynthesizer(Synthesizer):
                 latent = completed(latent, known)
         latent, changed = nearest_correlation(latent)
         return RankModel(numbers, ranks, latent, changed)
-
-
-def inverse_of_indicator(u: np.ndarray, indicator: np.ndarray) -> np.ndarray:
-    """Where a column of zeros and ones is one: the upper end, as large as its share of ones."""
-    return np.asarray(u > 1.0 - indicator.mean())
 
 
 class LatinHypercube(RankSynthesizer):

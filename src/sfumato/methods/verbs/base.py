@@ -28,7 +28,7 @@ from pydantic import Field
 
 from ...data.codec import Matrix, encode, floats, from_floats
 from ...data.partition import Cover, Partition, disjoint
-from ...data.schema import ORDERED, Column, Kind
+from ...data.schema import MEASURED, ORDERED, Column, Kind
 from ...data.table import Table
 from ...kernels.synthesis.frames import Stratum
 from ...protocols import Outcome, Verb
@@ -208,15 +208,6 @@ def _two_valued(series: pl.Series, column: Column) -> np.ndarray | None:
     return np.where(found.codes == 0, np.nan, found.codes - 1.0)
 
 
-def keeps_domain(column: Column, domain: Domain) -> bool:
-    """Whether a column is published as values that occur in it: always where it has no others."""
-    return domain == "original" or column.kind not in (
-        Kind.CONTINUOUS,
-        Kind.INTEGER,
-        Kind.DATE,
-    )
-
-
 def exchange(
     labels: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
@@ -258,7 +249,8 @@ def publish(
         column, given = table.schema[name], table[name]
         hidden = (labels < 0) | (False if gone is None else gone[:, j])
         x = np.where(hidden, np.nan, numbers.x[:, j])
-        if keeps_domain(column, domain):
+        # Published as values that occur in it: always where a column has no others.
+        if domain == "original" or column.kind not in MEASURED:
             mapped.append(name)
             hidden = hidden | _lone(x, partition)
             source = pl.Series(exchange(labels, x, y[:, j], rng))
@@ -302,7 +294,7 @@ def publish(
 
 def _telling(series: pl.Series, column: Column) -> bool:
     """Whether most of a column's values occur once, so that each points to one record."""
-    if column.kind not in (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE):
+    if column.kind not in MEASURED:
         return False
     present = series.drop_nulls()
     return 2 * int(present.is_unique().sum()) > len(present)

@@ -18,7 +18,7 @@ from ...kernels.sets.compared import Rows, kept
 from ...kernels.sets.rows import take_rows
 from ...poset.values.text import text
 from ...protocols import Context, Measurement
-from ..cells import HIDDEN, Cells, careful, cells_of, dropped_records, facts, quasi_cells
+from ..cells import HIDDEN, careful, cells_of, dropped_records, facts, quasi_cells
 from ..columns import quasi_names, suppressed
 from ..loss import RecordLoss, TableLoss
 from ..sets.cells import SetPair, holds_sets, shows_nothing
@@ -287,7 +287,10 @@ def _level(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> tupl
         return 0, top
     values = domain_values(reader.column, reader.domain)
     texts = [text(value) for value in values]
-    shown = [_word(cells, at) for at in pairs[:, 1].tolist()]
+    shown = [
+        SUPPRESSED if at == HIDDEN else "" if at < 0 else cells.labels[at]
+        for at in pairs[:, 1].tolist()
+    ]
     if all(texts[code - 1] == word for code, word in zip(pairs[:, 0], shown, strict=True)):
         return 0, top
     if tree is not None:
@@ -303,10 +306,6 @@ def _level(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> tupl
     if np.unique(pairs[:, 0]).size < len(pairs) or SUPPRESSED in shown:
         raise _local(name, "some value was published in two ways")
     return 1, top
-
-
-def _word(cells: Cells, place: int) -> str:
-    return SUPPRESSED if place == HIDDEN else "" if place < 0 else cells.labels[place]
 
 
 def _unchanged(pair: Pair, name: str, rows: np.ndarray, matched: np.ndarray) -> bool:
