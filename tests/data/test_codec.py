@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.data.codec import (
     Matrix,
+    bind,
     code,
     decode,
     domain_values,
@@ -297,3 +298,21 @@ def test_labels_and_sets_keep_apart_what_differs() -> None:
     assert domain_values(column(Kind.SET), pl.Series("x", [["a", "b"], ["c"]])) == ["a b", "c"]
     twins = domain_values(column(Kind.SET), pl.Series("x", [["a b"], ["a", "b"]]))
     assert len(set(twins)) == 2
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_a_poset_of_its_own(kind: Kind) -> None:
+    """Intervals for numbers and dates, value sets for all others and for labels."""
+    values = {
+        Kind.CONTINUOUS: [1.5, 2.0],
+        Kind.INTEGER: [1, 2],
+        Kind.DATE: [dt.date(2020, 1, 1), dt.date(2020, 1, 2)],
+        Kind.BOOLEAN: [False, True],
+        Kind.SET: [["a"], ["b"]],
+    }.get(kind, ["a", "b"])
+    column = Column("x", kind, categories=("a", "b") if kind == Kind.ORDINAL else ())
+    measured = kind in (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
+    found = bind(column, pl.Series("x", values))
+    assert found.structure.reads == ("interval" if measured else "value-set")
+    labels = pl.Series("x", ["a", "b"])
+    assert bind(column.with_(generalized=True), labels).structure.reads == "value-set"

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.poset.defaults import default_poset
 from sfumato.poset.valueset import ValueSet
 from tests.oracle.poset import Sets
 from tests.poset.test_text import NASTY
@@ -156,10 +155,3 @@ def test_an_empty_column_binds() -> None:
     poset = ValueSet().bind([])
     assert poset.set_labels(np.array([0]), np.array([], dtype=int)) == []
     assert poset.measure("*") == 1
-
-
-def test_every_kind_has_a_default() -> None:
-    kinds = ["continuous", "integer", "date", "ordinal", "nominal", "boolean", "text", "set"]
-    assert [default_poset(kind).name for kind in kinds] == ["interval"] * 3 + ["value-set"] * 5
-    with pytest.raises(ValueError, match="there is no kind 'colour'"):
-        default_poset("colour")

@@ -39,7 +39,7 @@ def init(
     json: base.Json = False,
 ) -> None:
     """Draft the plan of a table: dimensions, usual rules, a method."""
-    from ..release.plan.table_draft import draft_table
+    from ..release.plan.draft import draft_table
 
     base.refuse_existing(output, replace=replace, other="--output OTHER.toml")
     source = base.source_of(file, output.parent)

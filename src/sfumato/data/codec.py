@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from ..errors import Complaint, MethodError, SchemaError
-from ..poset.defaults import default_poset
-from ..poset.valueset import LabelPoset
+from ..poset.interval import Interval
+from ..poset.valueset import LabelPoset, ValueSet
 from ..protocols import Poset, Structure
-from .schema import ORDERED, Column, Kind
+from .schema import MEASURED, ORDERED, Column, Kind
 from .table import Table
 
 _SQUARABLE = 1e140
@@ -344,7 +344,9 @@ def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) ->
     if column.generalized and column.bound is not None:
         return LabelPoset(domain.cast(pl.String).to_list(), column.bound)
     source = column.poset if not column.generalized else None
-    source = source or default_poset("nominal" if column.generalized else column.kind)
+    if source is None:
+        measured = column.kind in MEASURED and not column.generalized
+        source = Interval() if measured else ValueSet()
     if column.kind == Kind.ORDINAL and not column.generalized:
         # Its domain is all of its categories, in their order, whether they occur or not.
         if counts is not None:

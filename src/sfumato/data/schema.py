@@ -43,6 +43,10 @@ class Role(StrEnum):
     INSENSITIVE = "insensitive"
 
 
+SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
+"""Roles whose columns carry no statistics of their own."""
+
+
 @dataclass(frozen=True)
 class Column:
     """One column: its kind and role, the order of its categories, and how it generalizes.

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import decode, encode
-from ..data.schema import NUMERIC, SUPPRESSED, Column, Kind, Role
+from ..data.schema import NUMERIC, SUPPRESSED, Column, Kind
 from ..data.table import Table
 from ..errors import MethodError
 from ..poset.values.ranges import read_range
@@ -22,6 +22,7 @@ from .augmented import Reading, read
 from .axis import BINS, MOST, Axis, axis_of
 from .network import Network, fit, library
 from .records import Records
+from .released import MODELLED
 from .structure import learn
 
 _TYPES: dict[Kind, Any] = {
@@ -128,9 +129,6 @@ def _typed(column: Column, words: Sequence[str]) -> pl.Series:
         typed = series.cast(pl.Float64, strict=False)
         typed = typed.cast(kind, strict=False) if column.kind == Kind.INTEGER else typed
     return typed.drop_nulls().unique().sort()
-
-
-MODELLED = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
 
 
 @dataclass(frozen=True, eq=False)

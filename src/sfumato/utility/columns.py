@@ -16,11 +16,8 @@ import polars as pl
 from ..data.codec import floats
 from ..data.linkage.linking import require_records
 from ..data.pair import Pair
-from ..data.schema import ORDERED, SUPPRESSED, Kind, Role
+from ..data.schema import ORDERED, SET_ASIDE, SUPPRESSED, Kind, Role
 from ..errors import MeasureError
-
-SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
-"""Roles whose columns carry no statistics of their own."""
 
 _EXACT_FLOAT = 2**53
 

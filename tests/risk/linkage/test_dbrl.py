@@ -15,10 +15,10 @@ from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
+from sfumato.risk.linkage.base import random_scenarios, scenarios
 from sfumato.risk.linkage.dbrl import Dbrl
 from sfumato.risk.linkage.distances import features
 from sfumato.risk.linkage.nearest import RecordLinkage
-from sfumato.risk.linkage.scenarios import random_scenarios, scenarios
 from tests.oracle import distance_linkage as oracle
 
 DISTANCES = [

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from ...data.codec import decode, encode, from_floats
-from ...data.schema import Kind
+from ...data.schema import MEASURED
 from ...data.table import Table
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
@@ -17,8 +17,6 @@ from ...protocols import Method, Outcome
 from ..numeric.base import SINGLE_VALUES, finite, require_size, widened
 from .base import unchanged
 from .shape import correlation_root, units
-
-_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 
 
 class NormalScoreNoise(Method):
@@ -90,7 +88,7 @@ class _Ranked:
     def __init__(self, table: Table, name: str, between: bool) -> None:
         series, column = table[name], table.schema[name]
         self.series, self.column = series, column
-        self.as_number = between and not column.generalized and column.kind in _NUMBERS
+        self.as_number = between and not column.generalized and column.kind in MEASURED
         if self.as_number:
             self.values = finite(series, column)
         else:

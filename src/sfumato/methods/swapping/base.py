@@ -10,14 +10,11 @@ import numpy as np
 import polars as pl
 
 from ...data.codec import encode
-from ...data.schema import Kind, Role
+from ...data.schema import ORDERED, SET_ASIDE
 from ...data.table import Table
 from ...kernels.suppression.matches import class_labels
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
-
-ORDERED_KINDS: tuple[str, ...] = (Kind.CONTINUOUS, Kind.INTEGER, Kind.ORDINAL, Kind.DATE)
-SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
 
 
 class RankedMethod(Method):
@@ -25,7 +22,7 @@ class RankedMethod(Method):
 
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
+    kinds: ClassVar[tuple[str, ...]] = ORDERED
 
     @abstractmethod
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -104,7 +101,7 @@ def others_with_order(table: Table, chosen: list[str]) -> list[str]:
         column.name
         for column in table.schema
         if column.name not in chosen
-        and column.kind in ORDERED_KINDS
+        and column.kind in ORDERED
         and not column.generalized
         and column.role not in SET_ASIDE
     ]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...data.schema import Role
+from ...data.schema import ORDERED, Role
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.shuffling import (
@@ -18,7 +18,6 @@ from ...kernels.swapping.shuffling import (
 )
 from ...protocols import Method, Outcome
 from .base import (
-    ORDERED_KINDS,
     gathered,
     mean_ranks,
     others_with_order,
@@ -52,7 +51,7 @@ class DataShuffling(Method):
     name: ClassVar[str] = "data-shuffling"
     aliases: ClassVar[tuple[str, ...]] = ("synthetic-guided-swapping",)
     roles: ClassVar[tuple[str, ...]] = ("confidential",)
-    kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
+    kinds: ClassVar[tuple[str, ...]] = ORDERED
     perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Muralidhar & Sarathy 2006, Data shuffling: a new masking approach for numerical data, "
@@ -105,10 +104,10 @@ class DataShuffling(Method):
                     f"column {name!r} is shuffled and cannot be given",
                     remedy="name it in `columns` or in `given`, not in both",
                 )
-            if column.generalized or column.kind not in ORDERED_KINDS:
+            if column.generalized or column.kind not in ORDERED:
                 raise MethodError(
                     f"column {name!r} cannot be given: it has no order",
-                    remedy=f"name columns that are {', '.join(ORDERED_KINDS)}",
+                    remedy=f"name columns that are {', '.join(ORDERED)}",
                 )
         return list(dict.fromkeys(self.given))
 

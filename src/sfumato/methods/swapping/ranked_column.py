@@ -7,12 +7,13 @@ from typing import ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...data.schema import ORDERED
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.ranked_columns import ranked_columns
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
-from .base import ORDERED_KINDS, is_moved, rearranged, sorted_rows, without_order
+from .base import is_moved, rearranged, sorted_rows, without_order
 
 
 class RankedColumnSwap(Method):
@@ -33,7 +34,7 @@ class RankedColumnSwap(Method):
     name: ClassVar[str] = "ranked-column-swap"
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
+    kinds: ClassVar[tuple[str, ...]] = ORDERED
     paper: ClassVar[str] = (
         "Carlson & Salabasis 2002, A data-swapping technique using ranks: a method for disclosure "
         "control, Research in Official Statistics 6(2)"

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix, standardize
+from ...data.schema import ORDERED
 from ...data.table import Table
 from ...errors import MethodError, SfumatoError
 from ...kernels.swapping.rank import rank_swap
@@ -16,7 +17,6 @@ from ...progress import report
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
 from .base import (
-    ORDERED_KINDS,
     is_moved,
     mean_ranks,
     others_with_order,
@@ -97,7 +97,7 @@ class SimilarValueSwap(Method):
     name: ClassVar[str] = "similar-value-swap"
     perturbs: ClassVar[bool | None] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    kinds: ClassVar[tuple[str, ...]] = ORDERED_KINDS
+    kinds: ClassVar[tuple[str, ...]] = ORDERED
     paper: ClassVar[str] = (
         "Moore 1996, Controlled data-swapping techniques for masking public use data"
     )

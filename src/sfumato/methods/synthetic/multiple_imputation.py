@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ...data.codec import encode
 from ...data.points.design import PREDICTS, Design, is_number, predictor, values_of
-from ...data.schema import Kind, Role
+from ...data.schema import MEASURED, Role
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.dichotomies import shared_leaves
@@ -18,7 +18,6 @@ from ...progress import report
 from ...protocols import Method, Outcome
 from ._imputation_models import CategoryModel, NumberModel, Task, Values
 
-_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
 _DETERMINED = 1e-9
 """Unexplained share of a column's variance below which the others determine it."""
 
@@ -187,7 +186,7 @@ class MultipleImputation(Method):
         return models
 
     def _model(self, task: Task, warnings: list[str]) -> NumberModel | CategoryModel:
-        if task.column.kind in _NUMBERS and not task.column.generalized:
+        if task.column.kind in MEASURED and not task.column.generalized:
             donors = self.donors if self.way == "predictive-mean-matching" else 0
             model = NumberModel.of(task, donors=donors, whole=self.whole)
             if model.unexplained < _DETERMINED and not donors:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...data.codec import Matrix, encode, floats, from_floats
 from ...data.points.space import space_of
-from ...data.schema import Column, Kind, Role
+from ...data.schema import MEASURED, SET_ASIDE, Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.scores import uniform_scores
@@ -19,8 +19,6 @@ from ...kernels.synthesis.local_regression import carried_over
 from ...protocols import Method, Outcome
 from ..counts import published_shares
 
-_CUT = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATE)
-_ASIDE = (Role.IDENTIFIER, Role.WEIGHT, Role.HOUSEHOLD)
 _MOST_CATEGORIES = 50
 """A column with more is not compared by unless it is named."""
 _MANY = 0.25
@@ -153,9 +151,9 @@ class PartiallySynthetic(Method):
         found: list[str] = []
         passed: list[str] = []
         for column in table.schema:
-            if column.name in keys or column.role in _ASIDE or column.kind == Kind.SET:
+            if column.name in keys or column.role in SET_ASIDE or column.kind == Kind.SET:
                 continue
-            numeric = column.kind in (*_CUT, Kind.ORDINAL) and not column.generalized
+            numeric = column.kind in (*MEASURED, Kind.ORDINAL) and not column.generalized
             many = not numeric and table[column.name].n_unique() > _MOST_CATEGORIES
             (passed if many else found).append(column.name)
         return found, passed
@@ -171,7 +169,7 @@ class PartiallySynthetic(Method):
         """One key column with new values for the records at risk that have one."""
         column, series = table.schema[name], table[name]
         risky, donor, near = (part[~missing[drawn[0]]] for part in drawn)
-        if self.model == "regression" and column.kind in _CUT and not column.generalized:
+        if self.model == "regression" and column.kind in MEASURED and not column.generalized:
             numbers = floats(series, column)
             values = carried_over(points, numbers, risky, donor, near)
             known = numbers[~np.isnan(numbers)]
@@ -188,7 +186,7 @@ def _alike(table: Table, keys: Sequence[str], bins: int) -> np.ndarray:
     combined = np.zeros(table.height, dtype=np.int64)
     for name in keys:
         column, series = table.schema[name], table[name]
-        if bins and column.kind in _CUT and not column.generalized:
+        if bins and column.kind in MEASURED and not column.generalized:
             u = uniform_scores(floats(series, column))
             code = np.where(np.isnan(u), 0.0, np.nan_to_num(np.floor(u * bins)) + 1).astype(
                 np.int64

@@ -18,9 +18,8 @@ from ...data.table import Table
 from ...kernels.neighbours.linkage import nearest
 from ...kernels.neighbours.own_rank import own_rank
 from ...protocols import Context, Measurement
-from .base import LinkageMeasure
+from .base import LinkageMeasure, random_scenarios, scenarios
 from .distances import MEANINGS, Distance, Files, Points, distances
-from .scenarios import random_scenarios, scenarios
 
 _STRANGERS = 10_000
 """Strangers to look for at most: their nearest records are found without a bound to start from."""

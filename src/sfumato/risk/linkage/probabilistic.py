@@ -47,8 +47,7 @@ from ...kernels.neighbours.rank_windows import (
 )
 from ...protocols import Context, Measurement
 from .assignment import assigned, look_alikes, mixed, shared_credit
-from .base import LinkageMeasure, over_scenarios
-from .scenarios import scenarios
+from .base import LinkageMeasure, over_scenarios, scenarios
 
 Agreement = Literal["deviations", "ranks", "exact"]
 Held = tuple[np.ndarray, np.ndarray]

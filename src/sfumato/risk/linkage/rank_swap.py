@@ -19,8 +19,7 @@ from ...data.linkage.rank_swapped import KnownLimit, Reach, reaches, windows_of
 from ...data.table import Table
 from ...kernels.neighbours.rank_windows import Survivors, survivors
 from ...protocols import Context, Measurement
-from .base import LinkageMeasure, over_scenarios
-from .scenarios import scenarios
+from .base import LinkageMeasure, over_scenarios, scenarios
 
 
 class RankSwapLinkage(KnownLimit, LinkageMeasure):

@@ -10,10 +10,9 @@ from pydantic import Field
 from ...data.codec import encode, floats
 from ...data.linkage.linking import drawn, require_records
 from ...data.pair import Pair
-from ...data.schema import NUMERIC, Kind, Role
+from ...data.schema import NUMERIC, SET_ASIDE, Kind, Role
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from .degradation import Filled
 from .readable import ReadableColumn

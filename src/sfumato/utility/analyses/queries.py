@@ -9,10 +9,9 @@ from pydantic import Field
 
 from ...data.linkage.linking import drawn, require_records
 from ...data.pair import Pair
-from ...data.schema import NUMERIC, Kind
+from ...data.schema import NUMERIC, SET_ASIDE, Kind
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from ..sets.cells import SetConditions, holds_sets
 from .readable import ReadableColumn

@@ -8,11 +8,10 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.schema import Kind
+from ...data.schema import SET_ASIDE, Kind
 from ...errors import MeasureError
 from ...kernels.statistics.covariance import moments
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from ..numeric.matrices import Columns, Numbers, numbers_of_both
 

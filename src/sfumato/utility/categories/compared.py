@@ -20,11 +20,11 @@ from pydantic import Field
 from ...data.codec import encode
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.schema import Kind
+from ...data.schema import SET_ASIDE, Kind
 from ...errors import MeasureError
 from ...progress import report
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE, Chosen
+from ..columns import Chosen
 from ..loss import RecordLoss, TableLoss
 
 KINDS = (Kind.NOMINAL, Kind.ORDINAL, Kind.BOOLEAN)

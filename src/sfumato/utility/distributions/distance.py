@@ -21,10 +21,10 @@ from ...data.codec import floats
 from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.schema import NUMERIC, SUPPRESSED, Kind
+from ...data.schema import NUMERIC, SET_ASIDE, SUPPRESSED, Kind
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE, suppressed
+from ..columns import suppressed
 from ..loss import TableLoss
 
 

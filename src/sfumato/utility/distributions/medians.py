@@ -12,12 +12,11 @@ from pydantic import Field
 from ...data.linkage.linking import require_records
 from ...data.points.coordinates import Block
 from ...data.points.encoding import Encoding, LogChoice, Logs
-from ...data.schema import Kind
+from ...data.schema import SET_ASIDE, Kind
 from ...data.table import Table
 from ...errors import MeasureError, MethodError
 from ...kernels.statistics.rank_correlation import rank_scores
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE
 from ..loss import TableLoss
 
 Columns = Annotated[
