@@ -7,6 +7,7 @@ who holds it; that no two of its sets are alike is no comfort where all of them 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,14 +51,11 @@ def count_pairs(
     present = ~sets.missing & (of_record >= 0)
     known = np.bincount(of_record[present], minlength=groups)
     empty = np.bincount(of_record[present & (sets.sizes == 0)], minlength=groups)
-    content = kept_with(table, ("first", name), None, lambda: _first_equal(sets))
+    alike = partial(first_equal_sets, sets.starts, sets.items, sets.missing)
+    content = kept_with(table, ("first", name), None, alike)
     pairs = np.unique(of_record[present] * max(len(sets), 1) + content[present])
     different = np.bincount(pairs // max(len(sets), 1), minlength=groups)
     return found, count, sets, Holders(known, empty, different)
-
-
-def _first_equal(sets: SetTable) -> np.ndarray:
-    return first_equal_sets(sets.starts, sets.items, sets.missing)
 
 
 def held_by_all(counts: ValueCounts) -> np.ndarray:

@@ -28,7 +28,9 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
     y = alt.Y("risk:Q", title=_axis(found.risk), scale=alt.Scale(zero=True, nice=True))
     repeat = -(-len(methods) // len(_COLOURS))
     colours = alt.Scale(domain=methods, range=list(_COLOURS * repeat)[: len(methods)])
-    shapes = alt.Scale(domain=methods, range=_shapes(len(methods)))
+    # Shifted at each repetition, so that no colour meets its shape again.
+    shifted = [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(len(methods))]
+    shapes = alt.Scale(domain=methods, range=shifted)
     legend = alt.Legend(orient="bottom", columns=4, symbolLimit=60, labelLimit=200)
     points = (
         alt.Chart(data)
@@ -75,11 +77,6 @@ def chart(found: RiskUtilityMap, title: str) -> Any:
 
 def _axis(measure: Any) -> str:
     return f"{measure.name}{' (share)' if measure.unit == '%' else ''}"
-
-
-def _shapes(count: int) -> list[str]:
-    """One shape a method; shifted at each repetition, so that no colour meets its shape again."""
-    return [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(count)]
 
 
 def _placed(found: RiskUtilityMap, front: list[dict[str, Any]]) -> list[dict[str, Any]]:

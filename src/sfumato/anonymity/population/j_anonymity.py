@@ -95,9 +95,9 @@ class JAnonymity(Method):
         own = Records.of([read(axis, table) for axis in axes])
         sample = self._sample(table, others, axes)
         counts = PopulationCounts(sample, self.population, k=self.k, parents=self.parents)
-        ladder = _Ladder(axes, counts, own, self.confidence)
-        levels = ladder.climb()
-        return self._outcome(table, axes, own, levels, counts, [*notes, *_blank(blank)])
+        levels = _Ladder(axes, counts, own, self.confidence).climb()
+        notes = [*notes, *(f"{name} was left alone: it is missing throughout" for name in blank)]
+        return self._outcome(table, axes, own, levels, counts, notes)
 
     def _others(self, table: Table, names: list[str], reference: Table | None) -> list[Table]:
         if reference is None:
@@ -264,10 +264,6 @@ def _published(axis: Axis, states: np.ndarray, levels: np.ndarray) -> pl.Series:
     index = pl.Series(np.searchsorted(used, number)).cast(pl.UInt32)
     index = index.zip_with(pl.Series(number >= 0), pl.Series([None], dtype=pl.UInt32))
     return pl.Series(kept, dtype=pl.Enum(kept)).gather(index).alias(axis.name)
-
-
-def _blank(names: list[str]) -> list[str]:
-    return [f"{name} was left alone: it is missing throughout" for name in names]
 
 
 def _rounded(shares: dict[str, np.ndarray]) -> dict[str, float]:

@@ -128,10 +128,6 @@ def _weekend(day: Ints) -> Flags:
     return ~np.is_busday(_FIRST_DAY + day)
 
 
-def _winter(day: Ints) -> Flags:
-    return np.asarray(np.cos(2.0 * np.pi * (day - 20) / 365.25) > 0.0)
-
-
 def _age_in_days(rng: np.random.Generator, n: int) -> Ints:
     """Newborns, children, and three overlapping generations of adults."""
     shares = np.array([[0.08, 0.05, 0.24, 0.33, 0.30]])
@@ -219,7 +215,8 @@ def hospital_frame(n: int = 1000, seed: int = 0) -> pl.DataFrame:
     birth = admission - age_days
     birth_year = birth.astype("datetime64[Y]").astype(np.int64) + 1970
 
-    who = clinic.Patients(age, female, smoker, wealth[place], _winter(day), _weekend(day))
+    winter = np.cos(2.0 * np.pi * (day - 20) / 365.25) > 0.0
+    who = clinic.Patients(age, female, smoker, wealth[place], winter, _weekend(day))
     ill = clinic.fall_ill(_stream(seed, "illness"), who)
     labs = clinic.laboratory(_stream(seed, "laboratory"), who, ill)
     lost = clinic.unmeasured(_stream(seed, "missing"), who, ill)

@@ -109,7 +109,10 @@ def read_with_notes(
         frame, complaints = declared.frame, declared.complaints
         notes = notes + more + declared.notes
     frame, more, worth = gather(frame, listed, end.label)
-    words = _Words(wanted, dict(categories or {}), _with(worth, posets, end), _role_of(roles))
+    listed_roles = {
+        role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
+    }
+    words = _Words(wanted, dict(categories or {}), _with(worth, posets, end), listed_roles)
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, complaints)
     made, said = make_sets(made, listed)
@@ -158,12 +161,6 @@ class _Words:
 
         roles = {role: list(filter(wanted, names)) for role, names in self.roles.items()}
         return _Words(of(self.kinds), of(self.categories), of(self.posets), roles)
-
-
-def _role_of(roles: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
-    return {
-        role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
-    }
 
 
 def _with(

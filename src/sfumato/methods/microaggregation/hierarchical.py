@@ -14,6 +14,9 @@ from ...kernels.micro.trees import cut_longest, minimum_spanning_tree
 from ...kernels.micro.ward import k_ward
 from .base import Grouping, Microaggregator
 
+MOST_RECORDS = 50_000
+"""Of Ward's method, whose time grows with the square of the records."""
+
 
 class MstPartition(Microaggregator):
     """Minimum spanning tree partition: cut the longest edges, keep k records on both sides.
@@ -56,10 +59,6 @@ class MstPartition(Microaggregator):
             labels[rows] = np.where(inner == 0, group, count + inner - 1)
             count += int(inner.max())
         return Grouping(labels, facts)
-
-
-MOST_RECORDS = 50_000
-"""Time grows with the square of the records."""
 
 
 class MaxDistanceWard(Microaggregator):

@@ -77,7 +77,7 @@ def points_of(
     parts: list[list[np.ndarray]] = [[] for _ in tables]
     columns, logged, left_out = [], [], {}
     for name in named or pair.original.names:
-        if not named and name in pair.original.schema and _aside(pair.original, name):
+        if not named and pair.original.schema[name].role in SET_ASIDE:
             continue
         found = _encoded(tables, name, log if isinstance(log, str) else _named(log, name), rescaled)
         if isinstance(found, str):
@@ -103,10 +103,6 @@ def points_of(
     return Points(
         whole[0], whole[1], None if reference is None else whole[2], columns, logged, left_out
     )
-
-
-def _aside(table: Table, name: str) -> bool:
-    return table.schema[name].role in SET_ASIDE
 
 
 def _named(log: tuple[str, ...], name: str) -> tuple[str, ...]:
