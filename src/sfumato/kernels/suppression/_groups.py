@@ -7,17 +7,29 @@ promise that a group has no member or at least k of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.suppression._subsets import Floats
-from sfumato.kernels.suppression.matches import Ints, Mask, Packed, Words, label
+from sfumato.kernels.suppression._subsets import Floats, mask_costs
+from sfumato.kernels.suppression.matches import Ints, Packed, Words, label
+
+GROUP, ACTIVE, IS_ACTIVE, RESERVE = range(4)
+"""Rows of `State.records`: the group of each record, -1 in limbo; the records that are not at rest
+in their own class, in the order in which they left it; whether each is one of those; the rows of
+the classes that need no suppression, class by class, those that cost least first."""
+SIZE, MASK, MEMBER, NEXT, END, FREE = range(6)
+"""Rows of `State.groups`: size, mask and one record of each group; where in the reserve its next
+recruit stands, and where its recruits end; numbers of groups that may be used again (a stack)."""
 
 
-class State(NamedTuple):
-    """Everything that the moves read and change; records and groups by number."""
+@dataclass(frozen=True)
+class State:
+    """Everything that the moves read and change; records and groups by number.
+
+    Compiled code gets many columns in one array: it compiles the faster the fewer arrays it takes.
+    """
 
     words: Words
     fields: Words
@@ -27,24 +39,31 @@ class State(NamedTuple):
     """mask of the missing cells of each record"""
     must: Ints
     """mask of the columns that any group of the record must have suppressed"""
-    group: Ints
-    """group of each record; -1 in limbo"""
-    active: Ints
-    """the records that are not at rest in their own class, in the order in which they left it"""
-    is_active: Mask
-    size: Ints
-    mask: Ints
-    sample: Words
-    """the words of one record of each group (a copy: groups are scanned often)"""
-    reserve: Ints
-    """rows of the classes that need no suppression, class by class, those that cost least first"""
-    next_reserve: Ints
-    """for each group, where in `reserve` its next recruit stands"""
-    end_reserve: Ints
-    free: Ints
-    """numbers of groups that may be used again (a stack)"""
+    records: Ints
+    groups: Ints
+    price: Floats
+    """what the mask of each group costs a record without missing cells"""
     used: Ints
-    """length of `active`, highest group number used, length of `free`"""
+    """how many records are active, groups were numbered, and of these may be used again"""
+
+    @property
+    def group(self) -> Ints:
+        """The group of each record; -1 in limbo."""
+        return self.records[GROUP]
+
+    @property
+    def active(self) -> Ints:
+        """The records that are not at rest."""
+        return self.records[ACTIVE, : self.used[0]]
+
+    @property
+    def limbo(self) -> Ints:
+        """The records without a group."""
+        return self.active[self.group[self.active] < 0]
+
+    def of_groups(self, row: int) -> Ints:
+        """A row of `groups`, as far as they are numbered."""
+        return self.groups[row, : self.used[1]]
 
 
 def start(
@@ -57,217 +76,151 @@ def start(
     sizes = np.bincount(labels, minlength=count)
     kept = sizes >= k
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    group = number[labels]
-    rest = np.flatnonzero(group >= 0)
-    reserve = rest[np.lexsort((rest, weight[rest], group[rest]))]
-    groups, room = int(kept.sum()), n // k + 1
-    size, mask, begin, end, free = (np.zeros(room, np.int64) for _ in range(5))
-    sample = np.zeros((room, packed.words.shape[1]), np.uint64)
-    size[:groups] = sizes[kept]
-    end[:groups] = np.cumsum(size[:groups])
-    begin[:groups] = end[:groups] - size[:groups]
-    member = reserve[begin[:groups]]
-    mask[:groups] = must[member]
-    sample[:groups] = packed.words[member]
-    is_active = group < 0
-    active = np.zeros(n, np.int64)
-    needy = np.flatnonzero(is_active)
-    active[: needy.size] = needy
-    used = np.array([needy.size, groups, 0], np.int64)
+    records = np.zeros((4, n), np.int64)
+    records[GROUP] = group = number[labels]
+    records[IS_ACTIVE] = group < 0
+    needy, rest = np.flatnonzero(group < 0), np.flatnonzero(group >= 0)
+    records[ACTIVE, : needy.size] = needy
+    records[RESERVE, : rest.size] = rest[np.lexsort((rest, weight[rest], group[rest]))]
+    count, room = int(kept.sum()), n // k + 1
+    groups = np.zeros((6, room), np.int64)
+    groups[SIZE, :count] = sizes[kept]
+    groups[END, :count] = np.cumsum(sizes[kept])
+    groups[NEXT] = groups[END] - groups[SIZE]
+    groups[MEMBER, :count] = records[RESERVE, groups[NEXT, :count]]
+    groups[MASK, :count] = must[groups[MEMBER, :count]]
+    price = mask_costs(costs, groups[MASK])
+    used = np.array([needy.size, count, 0], np.int64)
     return State(
-        words=packed.words,
-        fields=packed.fields,
-        costs=costs,
-        weight=weight,
-        missing=missing,
-        must=must,
-        group=group,
-        active=active,
-        is_active=is_active,
-        size=size,
-        mask=mask,
-        sample=sample,
-        reserve=reserve,
-        next_reserve=begin,
-        end_reserve=end,
-        free=free,
-        used=used,
+        packed.words, packed.fields, costs, weight, missing, must, records, groups, price, used
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
-def mask_cost(costs: Floats, mask: int) -> float:
-    """Cost of one record's cells in these columns."""
-    total = 0.0
-    for j in range(costs.size):
-        if (mask >> j) & 1:
-            total += costs[j]
-    return total
+def paid(state: State) -> Floats:
+    """What each active record pays for its suppressed cells; its weight is not counted."""
+    rows = state.active
+    return mask_costs(state.costs, state.groups[MASK, state.group[rows]] & ~state.missing[rows])
 
 
-@njit(cache=True, nogil=True)
-def new_group(state: State, mask: int, member: int) -> int:
-    """The number of a new group with no members but the values of one."""
-    if state.used[2] > 0:
-        state.used[2] -= 1
-        group = int(state.free[state.used[2]])
-    else:
-        group = int(state.used[1])
-        state.used[1] += 1
-    state.size[group] = 0
-    state.mask[group] = mask
-    for w in range(state.words.shape[1]):
-        state.sample[group, w] = state.words[member, w]
-    state.next_reserve[group] = state.end_reserve[group] = 0
-    return group
-
-
-@njit(cache=True, nogil=True)
-def enter(state: State, record: int, group: int) -> None:
-    """The record joins the group; the group it left has been told already."""
-    state.group[record] = group
-    state.size[group] += 1
-    if not state.is_active[record]:
-        state.is_active[record] = True
-        state.active[state.used[0]] = record
-        state.used[0] += 1
-
-
-@njit(cache=True, nogil=True)
-def total_cost(state: State) -> float:
-    """What all suppressed cells cost."""
-    total = 0.0
-    for i in state.active[: state.used[0]]:
-        gone = state.mask[state.group[i]] & ~state.missing[i]
-        total += mask_cost(state.costs, gone) * state.weight[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def hopeful(state: State) -> Ints:
     """Those who pay more than one cell of the cheapest column, or could pay nothing.
 
     Nobody else gains by a move to a mask that suppresses something in the record.
     """
-    costs, missing, group_of, group_mask = state.costs, state.missing, state.group, state.mask
-    least = costs.min() * (1 + 1e-9)
-    rows = np.empty(state.used[0], np.int64)
-    found = 0
-    for i in state.active[: state.used[0]]:
-        paid = mask_cost(costs, group_mask[group_of[i]] & ~missing[i])
-        if paid > least or (missing[i] != 0 and paid > 0):
-            rows[found] = i
-            found += 1
-    return rows[:found]
+    pays, least = paid(state), state.costs.min() * (1 + 1e-9)
+    return state.active[(pays > least) | ((state.missing[state.active] != 0) & (pays > 0))]
 
 
 @njit(cache=True, nogil=True)
-def _spared(
-    words: Words, must: Ints, group: Ints, size: Ints, record: int, mask: int, keep: Words, k: int
-) -> Ints:
-    """The others who can be spared where they are and agree with the record under this mask."""
-    rows = np.empty(group.size, np.int64)
-    found = 0
-    for i in range(group.size):
-        apart = np.uint64(0)
-        for w in range(keep.size):
-            apart |= (words[i, w] ^ words[record, w]) & keep[w]
-        if apart == 0 and must[i] & ~mask == 0 and i != record:
-            if group[i] >= 0 and size[group[i]] <= k:
-                continue
-            rows[found] = i
-            found += 1
-    return rows[:found]
+def move(records: Ints, groups: Ints, used: Ints, chosen: Ints, target: int, mask: int) -> None:
+    """Put the records into the group, or into a new one of this mask; theirs were told already."""
+    for i in chosen:
+        group = records[GROUP, i]
+        if group >= 0 and group != target and groups[SIZE, group] == 0:
+            groups[SIZE, group] = -1  # so that it is retired once
+            groups[FREE, used[2]] = group
+            used[2] += 1
+    if target < 0:
+        if used[2] > 0:
+            used[2] -= 1
+            target = groups[FREE, used[2]]
+        else:
+            target = used[1]
+            used[1] += 1
+        groups[SIZE, target] = 0
+        groups[MASK, target] = mask
+        groups[MEMBER, target] = chosen[0]
+        groups[NEXT, target] = groups[END, target] = 0
+    for i in chosen:
+        records[GROUP, i] = target
+        groups[SIZE, target] += 1
+        if not records[IS_ACTIVE, i]:
+            records[IS_ACTIVE, i] = 1
+            records[ACTIVE, used[0]] = i
+            used[0] += 1
 
 
-@njit(cache=True, nogil=True)
-def _gather(
-    state: State, record: int, mask: int, keep: Words, k: int, least: float
-) -> tuple[float, Ints]:
-    """The cheapest k - 1 others who can be spared and agree with the record under this mask.
-
-    What they and the record would add, and who they are; nobody if that is not less than `least`.
-    Others in limbo count as free: they have to go somewhere.
-    """
-    chosen = np.empty(k - 1, np.int64)
-    total = mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
-    if total >= least:
-        return np.inf, chosen[:0]
-    rows = _spared(state.words, state.must, state.group, state.size, record, mask, keep, k)
-    added = np.zeros(rows.size, np.float64)
-    for t in range(rows.size):
-        group, gone = state.group[rows[t]], state.missing[rows[t]]
-        if group >= 0:
-            now = mask_cost(state.costs, state.mask[group] & ~gone)
-            added[t] = (mask_cost(state.costs, mask & ~gone) - now) * state.weight[rows[t]]
-    got = 0
-    for t in np.argsort(added, kind="mergesort"):
-        group = state.group[rows[t]]
-        if got < k - 1 and (group < 0 or state.size[group] > k):
-            if group >= 0:
-                state.size[group] -= 1
-            chosen[got] = rows[t]
-            got += 1
-            total += added[t]
-    for t in range(got):
-        if state.group[chosen[t]] >= 0:
-            state.size[state.group[chosen[t]]] += 1
-    if got < k - 1 or total >= least:
-        return np.inf, chosen[:0]
-    return total, chosen
-
-
-@njit(cache=True, nogil=True)
-def _merge(state: State, record: int) -> tuple[float, int, int]:
-    """The group that the record could join at least cost if the group lost what they differ in.
-
-    What that would add, the group, and its mask then.
-    """
-    weight = np.zeros(state.used[1], np.float64)
-    for i in range(state.group.size):
-        if state.group[i] >= 0:
-            weight[state.group[i]] += state.weight[i]
-    best, best_mask, least = -1, 0, np.inf
-    for group in range(state.used[1]):
-        if state.size[group] <= 0:
-            continue
-        mask = state.mask[group] | state.must[record]
-        for j in range(state.costs.size):
-            for w in range(state.fields.shape[1]):
-                apart = state.words[record, w] ^ state.sample[group, w]
-                if apart & state.fields[j, w]:
-                    mask |= 1 << j
-        added = mask_cost(state.costs, mask & ~state.mask[group]) * weight[group]
-        added += mask_cost(state.costs, mask & ~state.missing[record]) * state.weight[record]
-        if added < least:
-            best, best_mask, least = group, mask, added
-    return least, best, best_mask
-
-
-@njit(cache=True, nogil=True)
-def settle(state: State, record: int, masks: Ints, keeps: Words, k: int) -> None:
+def settle(state: State, record: int, masks: Ints, k: int) -> None:
     """Find room for a record in limbo at least cost: a group of its own, or one that it spoils."""
     if state.group[record] >= 0:
         return
     least, target, mask = _merge(state, record)
     chosen = np.empty(0, np.int64)
-    for m in range(masks.size):
-        added, who = _gather(state, record, masks[m], keeps[m], k, least)
-        if added < least:
-            least, chosen, mask, target = added, who, masks[m], -1
-    if target >= 0:
+    others, need = _spared(state, record, k)
+    own = mask_costs(state.costs, masks & ~state.missing[record]) * state.weight[record]
+    for m in np.flatnonzero(own < least):
+        if own[m] < least:
+            rows = others[need & ~masks[m] == 0]
+            added, who = _gather(state, rows, int(masks[m]), k, float(own[m]))
+            if added < least:
+                least, chosen, mask, target = added, who, int(masks[m]), -1
+    if target >= 0 and mask != state.groups[MASK, target]:
         # Everyone in the group pays now: nobody is at rest there.
         chosen = np.flatnonzero(state.group == target)
-        if mask == state.mask[target]:
-            chosen = chosen[:0]
-        state.mask[target] = mask
-    else:
-        target = new_group(state, mask, record)
-    for t in range(chosen.size):
-        group = state.group[chosen[t]]
-        if group >= 0:
-            # Recruits can no longer be taken in order from what is left of this class.
-            state.next_reserve[group] = state.end_reserve[group]
-            state.size[group] -= 1
-        enter(state, int(chosen[t]), target)
-    enter(state, record, target)
+        state.groups[MASK, target] = mask
+    left = state.group[chosen]
+    left = left[left >= 0]
+    # Recruits can no longer be taken in order from what is left of these classes.
+    state.groups[NEXT, left] = state.groups[END, left]
+    np.subtract.at(state.groups[SIZE], left, 1)
+    move(state.records, state.groups, state.used, np.append(chosen, record), target, mask)
+    state.price[:] = mask_costs(state.costs, state.groups[MASK])
+
+
+def _merge(state: State, record: int) -> tuple[float, int, int]:
+    """The group that the record could join at least cost if the group lost what they differ in.
+
+    What that would add, the group, and its mask then.
+    """
+    groups = np.flatnonzero(state.of_groups(SIZE) > 0)
+    if not groups.size:
+        return np.inf, -1, 0
+    housed = state.group >= 0
+    weight = np.bincount(state.group[housed], state.weight[housed])
+    old = state.groups[MASK, groups]
+    mask = old | state.must[record] | _apart(state, record, state.groups[MEMBER, groups])
+    added = mask_costs(state.costs, mask & ~old) * weight[groups]
+    own = mask & ~state.missing[record]
+    added += mask_costs(state.costs, own) * state.weight[record]
+    best = int(np.argmin(added))
+    return float(added[best]), int(groups[best]), int(mask[best])
+
+
+def _apart(state: State, record: int, others: Ints) -> Ints:
+    """The mask of the columns in which each of the others differs from the record."""
+    apart = state.words[others] ^ state.words[record]
+    mask = np.zeros(others.size, np.int64)
+    for j, field in enumerate(state.fields):
+        mask |= np.any(apart & field, axis=1).astype(np.int64) << j
+    return mask
+
+
+def _spared(state: State, record: int, k: int) -> tuple[Ints, Ints]:
+    """The others who can be spared where they are, and what a group of the record and each must
+    have suppressed."""
+    free = (state.group < 0) | (state.groups[SIZE, state.group] > k)
+    free[record] = False
+    rows = np.flatnonzero(free)
+    return rows, state.must[rows] | _apart(state, record, rows)
+
+
+def _gather(state: State, rows: Ints, mask: int, k: int, total: float) -> tuple[float, Ints]:
+    """The cheapest k - 1 of these rows that can be spared together: the total with them, and who.
+
+    Others in limbo count as free: they have to go somewhere.
+    """
+    group, gone = state.group[rows], state.missing[rows]
+    now = mask_costs(state.costs, state.groups[MASK, group] & ~gone)
+    added = (mask_costs(state.costs, mask & ~gone) - now) * state.weight[rows]
+    added[group < 0] = 0.0
+    spare = {-1: k}
+    chosen: list[int] = []
+    for t in np.argsort(added, kind="stable").tolist() if rows.size >= k - 1 else []:
+        if len(chosen) == k - 1:
+            break
+        left = spare.setdefault(int(group[t]), int(state.groups[SIZE, group[t]]) - k)
+        if left > 0:
+            spare[int(group[t])] -= 1
+            chosen.append(int(rows[t]))
+            total += float(added[t])
+    return (total if len(chosen) == k - 1 else np.inf), np.array(chosen, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.suppression.matches import Ints, Packed, Words, find_or_add, new_table
+from sfumato.kernels.suppression.matches import Ints, Packed, Words, label
 
 Floats = NDArray[np.float64]
 
@@ -98,15 +98,17 @@ def bands(masks: list[int], costs: Floats) -> list[list[int]]:
 
 
 @njit(cache=True, nogil=True)
+def mask_costs(costs: Floats, masks: Ints) -> Floats:
+    """Cost of one record's cells in the columns of each mask, added up from the first column on."""
+    total = np.zeros(masks.size, np.float64)
+    for i in range(masks.size):
+        for j in range(costs.size):
+            if (masks[i] >> j) & 1:
+                total[i] += costs[j]
+    return total
+
+
 def covered(words: Words, must: Ints, rows: Ints, mask: int, keep: Words, k: int) -> int:
     """How many of these records would find k - 1 others of them under this mask."""
-    table = new_table(rows.size, keep.size)
-    counts = np.zeros(rows.size, np.int64)
-    used, total = 0, 0
-    for i in rows:
-        if must[i] & ~mask == 0:
-            slot = find_or_add(table, words, i, keep, used)
-            used = max(used, slot + 1)
-            counts[slot] += 1
-            total += k if counts[slot] == k else (1 if counts[slot] > k else 0)
-    return total
+    sizes = np.bincount(label(words, rows[must[rows] & ~mask == 0], keep)[0])
+    return int(sizes[sizes >= k].sum())

@@ -106,34 +106,33 @@ def _suppress_run(
         keep = keep_of(now, mask)
         rows = needy[able[mask] & (need[needy] > 0)]
         fields = now.fields[(mask >> np.arange(len(now.fields))) & 1 == 1]
-        taken = _serve(now.words, fields, keep, rows, need)
+        slots = label(now.words, rows, keep)[0]
+        order = np.lexsort((-need[rows], slots))
+        taken = _serve(now.words, fields, slots[order], rows[order], need)
         suppressed[taken] = mask & ~missing[taken]
         now.words[taken] &= keep
 
 
 @njit(cache=True, nogil=True)
-def _serve(words: Words, fields: Words, keep: Words, rows: Ints, need: Ints) -> Ints:
-    """Suppress records of each neighbourhood until nobody in it needs more; which ones."""
-    slot_of = label(words, rows, keep)[0]
-    order = np.argsort(slot_of, kind="mergesort")
+def _serve(words: Words, fields: Words, slots: Ints, rows: Ints, need: Ints) -> Ints:
+    """Suppress records of each neighbourhood until nobody in it needs more; which ones.
+
+    The rows stand slot by slot, the neediest first.
+    """
     taken = np.empty(rows.size, np.int64)
-    found, at = 0, 0
-    while at < order.size:
-        end = at
-        while end < order.size and slot_of[order[end]] == slot_of[order[at]]:
+    found, end = 0, 0
+    for at in range(rows.size):
+        while end < rows.size and slots[end] == slots[at]:
             end += 1
-        here = rows[order[at:end]]
-        here = here[np.argsort(-need[here], kind="mergesort")]
-        for i in here:
-            if need[i] == 0:
-                continue
-            taken[found] = i
-            found += 1
-            need[i] = 0
-            for r in here:
-                if need[r] > 0 and not _match(words, i, words, r, fields):
-                    need[r] -= 1
-        at = end
+        i = rows[at]
+        if need[i] == 0:
+            continue
+        taken[found] = i
+        found += 1
+        need[i] = 0
+        for r in rows[at + 1 : end]:
+            if need[r] > 0 and not _match(words, i, words, r, fields):
+                need[r] -= 1
     return taken[:found]
 
 

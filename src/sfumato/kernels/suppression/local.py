@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.kernels.suppression._groups import State, hopeful, settle, start, total_cost
+from sfumato.kernels.suppression._groups import MASK, hopeful, paid, settle, start
 from sfumato.kernels.suppression._moves import sweep
 from sfumato.kernels.suppression._subsets import (
     Floats,
@@ -143,40 +143,35 @@ def _by_class(
     state = start(packed, missing, must, k, costs, weight)
     if state.used[0] == 0:
         return must
-    masks = subsets_to_try(packed, must, _limbo(state), k, costs)
+    masks = subsets_to_try(packed, must, state.limbo, k, costs)
     keep = {mask: keep_of(packed, mask) for mask in masks}
     slack = 1e-12 * float(costs.sum() * weight.max())
     dearest = float(costs.sum())
     runs = bands(masks, costs)
     # The empty set helps nobody who is still in limbo.
     for run, after in zip(runs[1:], [*runs[2:], []], strict=True):
-        limbo = _limbo(state)
+        limbo = state.limbo
         if not limbo.size:
             break
         if len(run) > 1:
             helped = {m: covered(packed.words, must, limbo, m, keep[m], k) for m in run}
             run = sorted(run, key=lambda m: -helped[m] / cost_of(costs, m))
         for mask in run:
-            sweep(state, _limbo(state), mask, keep[mask], k, False, dearest, slack)
+            sweep(state, state.limbo, mask, keep[mask], k, False, dearest, slack)
         for mask in run if after else []:
             gap = cost_of(costs, after[0]) - cost_of(costs, mask)
-            sweep(state, _limbo(state), mask, keep[mask], k, True, gap, slack)
-    keeps = np.array([keep[mask] for mask in masks])
-    for record in _limbo(state):
-        settle(state, record, np.array(masks), keeps, k)
-    total = total_cost(state)
+            sweep(state, state.limbo, mask, keep[mask], k, True, gap, slack)
+    for record in state.limbo:
+        settle(state, int(record), np.array(masks), k)
+    # Added up in order: a pairwise sum could end the search a round sooner or later.
+    total = float(np.cumsum(paid(state) * weight[state.active])[-1])
     for _ in range(ROUNDS):
         change, asked = 0.0, hopeful(state)
         for mask in masks:
             # Only the empty set may please those who pay little: they go home.
-            rows = asked if mask else state.active[: state.used[0]].copy()
+            rows = asked if mask else state.active.copy()
             change += sweep(state, rows, mask, keep[mask], k, True, 0.0, slack)
         if change >= -SMALL_GAIN * total:
             break
         total += change
-    return state.mask[state.group]
-
-
-def _limbo(state: State) -> Ints:
-    active = state.active[: state.used[0]]
-    return active[state.group[active] < 0]
+    return state.groups[MASK, state.group]

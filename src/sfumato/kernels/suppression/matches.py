@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
@@ -101,7 +102,7 @@ def as_mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Mask:
     return found
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def new_table(rows: int, words: int) -> Words:
     """An empty hash table for projections of so many rows, at most half full.
 
@@ -166,15 +167,25 @@ def find_or_add(table: Words, words: Words, row: int, keep: Words, slot: int) ->
 
 
 @njit(cache=True, nogil=True)
+def look_up(table: Words, words: Words, rows: Ints, keep: Words, add: bool) -> Ints:
+    """The slots of these rows' projections; a new one gets the next slot if `add`, or -1."""
+    slots = np.empty(rows.size, np.int64)
+    count, width = 0, keep.size
+    for t in range(rows.size):
+        place = locate(table, words, rows[t], keep)
+        if add and table[place, width] == 0:
+            count += 1
+            table[place, width] = count
+            for w in range(width):
+                table[place, w] = words[rows[t], w] & keep[w]
+        slots[t] = int(table[place, width]) - 1
+    return slots
+
+
 def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
     """Number the projections of these rows by first appearance; the labels, and how many."""
-    table = new_table(rows.size, keep.size)
-    labels = np.empty(rows.size, np.int64)
-    count = 0
-    for t in range(rows.size):
-        labels[t] = find_or_add(table, words, rows[t], keep, count)
-        count = max(count, labels[t] + 1)
-    return labels, count
+    labels = look_up(new_table(rows.size, keep.size), words, rows, keep, True)
+    return labels, int(labels.max(initial=-1)) + 1
 
 
 @njit(cache=True, nogil=True)
