@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..threads import cores
-from .rows import Items
+from .rows import Items, frozen
 
 Flags = NDArray[np.bool_]
 
@@ -161,27 +161,23 @@ def _from_items(
             continue
         if m == 1:
             continue
-        path[0] = a
-        depth = 1
-        kept[1], bounds[1], rows[1], ends[1] = _extend(
-            starts, items, records[heads[a] : heads[a + 1]], places[heads[a] : heads[a + 1]],
-            path, 1, m, k, count, worth, marks, drops, tally,
-        )  # fmt: skip
-        turn[1] = 0
-        while depth > 0:
-            t = turn[depth]
-            if t == kept[depth].size:
+        path[0], rows[0], ends[0] = a, records[heads[a] : heads[a + 1]], places[heads[a] :]
+        depth, low, high = 0, 0, size
+        while True:
+            depth += 1
+            kept[depth], bounds[depth], rows[depth], ends[depth] = _extend(
+                starts, items, rows[depth - 1][low:high], ends[depth - 1][low:high], path, depth,
+                m, k, count, worth, marks, drops, tally,
+            )  # fmt: skip
+            turn[depth] = 0
+            while depth > 0 and turn[depth] == kept[depth].size:
                 depth -= 1
-                continue
+            if depth == 0:
+                break
+            t = turn[depth]
             turn[depth] += 1
             path[depth] = kept[depth][t]
             low, high = bounds[depth][t], bounds[depth][t + 1]
-            kept[depth + 1], bounds[depth + 1], rows[depth + 1], ends[depth + 1] = _extend(
-                starts, items, rows[depth][low:high], ends[depth][low:high], path, depth + 1, m, k,
-                count, worth, marks, drops, tally,
-            )  # fmt: skip
-            depth += 1
-            turn[depth] = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +203,7 @@ def rare_itemsets(
     `worth` says which item of a rare combination to give up, for `drops`: the one of least worth,
     and of equals the last.
     """
+    starts, items = frozen(starts), frozen(items)
     heads, records, places = inverted(starts, items, d)
     parts = cores()
     worth = np.ones(d) if worth is None else np.ascontiguousarray(worth, dtype=np.float64)

@@ -22,19 +22,20 @@ from ._rows import Rows
 from ._split_state import (
     BEGIN,
     FIRST,
+    FREE,
+    HEAD,
     NAMED,
     QUEUE,
     QUEUED,
     SIZE,
+    SPARE,
     WAITING,
     WAITS,
     WIDTH,
     Groups,
     append,
-    dequeue,
     enqueue,
     find,
-    give_back,
     leave,
     new_group,
     no_groups,
@@ -60,18 +61,6 @@ class _Scratch(NamedTuple):
 
     of: Ints  # (3, items)
     flags: Bools  # (2, items)
-
-
-@njit(cache=True, nogil=True)
-def _gather(groups: Groups, g: int, members: Ints) -> Ints:
-    size = groups.of[SIZE, g]
-    if members.size < size:
-        members = np.empty(2 * size, dtype=np.int64)
-    place = groups.of[FIRST, g]
-    for i in range(size):
-        members[i] = place
-        place = np.int64(groups.follows[place])
-    return members
 
 
 @njit(cache=True, nogil=True)
@@ -206,12 +195,21 @@ def _split(
     gone, seen = np.empty(0, dtype=np.bool_), np.empty(worth.size, dtype=np.uint64)
     made = 0
     while groups.counts[QUEUED] > 0 and made < _SLICE:
-        g = dequeue(groups)
+        g = groups.of[QUEUE, groups.counts[HEAD]]
         all_of, size = groups.of[SIZE, g], groups.of[SIZE, g]
+        groups.counts[HEAD] = (groups.counts[HEAD] + 1) % groups.word.size
+        groups.counts[QUEUED] -= 1
+        groups.counts[WAITING] -= size
+        groups.of[WAITS, g] = 0
         made += 1
         if size <= k:
             continue
-        members = _gather(groups, g, members)
+        if members.size < size:
+            members = np.empty(2 * size, dtype=np.int64)
+        place = groups.of[FIRST, g]
+        for i in range(size):
+            members[i] = place
+            place = np.int64(groups.follows[place])
         found = _count(starts, ranks, members, size, scratch)
         entries = 0
         for f in range(found):
@@ -238,7 +236,9 @@ def _split(
                             if not gone[i]:
                                 append(groups, other, members[i])
                         enqueue(groups, other)
-                        give_back(groups, g)
+                        groups.of[SIZE, g] = 0  # its name is free
+                        groups.of[FREE, groups.counts[SPARE]] = g
+                        groups.counts[SPARE] += 1
                         alive = False
                         break
                     labels = relabel(groups, labels, g, word, label)

@@ -131,14 +131,6 @@ def new_group(groups: Groups) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def give_back(groups: Groups, g: int) -> None:
-    """Free the name of a group that is neither entered nor queued."""
-    groups.of[SIZE, g] = 0
-    groups.of[FREE, groups.counts[SPARE]] = g
-    groups.counts[SPARE] += 1
-
-
-@njit(cache=True, nogil=True)
 def append(groups: Groups, g: int, place: int) -> None:
     """Put a record at the end of a group."""
     if groups.of[SIZE, g] == 0:
@@ -162,15 +154,3 @@ def enqueue(groups: Groups, g: int) -> None:
     counts[QUEUED] += 1
     counts[WAITING] += groups.of[SIZE, g]
     groups.of[WAITS, g] = 1
-
-
-@njit(cache=True, nogil=True)
-def dequeue(groups: Groups) -> Any:
-    """The group that waits longest."""
-    counts = groups.counts
-    g = groups.of[QUEUE, counts[HEAD]]
-    counts[HEAD] = (counts[HEAD] + 1) % groups.word.size
-    counts[QUEUED] -= 1
-    counts[WAITING] -= groups.of[SIZE, g]
-    groups.of[WAITS, g] = 0
-    return g
