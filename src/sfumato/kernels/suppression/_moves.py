@@ -56,7 +56,7 @@ def sweep(
     target = _published(state, table, mask, keep, size.size)
     fill_slot, filler, fill_change = slot[:0], rows[:0], change[:0]
     if fill_up:
-        worth = np.bincount(slot, -change)
+        worth = np.bincount(slot, -change).astype(np.float64, copy=False)
         worth[target >= 0] = 0.0
         fill_slot, filler, fill_change = _fillers(state, table, rows, mask, cost, keep, k, worth)
     fill_size = np.bincount(fill_slot, minlength=size.size)

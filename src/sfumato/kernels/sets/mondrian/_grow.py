@@ -219,7 +219,8 @@ def grow(
     all_new, sides = np.empty((2, most), dtype=np.int32), np.empty((2, 5), dtype=np.int64)
     while top > 0:
         top -= 1
-        first, end, at, side, m = stack[top]
+        first, end, at = stack[top, 0], stack[top, 1], stack[top, 2]
+        side, m = stack[top, 3], stack[top, 4]
         n = end - first
         used -= m
         names, counts = own[0, :m], own[1, :m]
@@ -287,4 +288,4 @@ def grow(
                         used += 1
         if once:
             break
-    return stack[:top].copy(), kept[:, :used].copy()
+    return stack[:top], kept[:, :used]
