@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
-from sfumato.kernels.tables.moves import near, propagate, stretch
+from sfumato.kernels.tables.moves import near, propagate
+from sfumato.tabular.audit.feasible_ranges import stretch
 from sfumato.tabular.audit.presolve import moves
 from tests.oracle.tables import brute_interval, random_problem
 
@@ -90,5 +91,6 @@ def test_surroundings_go_by_relations() -> None:
 
 
 def test_a_move_is_stretched_to_its_bounds() -> None:
-    move = np.array([1.0, -2.0, 0.0])
-    assert stretch(move, np.array([-3.0, -4.0, 0.0]), np.array([5.0, 8.0, 0.0])) == (2.0, 3.0)
+    move = np.array([1.0, -2.0])
+    assert stretch(move, np.array([-3.0, -4.0]), np.array([5.0, 8.0])) == (2.0, 3.0)
+    assert stretch(move[:0], move[:0], move[:0]) == (np.inf, np.inf)

@@ -67,34 +67,22 @@ def surroundings(
     return found[:count].copy()
 
 
-@njit(cache=True, nogil=True)
 def program(
-    cells: Ints, cell_starts: Ints, cell_rows: Ints, cell_coefs: Floats, local: Codes
+    cells: Ints, cell_starts: Ints, cell_rows: Ints, cell_coefs: Floats, first: Ints
 ) -> tuple[Codes, Codes, Floats, int]:
     """The program of these cells: (starts, rows, coefs, rows used), columns for their moves up
     first, then for their moves down.
 
-    `local` maps relations to local rows; it holds -1 before and after.
+    Relations are numbered as they come up; `first` is a workspace, one number to a relation.
     """
-    total = 0
-    for cell in cells:
-        total += cell_starts[cell + 1] - cell_starts[cell]
-    m = cells.size
-    starts = np.zeros(2 * m + 1, np.int32)
-    index, value = np.empty(2 * total, np.int32), np.empty(2 * total)
-    used, at = 0, 0
-    for i in range(m):
-        for e in range(cell_starts[cells[i]], cell_starts[cells[i] + 1]):
-            row = cell_rows[e]
-            if local[row] < 0:
-                local[row] = used
-                used += 1
-            index[at], index[at + total] = local[row], local[row]
-            value[at], value[at + total] = cell_coefs[e], -cell_coefs[e]
-            at += 1
-        starts[i + 1] = at
-        starts[m + i + 1] = at + total
-    for i in range(m):
-        for e in range(cell_starts[cells[i]], cell_starts[cells[i] + 1]):
-            local[cell_rows[e]] = -1
-    return starts, index, value, used
+    sizes = cell_starts[cells + 1] - cell_starts[cells]
+    ends = np.cumsum(sizes)
+    at = np.arange(int(sizes.sum()))
+    entries = at + np.repeat(cell_starts[cells] - ends + sizes, sizes)
+    rows, coefs = cell_rows[entries], cell_coefs[entries]
+    first[rows[::-1]] = at[::-1]
+    number = np.cumsum(first[rows] == at)
+    index = number[first[rows]] - 1
+    starts = np.concatenate(([0], ends, at.size + ends))
+    twice = np.concatenate((index, index)).astype(np.int32)
+    return starts.astype(np.int32), twice, np.concatenate((coefs, -coefs)), int(number[-1:].sum())

@@ -148,16 +148,3 @@ def near(starts: Ints, cells: Ints, by_starts: Ints, by_rows: Ints, seed: int, l
                     seen.add(cells[e])
                     order.append(cells[e])
     return np.array(order, np.int64)
-
-
-@njit(cache=True, nogil=True)
-def stretch(move: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """How often a move, and its opposite, can be made within low <= move <= high."""
-    there, back = np.inf, np.inf
-    for i in range(move.size):
-        m = move[i]
-        if m > 0:
-            there, back = min(there, high[i] / m), min(back, -low[i] / m)
-        elif m < 0:
-            there, back = min(there, low[i] / m), min(back, -high[i] / m)
-    return there, back

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...progress import report
 from ..arrays import Codes, Floats, Ints, Rows
+from ..interpreted import suited
 from ..threads import cores
 
 Words = NDArray[np.uint64]
@@ -68,6 +69,10 @@ BUSY = np.dtype(
 )
 """The contributor that a cell is busy with, its amount so far; the sum of absolute values, the same
 weighted, of weights and of records; and whether it asked."""
+
+
+STEPS = 4
+"""What a record or a cell counts for, in steps of a usual loop."""
 
 
 class Tally(NamedTuple):
@@ -237,9 +242,9 @@ def tally(records: Records, parents: Sequence[Ints], top: int, threads: int = 0)
     strides = np.array([np.prod(shape[j + 1 :], dtype=np.int64) for j in range(len(shape))])
     fields = (records.amount, records.who, records.weight, records.asked, records.key)
     found = empty_tally(n, top)
-    _alone(records.leaf, strides, records.alone, *fields, found)
+    suited(_alone, STEPS * records.alone.size)(records.leaf, strides, records.alone, *fields, found)
     for parent, stride in zip(parents, strides.tolist(), strict=True):
-        _carry_up(found, parent, stride)
+        suited(_carry_up, STEPS * n)(found, parent, stride)
     if records.shared.size:
         part = empty_tally(n, top)
         busy = np.zeros(n, BUSY)
@@ -262,12 +267,12 @@ def tally(records: Records, parents: Sequence[Ints], top: int, threads: int = 0)
             for j, depth in enumerate(combination):
                 ancestor = above[j][depth]
                 offset[j, : shape[j]] = np.where(ancestor < 0, -1, ancestor * strides[j])
-            _shared(leaf, offset, *ordered, part, busy)
+            suited(_shared, STEPS * rows.size)(leaf, offset, *ordered, part, busy)
 
         with ThreadPoolExecutor(threads or cores()) as pool:
             for done, _ in enumerate(pool.map(one, combinations)):
                 report("adding up cells", done + 1, len(combinations))
-        _finish(found, part, busy)
+        suited(_finish, STEPS * n)(found, part, busy)
     found.sums["value"] += found.sums["carry"]
     return found
 

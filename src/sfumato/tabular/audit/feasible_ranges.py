@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ...kernels.arrays import Bools, Floats, Ints
-from ...kernels.tables.moves import stretch
 from ..lists import entries_of, starts_of
 from .attack_lp import Vertex
 from .presolve import Moves
@@ -169,3 +168,9 @@ class FeasibleRanges:
         self.by[changed] = np.maximum(self.by[changed], WITNESS)
         self.high = np.maximum(self.high, np.minimum(more_high, self.outer_high))
         self.low = np.minimum(self.low, np.maximum(more_low, self.outer_low))
+
+
+def stretch(move: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+    """How often a move without zeros, and its opposite, can be made within low <= move <= high."""
+    ahead, behind = np.where(move > 0, high, low) / move, np.where(move > 0, low, high) / -move
+    return float(ahead.min(initial=np.inf)), float(behind.min(initial=np.inf))

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ...kernels.arrays import Floats, Ints
+from ...kernels.interpreted import suited
 from ...kernels.tables.moves import propagate, roots, tie
 from ..cells.relations import Relations
 
@@ -71,7 +72,7 @@ def moves(relations: Relations, low: Floats, high: Floats) -> Moves:
         if not alone.size and not pairs.size:
             break
         still[alone] = True
-        tie(
+        suited(tie, pairs.size)(
             matrix.indices[pairs].astype(np.int64),
             matrix.indices[pairs + 1].astype(np.int64),
             -matrix.data[pairs + 1] / matrix.data[pairs],
@@ -79,11 +80,11 @@ def moves(relations: Relations, low: Floats, high: Floats) -> Moves:
             factor,
             still,
         )
-        root, times = roots(parent, factor)
+        root, times = suited(roots, n)(parent, factor)
         still = still | still[root]
         folded = csr_array((times, (np.arange(n), root)), shape=(n, n))
         matrix = _live(matrix[sizes > 2] @ folded, still)
-    root, times = roots(parent, factor)
+    root, times = suited(roots, n)(parent, factor)
     still = still[root]
     # A class goes as far as the narrowest of its cells.
     a, b = bound_low / times, bound_high / times
@@ -93,7 +94,7 @@ def moves(relations: Relations, low: Floats, high: Floats) -> Moves:
     still |= ((bound_low >= 0) & (bound_high <= 0))[root]
     matrix = _distinct(_live(matrix, still))
     outer_low, outer_high = bound_low.copy(), bound_high.copy()
-    propagate(
+    suited(propagate, matrix.nnz * ROUNDS)(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int64),
         matrix.data,

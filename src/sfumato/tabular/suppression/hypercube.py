@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from ...errors import MethodError
 from ...kernels.arrays import Bools, Floats, Ints, Rows
+from ...kernels.interpreted import suited
 from ...kernels.tables import hypercube as boxes
 from ...progress import report
 from ..audit.witness import Witnesses, proven
@@ -141,16 +142,17 @@ class _Field:
             if saved <= least * float(cost[self.secondary()].sum()):
                 break
 
-    def renew(self, said: str, order: Ints, way: boxes.Way, by_cell: bool = False) -> float:
+    def renew(self, doing: str, order: Ints, way: boxes.Way, by_cell: bool = False) -> float:
         """Lay boxes for these demands, or anew for those that use these cells; what it saved."""
         start, saved = 0, 0.0
         while start < order.size:
-            report(said, start, order.size)
+            report(doing, start, order.size)
             if by_cell and not self.entered:
                 self.list_users()
             self.demands.rows["seen"] = -1
             chunk = order[start : start + SLICE]
-            less, done, self.filled, self.entered = boxes.renew(
+            renew = suited(boxes.renew, chunk.size * self.number.size)
+            less, done, self.filled, self.entered = renew(
                 self.search, self.demands, self.entries, chunk, by_cell, way,
                 self.filled, self.entered,
             )  # fmt: skip
@@ -166,7 +168,8 @@ class _Field:
         cells = self.search.cells
         self.entries = np.empty(2 * int(cells["use"].sum()) + 1000, boxes.ENTRY)
         cells["head"] = -1
-        self.entered = boxes.enter(self.search, self.demands, self.entries, 0, self.filled, 0)
+        enter = suited(boxes.enter, self.filled)
+        self.entered = enter(self.search, self.demands, self.entries, 0, self.filled, 0)
 
     def order(self) -> Ints:
         """The demands, greatest need first."""

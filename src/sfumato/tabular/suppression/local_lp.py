@@ -76,7 +76,7 @@ class LocalProgram:
         self._cells = relations.by_cell
         self._seen, self._passed = np.zeros(merged.n, np.int64), np.zeros(len(relations), np.int64)
         self._stamp = 0
-        self._local = np.full(len(relations), -1, np.int32)
+        self._first = np.zeros(len(relations), np.int64)
         self._highs = solver(primal_feasibility_tolerance=1e-9, **SIMPLEX)
         self._too_large = _NEVER
         """Columns from which on programs are left to the interior point method at once."""
@@ -155,7 +155,7 @@ class LocalProgram:
         own = own if amount > 0 else own + m
         low[own] = high[own] = 1.0
         unit[own] = 0.0
-        starts, index, value, rows = program(near, *self._cells, self._local)
+        starts, index, value, rows = program(near, *self._cells, self._first)
         zeros = np.zeros(rows)
         highs.passModel(
             2 * m, rows, index.size, COLUMNWISE, MINIMISE, 0.0,
@@ -198,7 +198,7 @@ class LocalProgram:
         back = own + m if amount > 0 else own
         own = own if amount > 0 else own + m
         high[own], high[back], gain[own] = min(high[own], 1.0), 0.0, -1.0
-        starts, index, value, rows = program(near, *self._cells, self._local)
+        starts, index, value, rows = program(near, *self._cells, self._first)
         zeros = np.zeros(rows)
         highs.passModel(
             2 * m, rows, index.size, COLUMNWISE, MINIMISE, 0.0,
