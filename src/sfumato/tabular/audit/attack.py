@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from ...errors import MethodError
 from ..highs import model, solver
-from .feasible_ranges import FeasibleRanges
+from .feasible_ranges import DOWN, UP, FeasibleRanges
 from .presolve import moves
 from .range_search import search_ranges
 
@@ -66,15 +66,15 @@ def attack(
     which = np.asarray(cells, dtype=np.int64)
     live = np.flatnonzero(system.of[which] >= 0)
     of, back = np.unique(system.of[which[live]], return_inverse=True)
-    none = np.zeros(of.size)
-    ranges = FeasibleRanges.at(system, of, [()] * of.size, none, none, none, none > 0)
+    none = np.zeros((2, of.size))
+    ranges = FeasibleRanges.at(system, of, [()] * of.size, none, none[0], none[0] > 0)
     programs = search_ranges(system, ranges, exact=True, deadline=deadline)
     factor = system.factor[which[live]]
-    ends = factor * ranges.low[back], factor * ranges.high[back]
+    ends = factor * (0.0 - ranges.inner[DOWN, back]), factor * ranges.inner[UP, back]
     down, up = np.zeros(which.size), np.zeros(which.size)
     down[live], up[live] = np.minimum(*ends), np.maximum(*ends)
     exact = np.ones(which.size, bool)
-    exact[live] = (ranges.sure_low & ranges.sure_high)[back]
+    exact[live] = ranges.sure.all(axis=0)[back]
     found = base[which] + down, base[which] + up
     width = up - down
     with np.errstate(invalid="ignore"):

@@ -57,7 +57,7 @@ class Program:
         self.scale = 2.0 ** np.round(np.log2(SIZE / reach)) if reach > 0 else 1.0
         self.grain = 10 * TIGHT / self.scale
         """What the solver cannot tell from nothing."""
-        self.held: Ints | None = None
+        self.held: Ints = np.empty(0, np.int64)
         self._statuses = highspy.HighsModelStatus
         rows, columns = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
         self.highs: Any = solver(
@@ -77,17 +77,18 @@ class Program:
     def hold(self, columns: Ints) -> None:
         """Keep these where they are until `free`: an attacker knows them."""
         zero = np.zeros(columns.size)
-        self.highs.changeColsBounds(columns.size, columns.astype(np.int32), zero, zero)
+        self._bound(columns, zero, zero)
         self.held = columns
 
     def free(self) -> None:
         """Let go of what was held."""
-        if self.held is not None:
-            c = self.held
-            self.highs.changeColsBounds(
-                c.size, c.astype(np.int32), self.low[c] * self.scale, self.high[c] * self.scale
-            )
-            self.held = None
+        held = self.held
+        self._bound(held, self.low[held] * self.scale, self.high[held] * self.scale)
+        self.held = held[:0]
+
+    def _bound(self, columns: Ints, low: Floats, high: Floats) -> None:
+        if columns.size:
+            self.highs.changeColsBounds(columns.size, columns.astype(np.int32), low, high)
 
     def basis(self) -> Any:
         """Where the solver stands, for another program of the same shape."""
@@ -155,7 +156,6 @@ class Program:
             return Vertex(np.zeros(self.low.size), 0.0, False)
         # Powers of two: scaling back loses nothing, and clipping makes the bounds exact.
         move = np.clip(move / self.scale, self.low, self.high)
-        if self.held is not None:
-            move[self.held] = 0.0
+        move[self.held] = 0.0
         off = float(np.abs(self.matrix @ move).max(initial=0.0))
         return Vertex(move, off, best)

@@ -135,19 +135,19 @@ def _targets(
                 continue
         of_threat[t] = numbers.setdefault((own, knows), len(numbers))
     count = len(numbers)
-    need_low, need_high, slide = np.zeros(count), np.zeros(count), np.zeros(count)
+    need, slide = np.zeros((2, count)), np.zeros(count)
     live = np.flatnonzero(of_threat >= 0)
     factor = system.factor[threats.cell[live]]
-    size, back = np.abs(factor), factor < 0
-    up, down, wide = (need[live] / size for need in needs)
-    np.maximum.at(need_high, of_threat[live], np.where(back, down, up))
-    np.maximum.at(need_low, of_threat[live], np.where(back, up, down))
-    np.maximum.at(slide, of_threat[live], wide)
+    up, down, wide = (asked[live] / np.abs(factor) for asked in needs)
+    side, at = (factor > 0).astype(int), of_threat[live]
+    np.maximum.at(need, (side, at), up)
+    np.maximum.at(need, (1 - side, at), down)
+    np.maximum.at(slide, at, wide)
     keys = list(numbers)
     of = np.array([own for own, _ in keys], np.int64)
     shared = np.bincount(of_threat[live], minlength=count) > 1
     known = [knows for _, knows in keys]
-    return FeasibleRanges.at(system, of, known, need_low, need_high, slide, shared), of_threat
+    return FeasibleRanges.at(system, of, known, need, slide, shared), of_threat
 
 
 def _take_over(
@@ -155,13 +155,10 @@ def _take_over(
 ) -> None:
     """What witnesses prove of the threats' cells, for their classes."""
     live = np.flatnonzero((of_threat >= 0) & ((up > 0) | (down > 0)))
-    size, back = np.abs(factor[live]), factor[live] < 0
-    up, down = up[live] / size, down[live] / size
-    at = of_threat[live]
-    np.maximum.at(ranges.high, at, np.where(back, down, up))
-    np.minimum.at(ranges.low, at, -np.where(back, up, down))
-    ranges.high = np.minimum(ranges.high, ranges.outer_high)
-    ranges.low = np.maximum(ranges.low, ranges.outer_low)
+    size, side, at = np.abs(factor[live]), (factor[live] > 0).astype(int), of_threat[live]
+    np.maximum.at(ranges.inner, (side, at), up[live] / size)
+    np.maximum.at(ranges.inner, (1 - side, at), down[live] / size)
+    ranges.inner = np.minimum(ranges.inner, ranges.outer)
     ranges.by[at] = WITNESS
 
 
@@ -184,13 +181,11 @@ def _found(
     sure_low, sure_high = np.ones(count, bool), np.ones(count, bool)
     live = np.flatnonzero(of_threat >= 0)
     at, factor = of_threat[live], system.factor[cells[live]]
-    size, back = np.abs(factor), factor < 0
-    up[live] = size * np.where(back, -ranges.low[at], ranges.high[at])
-    down[live] = size * np.where(back, ranges.high[at], -ranges.low[at])
-    sure_high[live] = np.where(back, ranges.sure_low[at], ranges.sure_high[at])
-    sure_low[live] = np.where(back, ranges.sure_high[at], ranges.sure_low[at])
+    size, side = np.abs(factor), (factor > 0).astype(int)
+    up[live], down[live] = size * ranges.inner[side, at], size * ranges.inner[1 - side, at]
+    sure_high[live], sure_low[live] = ranges.sure[side, at], ranges.sure[1 - side, at]
     hidden = (rooms[0] < 0) | (rooms[1] > 0)
-    settled = ranges.reached() | ranges.refuted() | (ranges.sure_low & ranges.sure_high)
+    settled = ranges.reached() | ranges.refuted() | ranges.sure.all(axis=0)
     by = ["follows" if hidden[c] else "published" for c in cells]
     for t, k in zip(live, at, strict=True):
         by[t] = HOW[min(int(ranges.by[k]), PROGRAM)] if settled[k] else "open"

@@ -19,29 +19,32 @@ ALIKE = 1e-9
 """Inner and outer ends that differ by less than this share are the same."""
 BOUNDS, WITNESS, PROGRAM = 0, 1, 2
 """What settled a target: bounds alone, a witness found for another one, its own program."""
+DOWN, UP = 0, 1
+SIGNS = (-1.0, 1.0)
+"""The two ways that a class can move."""
 
 
 @dataclass(eq=False)
 class FeasibleRanges:
-    """Target t is class of[t], against an attacker who knows some other classes besides."""
+    """Target t is class of[t], against an attacker who knows some other classes besides.
+
+    How far it moves is not negative, and has a row for DOWN and one for UP.
+    """
 
     of: Ints
     known_starts: Ints
     known: Ints
     """Classes of the same component that the attacker knows."""
-    need_low: Floats
-    """The move down that must be possible; not negative."""
-    need_high: Floats
+    need: Floats
+    """The move that must be possible."""
     slide: Floats
-    low: Floats
-    """Proven possible; not above 0."""
-    high: Floats
-    outer_low: Floats
+    """The width that must be possible."""
+    inner: Floats
+    """Proven possible."""
+    outer: Floats
     """Nothing beyond is possible."""
-    outer_high: Floats
-    sure_low: Bools
-    """Whether `low` is the end itself."""
-    sure_high: Bools
+    sure: Bools
+    """Whether `inner` is the end itself."""
     by: Ints
     shared: Bools
     """Whether several cells stand for it, whose needs may differ: one refuted, another met."""
@@ -55,31 +58,24 @@ class FeasibleRanges:
         moves: Moves,
         of: Ints,
         known: list[tuple[int, ...]],
-        need_low: Floats,
-        need_high: Floats,
+        need: Floats,
         slide: Floats,
         shared: Bools,
     ) -> FeasibleRanges:
         """Nothing is proven of these yet but what bounds alone say."""
-        count = of.size
         # A class that no relation is left for goes as far as its bounds.
         tied = np.zeros(moves.low.size, bool)
         tied[moves.matrix.indices] = True
-        loose = ~tied[of]
         return cls(
             of=of,
             known_starts=starts_of([len(k) for k in known]),
             known=np.array([c for k in known for c in k], np.int64),
-            need_low=need_low,
-            need_high=need_high,
+            need=need,
             slide=slide,
-            low=np.where(loose, moves.low[of], 0.0),
-            high=np.where(loose, moves.high[of], 0.0),
-            outer_low=moves.outer_low[of],
-            outer_high=moves.outer_high[of],
-            sure_low=np.zeros(count, bool),
-            sure_high=np.zeros(count, bool),
-            by=np.zeros(count, np.int64),
+            inner=np.where(tied[of], 0.0, np.stack((0.0 - moves.low, moves.high))[:, of]),
+            outer=np.stack((0.0 - moves.outer_low, moves.outer_high))[:, of],
+            sure=np.zeros((2, of.size), bool),
+            by=np.zeros(of.size, np.int64),
             shared=shared,
         )
 
@@ -89,66 +85,56 @@ class FeasibleRanges:
 
     def settle(self) -> None:
         """Mark the ends where inside and outside meet."""
-        for end, outer, sure in (
-            (-self.low, -self.outer_low, self.sure_low),
-            (self.high, self.outer_high, self.sure_high),
-        ):
-            near = np.where(np.isfinite(outer), outer * (1.0 - ALIKE), np.inf)
-            sure |= end >= near
+        near = np.where(np.isfinite(self.outer), self.outer * (1.0 - ALIKE), np.inf)
+        self.sure |= self.inner >= near
 
     def reached(self) -> Bools:
         """Whether the need is proven."""
         share = 1.0 - SHORT
-        return (
-            (self.high >= share * self.need_high)
-            & (-self.low >= share * self.need_low)
-            & (self.high - self.low >= share * self.slide)
-        )
+        wide = self.inner.sum(axis=0) >= share * self.slide
+        return (self.inner >= share * self.need).all(axis=0) & wide
 
     def refuted(self) -> Bools:
         """Whether it is certain that the need is not met."""
         share = 1.0 - SHORT
-        return (
-            (self.outer_high < share * self.need_high)
-            | (-self.outer_low < share * self.need_low)
-            | (self.outer_high - self.outer_low < share * self.slide)
-        )
+        narrow = self.outer.sum(axis=0) < share * self.slide
+        return (self.outer < share * self.need).any(axis=0) | narrow
 
     def unsettled(self, exact: bool) -> Bools:
         """Whether more must be found out: both ends, or until the need is proven."""
-        open_ = ~(self.sure_low & self.sure_high)
+        open_ = ~self.sure.all(axis=0)
         return open_ if exact else open_ & ~self.reached()
 
     def part(self, which: Ints) -> FeasibleRanges:
         """A copy of some of them."""
         starts, entries = entries_of(self.known_starts, which)
-        made = {
-            f.name: getattr(self, f.name)[which]
-            for f in fields(self)
-            if f.name not in ("known", "known_starts")
-        }
-        return FeasibleRanges(
-            **made,
-            known_starts=starts,
-            known=self.known[entries],
-        )
+        lists = {"known_starts": starts, "known": self.known[entries]}
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in lists}
+        return FeasibleRanges(**{name: it[..., which] for name, it in rest.items()}, **lists)
 
     def merge(self, which: Ints, found: FeasibleRanges) -> None:
         """Take over what was found out about a copy of some of them."""
-        self.low[which] = np.minimum(self.low[which], found.low)
-        self.high[which] = np.maximum(self.high[which], found.high)
-        self.outer_low[which] = np.maximum(self.outer_low[which], found.outer_low)
-        self.outer_high[which] = np.minimum(self.outer_high[which], found.outer_high)
-        self.sure_low[which] |= found.sure_low
-        self.sure_high[which] |= found.sure_high
+        self.inner[:, which] = np.maximum(self.inner[:, which], found.inner)
+        self.outer[:, which] = np.minimum(self.outer[:, which], found.outer)
+        self.sure[:, which] |= found.sure
         self.by[which] = np.maximum(self.by[which], found.by)
+
+    def limit(self, side: int, t: int, far: float) -> None:
+        """Target t goes no further than `far` to this side."""
+        self.outer[side, t] = max(self.inner[side, t], min(self.outer[side, t], far))
+
+    def unnoticed(self, move: Floats, known: Ints) -> Bools:
+        """Whether nothing moves that the attacker of each target knows; `known` are the positions
+        of what attackers know in the move (one beyond the last where it is not in it)."""
+        stirs = np.append(move, 0.0)[known] != 0
+        moved = np.concatenate(([0], np.cumsum(stirs)))
+        return moved[self.known_starts[1:]] == moved[self.known_starts[:-1]]
 
     def record(self, columns: Ints, known: Ints, vertex: Vertex, low: Floats, high: Floats) -> None:
         """Take over what a move of the whole component proves, for every target at once.
 
-        `columns` are the targets' positions in the move, `known` those of what attackers know (one
-        beyond the last where it is not in the move). The move, and its opposite, are good up to
-        the bounds low and high.
+        `columns` are the targets' positions in the move, `known` those of what attackers know. The
+        move, and its opposite, are good up to the bounds low and high.
         """
         move = vertex.move
         used = np.flatnonzero(move)
@@ -156,18 +142,13 @@ class FeasibleRanges:
         there, back = max(there, 1.0) if there < np.inf else 1.0, back if back < np.inf else 0.0
         own = move[columns]
         # A defect that is not small beside the target's own move proves nothing of it.
-        good = np.abs(own) * SHORT >= vertex.off
-        if self.known.size:
-            stirs = np.append(move, 0.0)[known] != 0
-            moved = np.concatenate(([0], np.cumsum(stirs)))
-            good &= moved[self.known_starts[1:]] == moved[self.known_starts[:-1]]
-        up, down = np.where(good, own, 0.0), np.where(good, -own, 0.0)
-        more_high = np.maximum(np.maximum(up * there, down * back), 0.0)
-        more_low = np.minimum(np.minimum(-down * there, -up * back), 0.0)
-        changed = (more_high > self.high) | (more_low < self.low)
+        good = (np.abs(own) * SHORT >= vertex.off) & self.unnoticed(move, known)
+        own = np.where(good, own, 0.0)
+        ways = np.stack((-own, own))
+        more = np.maximum(np.maximum(ways * there, ways[::-1] * back), 0.0)
+        changed = (more > self.inner).any(axis=0)
         self.by[changed] = np.maximum(self.by[changed], WITNESS)
-        self.high = np.maximum(self.high, np.minimum(more_high, self.outer_high))
-        self.low = np.minimum(self.low, np.maximum(more_low, self.outer_low))
+        self.inner = np.maximum(self.inner, np.minimum(more, self.outer))
 
 
 def stretch(move: Floats, low: Floats, high: Floats) -> tuple[float, float]:

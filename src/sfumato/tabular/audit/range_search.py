@@ -8,8 +8,9 @@ together in a fixed order: so is the result.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...kernels.threads import cores
 from ...progress import report
 from .attack_lp import Program, Vertex
 from .component import Field, fields
-from .feasible_ranges import PROGRAM, SHORT, FeasibleRanges
+from .feasible_ranges import DOWN, PROGRAM, SHORT, SIGNS, UP, FeasibleRanges
 from .presolve import Moves
 
 SMALL = 300
@@ -31,6 +32,8 @@ AROUND = (300, 1500, 6000)
 """Classes in the surroundings, try by try."""
 CHUNK, WAVE = 64, 8
 """Targets to a piece of work, and pieces between two exchanges of what was found."""
+Work = Callable[[FeasibleRanges], int]
+"""Finds out more about these, and returns how many programs it took."""
 
 
 def search_ranges(
@@ -43,49 +46,39 @@ def search_ranges(
     """
     ranges.settle()
     parts = fields(moves, ranges, exact)
-    of = len(ranges)
-    programs = 0
     small = [f for f in parts if f.columns.size <= SMALL]
+    programs = 0
     with ThreadPoolExecutor(max_workers=min(cores(), 16)) as pool:
 
-        def run(work: list[tuple[Field, Callable[[FeasibleRanges], int]]]) -> int:
+        def run(work: Iterable[tuple[Field, Work]]) -> None:
             """The pieces of a wave side by side, then their findings in order."""
-            copies = [ranges.part(field.ranges) for field, _ in work]
-            jobs = [pool.submit(do, copy) for (_, do), copy in zip(work, copies, strict=True)]
-            took = sum(job.result() for job in jobs)
-            for (field, _), copy in zip(work, copies, strict=True):
+            nonlocal programs
+            wave = [(field, ranges.part(field.ranges), do) for field, do in work]
+            jobs = [pool.submit(do, copy) for _, copy, do in wave]
+            programs += sum(job.result() for job in jobs)
+            for field, copy, _ in wave:
                 ranges.merge(field.ranges, copy)
             ranges.settle()
+            of = len(ranges)
             report("auditing cells", of - int(ranges.unsettled(exact).sum()), of)
-            return took
+
+        def run_pieces(field: Field, work: Callable[[Ints], Work]) -> None:
+            """Wave by wave."""
+            pieces = _chunks(ranges, field, exact)
+            for at in range(0, len(pieces), WAVE):
+                run((field, work(piece)) for piece in pieces[at : at + WAVE])
 
         for at in range(0, len(small), CHUNK):
-            programs += run([(f, _whole(f, None, exact, deadline)) for f in small[at : at + CHUNK]])
+            run((f, _whole(f, exact, deadline)) for f in small[at : at + CHUNK])
         for field in parts:
             if field.columns.size <= SMALL:
                 continue
-            if field.columns.size > HUGE:
-                for limit in AROUND:
-                    pieces = _chunks(ranges, field, exact)
-                    for at in range(0, len(pieces), WAVE):
-                        programs += run(
-                            [
-                                (field, _around(field, piece, limit, deadline))
-                                for piece in pieces[at : at + WAVE]
-                            ]
-                        )
-            if not _open(ranges, field, exact).size or _late(deadline):
-                continue
-            start = _Start(field, deadline)
-            programs += run([(field, start)])
-            pieces = _chunks(ranges, field, exact)
-            for at in range(0, len(pieces), WAVE):
-                programs += run(
-                    [
-                        (field, _whole(field, piece, exact, deadline, start.basis))
-                        for piece in pieces[at : at + WAVE]
-                    ]
-                )
+            for limit in AROUND if field.columns.size > HUGE else ():
+                run_pieces(field, partial(_around, field, limit, deadline))
+            if _open(ranges, field, exact).size and not _late(deadline):
+                start = _Start(field, deadline)
+                run([(field, start)])
+                run_pieces(field, partial(_whole, field, exact, deadline, start.basis))
     return programs
 
 
@@ -124,7 +117,7 @@ class _Start:
         program = field.program(self.deadline)
         columns = field.positions(ranges.of)
         # Every other one up, every other down, each by its need: neighbours seldom move alike.
-        need = np.maximum(ranges.need_low, ranges.need_high)
+        need = ranges.need.max(axis=0)
         weight = 1.0 / np.maximum(need, 1e-4 * need.max(initial=0.0) + 1e-300)
         weights = np.zeros(field.columns.size)
         np.maximum.at(weights, columns, weight)
@@ -137,12 +130,8 @@ class _Start:
 
 
 def _whole(
-    field: Field,
-    piece: Ints | None,
-    exact: bool,
-    deadline: float | None,
-    basis: Any = None,
-) -> Callable[[FeasibleRanges], int]:
+    field: Field, exact: bool, deadline: float | None, basis: Any = None, piece: Ints | None = None
+) -> Work:
     """The work of finding out about some targets (numbers among the component's) on the whole."""
 
     def work(ranges: FeasibleRanges) -> int:
@@ -158,9 +147,7 @@ def _whole(
     return work
 
 
-def _around(
-    field: Field, piece: Ints, limit: int, deadline: float | None
-) -> Callable[[FeasibleRanges], int]:
+def _around(field: Field, limit: int, deadline: float | None, piece: Ints) -> Work:
     """The same with only the surroundings of each target moving: inner ends alone."""
 
     def work(ranges: FeasibleRanges) -> int:
@@ -203,140 +190,105 @@ class _Chase:
     def run(self, program: Program, chosen: Ints, *, whole: bool) -> None:
         """Both ends of the chosen targets, as far as they are wanted."""
         holding: tuple[int, ...] = ()
-        for t in chosen:
+        for t in map(int, chosen):
             if program.late():
                 return
-            known = tuple(int(c) for c in self._held(int(t)))
+            known = tuple(int(c) for c in self._held(t))
             if known != holding:
                 program.free()
-                if known:
-                    program.hold(np.array(known, np.int64))
+                program.hold(np.array(known, np.int64))
                 holding = known
-            # Upwards once more: where it turns out too narrow below, both ends are to be told.
-            for sign in (1.0, -1.0, 1.0)[: 3 if whole else 2]:
-                if self._wanted(int(t), sign):
-                    self._end(program, int(t), sign, whole)
+            # Upwards once more: where it is too narrow below, both ends are wanted.
+            for side in (UP, DOWN, UP)[: 3 if whole else 2]:
+                if self._wanted(t, side):
+                    self._end(program, t, side, whole)
         program.free()
 
     def narrow(self, rest: Field, chosen: Ints) -> None:
         """Outer ends of the chosen targets, by the relations that lie in their surroundings."""
-        t_ = self.ranges
         program = rest.program(self.deadline)
-        for t in chosen:
+        for t in map(int, chosen):
             program.free()
-            held = self._held(int(t))
-            if held.size:
-                program.hold(held)
-            for sign in (1.0, -1.0):
-                if program.late() or not self._wanted(int(t), sign):
+            program.hold(self._held(t))
+            for side in (UP, DOWN):
+                if program.late() or not self._wanted(t, side):
                     continue
-                vertex = program.farthest(int(self.columns[t]), sign)
-                self.programs += 1
-                # Rounding up: an outer end is never too near.
-                far = sign * vertex.move[self.columns[t]] * (1.0 + 1e-9) + program.grain
-                if vertex.best and sign > 0:
-                    t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
-                elif vertex.best:
-                    t_.outer_low[t] = min(t_.low[t], max(t_.outer_low[t], -far))
+                vertex, far = self._farthest(program, t, side)
+                if vertex.best:
+                    # Rounding up: an outer end is never too near.
+                    self.ranges.limit(side, t, far * (1.0 + 1e-9) + program.grain)
 
     def _held(self, t: int) -> Ints:
         """The positions of what attacker t knows."""
         known = self.field.positions(self.ranges.knows(t))
         return known[known < self.field.columns.size]
 
-    def _wanted(self, t: int, sign: float) -> bool:
-        t_ = self.ranges
-        if (t_.sure_high if sign > 0 else t_.sure_low)[t]:
+    def _farthest(self, program: Program, t: int, side: int) -> tuple[Vertex, float]:
+        """The vertex that takes target t as far as it goes, and how far that is."""
+        self.programs += 1
+        vertex = program.farthest(int(self.columns[t]), SIGNS[side])
+        return vertex, float(SIGNS[side] * vertex.move[self.columns[t]])
+
+    def _wanted(self, t: int, side: int) -> bool:
+        ranges, share = self.ranges, 1.0 - SHORT
+        if ranges.sure[side, t]:
             return False
         if self.exact:
             return True
-        high, low = float(t_.high[t]), -float(t_.low[t])
-        share = 1.0 - SHORT
-        hopeless = (
-            t_.outer_high[t] < share * t_.need_high[t] or -t_.outer_low[t] < share * t_.need_low[t]
-        )
-        wide = high + low >= share * t_.slide[t]
-        enough = high >= share * t_.need_high[t] if sign > 0 else low >= share * t_.need_low[t]
+        need = share * ranges.need[:, t]
+        hopeless = (ranges.outer[:, t] < need).any()
+        wide = ranges.inner[:, t].sum() >= share * ranges.slide[t]
         # Too narrow for certain: then say how narrow, at both ends.
-        return bool(hopeless or not enough or not wide)
+        return bool(hopeless or ranges.inner[side, t] < need[side] or not wide)
 
-    def _end(self, program: Program, t: int, sign: float, whole: bool) -> None:
-        t_ = self.ranges
-        column = int(self.columns[t])
-        vertex = program.farthest(column, sign)
-        self.programs += 1
+    def _end(self, program: Program, t: int, side: int, whole: bool) -> None:
+        ranges = self.ranges
+        vertex, far = self._farthest(program, t, side)
         self._record(vertex)
         if not whole:
             return
-        t_.by[t] = PROGRAM
-        far = float(sign * vertex.move[column])
-        need = float((t_.need_high if sign > 0 else t_.need_low)[t])
-        proven = float(t_.high[t] if sign > 0 else -t_.low[t])
-        if vertex.best and proven < min(far, need) * (1.0 - SHORT):
+        ranges.by[t] = PROGRAM
+        need = float(ranges.need[side, t])
+        if vertex.best and ranges.inner[side, t] < min(far, need) * (1.0 - SHORT):
             # Too small beside its component to be proven there: a program to its own scale.
             bound = 1e5 * need
-            fine = Program(
-                program.matrix,
-                np.maximum(program.low, -bound),
-                np.minimum(program.high, bound),
-                bound,
-                self.deadline,
-            )
-            if program.held is not None:
-                fine.hold(program.held)
-            self._record(fine.farthest(column, sign))
-            self.programs += 1
+            low, high = np.maximum(program.low, -bound), np.minimum(program.high, bound)
+            fine = Program(program.matrix, low, high, bound, self.deadline)
+            fine.hold(program.held)
+            self._record(self._farthest(fine, t, side)[0])
         if vertex.best:
-            self._close(t, sign, float(far), float(program.grain))
-
-    def _close(self, t: int, sign: float, far: float, grain: float) -> None:
-        """The end itself is `far`: sure where a table that goes there was proven too."""
-        t_ = self.ranges
-        if sign > 0:
-            t_.outer_high[t] = max(t_.high[t], min(t_.outer_high[t], far))
-            t_.sure_high[t] = far - t_.high[t] <= max(SHORT * far, grain)
-        else:
-            t_.outer_low[t] = min(t_.low[t], max(t_.outer_low[t], -far))
-            t_.sure_low[t] = far + t_.low[t] <= max(SHORT * far, grain)
+            # Sure where a table that goes there was proven too.
+            ranges.limit(side, t, far)
+            ranges.sure[side, t] = far - ranges.inner[side, t] <= max(SHORT * far, program.grain)
 
     def boundless(self, chosen: Ints) -> None:
         """Ends at infinity: a direction in which only classes without a bound move, and which
         moves the target."""
-        t_, field = self.ranges, self.field
-        open_ = [t for t in chosen if np.isinf(t_.outer_high[t]) or np.isinf(t_.outer_low[t])]
+        ranges, field = self.ranges, self.field
+        open_ = [int(t) for t in chosen if np.isinf(ranges.outer[:, t]).any()]
         if not open_:
             return
         low = np.where(np.isinf(field.low), -1.0, 0.0)
         high = np.where(np.isinf(field.high), 1.0, 0.0)
         program = Program(field.matrix, low, high, 1.0, self.deadline)
         for t in open_:
-            for sign in (1.0, -1.0):
-                end, sure = (
-                    (t_.outer_high, t_.sure_high) if sign > 0 else (t_.outer_low, t_.sure_low)
-                )
-                if sure[t] or not np.isinf(end[t]) or program.late():
+            for side in (UP, DOWN):
+                endless = np.isinf(ranges.outer[side, t])
+                if ranges.sure[side, t] or not endless or program.late():
                     continue
-                held = self._held(int(t))
-                if held.size:
-                    program.hold(held)
-                vertex = program.farthest(int(self.columns[t]), sign)
+                program.hold(self._held(t))
+                vertex, _ = self._farthest(program, t, side)
                 program.free()
-                self.programs += 1
                 self._directions(vertex)
 
     def _directions(self, vertex: Vertex) -> None:
-        t_ = self.ranges
-        own = vertex.move[self.columns]
+        ranges, own = self.ranges, vertex.move[self.columns]
         good = (np.abs(own) > 1e-6) & (np.abs(own) * SHORT >= vertex.off)
-        if t_.known.size:
-            stirs = np.append(vertex.move, 0.0)[self.known] != 0
-            moved = np.concatenate(([0], np.cumsum(stirs)))
-            good &= moved[t_.known_starts[1:]] == moved[t_.known_starts[:-1]]
-        up, down = good & (own > 0), good & (own < 0)
-        t_.high[up], t_.low[down] = np.inf, -np.inf
-        t_.sure_high |= up
-        t_.sure_low |= down
-        t_.by[up | down] = PROGRAM
+        good &= ranges.unnoticed(vertex.move, self.known)
+        endless = good & np.stack((own < 0, own > 0))
+        ranges.inner[endless] = np.inf
+        ranges.sure |= endless
+        ranges.by[good] = PROGRAM
 
     def _record(self, vertex: Vertex) -> None:
         self.ranges.record(self.columns, self.known, vertex, self.field.low, self.field.high)
