@@ -95,17 +95,17 @@ def from_microdata(
         for part in (sums["value"], *(tops[name] for name in ("amount", "who", "weight", "asked")))
     )
     totals = {name: v.labels[0] for name, v in variables.items()}
-    said = stated(form.labels, totals, values, statuses, costs)
+    given = stated(form.labels, totals, values, statuses, costs)
     lower, upper = _bounds(records, values, form, bounds, notes)
     kind = CellTable if zeros == "published" else HideableZeros
     return kind(
         values=values,
         relations=relations_of(form.cubes, form.n),
         labels=form.labels,
-        lower=np.where(said.status == ZERO, 0.0, lower),
-        upper=np.where(said.status == ZERO, 0.0, upper),
-        status=said.status,
-        costs=said.costs,
+        lower=np.where(given.status == ZERO, 0.0, lower),
+        upper=np.where(given.status == ZERO, 0.0, upper),
+        status=given.status,
+        costs=given.costs,
         frequency=sums["frequency"].copy(),
         contributions=Contributions(
             amount,
@@ -115,7 +115,7 @@ def from_microdata(
             weights if weight else None,
             asked if request else None,
         ),
-        needs=said.needs,
+        needs=given.needs,
         cubes=form.cubes,
         measure="count" if value is None else value,
         summed=value is not None,

@@ -176,9 +176,9 @@ def _fixed(table: CellTable, verdict: Judged, certain: Bools) -> Bools:
     both = np.flatnonzero(fixed & verdict.sensitive)
     if both.size:
         more = f", and {both.size - 1} more," if both.size > 1 else ""
-        said = STATUSES[int(table.status[both[0]])]
+        status = STATUSES[int(table.status[both[0]])]
         raise MethodError(
-            f"cell {table.name(int(both[0]))}{more} must be published (status {said!r}) but is "
+            f"cell {table.name(int(both[0]))}{more} must be published (status {status!r}) but is "
             "sensitive",
             remedy="take the status away, or merge it with another category",
         )
