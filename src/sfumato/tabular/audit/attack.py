@@ -74,7 +74,7 @@ def attack(
     down, up = np.zeros(which.size), np.zeros(which.size)
     down[live], up[live] = np.minimum(*ends), np.maximum(*ends)
     exact = np.ones(which.size, bool)
-    exact[live] = ranges.sure.all(axis=0)[back]
+    exact[live] = ranges.exact()[back]
     found = base[which] + down, base[which] + up
     width = up - down
     with np.errstate(invalid="ignore"):

@@ -185,7 +185,7 @@ def _found(
     up[live], down[live] = size * ranges.inner[side, at], size * ranges.inner[1 - side, at]
     sure_high[live], sure_low[live] = ranges.sure[side, at], ranges.sure[1 - side, at]
     hidden = (rooms[0] < 0) | (rooms[1] > 0)
-    settled = ranges.reached() | ranges.refuted() | ranges.sure.all(axis=0)
+    settled = ranges.reached() | ranges.refuted() | ranges.exact()
     by = ["follows" if hidden[c] else "published" for c in cells]
     for t, k in zip(live, at, strict=True):
         by[t] = HOW[min(int(ranges.by[k]), PROGRAM)] if settled[k] else "open"

@@ -4,6 +4,7 @@ was found) and from outside (no table goes further)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -92,23 +93,30 @@ class FeasibleRanges:
         """Whether the need is proven."""
         share = 1.0 - SHORT
         wide = self.inner.sum(axis=0) >= share * self.slide
-        return (self.inner >= share * self.need).all(axis=0) & wide
+        met: Bools = (self.inner >= share * self.need).all(axis=0) & wide
+        return met
 
     def refuted(self) -> Bools:
         """Whether it is certain that the need is not met."""
         share = 1.0 - SHORT
         narrow = self.outer.sum(axis=0) < share * self.slide
-        return (self.outer < share * self.need).any(axis=0) | narrow
+        missed: Bools = (self.outer < share * self.need).any(axis=0) | narrow
+        return missed
+
+    def exact(self) -> Bools:
+        """Whether both ends are known."""
+        both: Bools = self.sure[DOWN] & self.sure[UP]
+        return both
 
     def unsettled(self, exact: bool) -> Bools:
         """Whether more must be found out: both ends, or until the need is proven."""
-        open_ = ~self.sure.all(axis=0)
+        open_ = ~self.exact()
         return open_ if exact else open_ & ~self.reached()
 
     def part(self, which: Ints) -> FeasibleRanges:
         """A copy of some of them."""
         starts, entries = entries_of(self.known_starts, which)
-        lists = {"known_starts": starts, "known": self.known[entries]}
+        lists: dict[str, Any] = {"known_starts": starts, "known": self.known[entries]}
         rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in lists}
         return FeasibleRanges(**{name: it[..., which] for name, it in rest.items()}, **lists)
 
@@ -128,7 +136,8 @@ class FeasibleRanges:
         of what attackers know in the move (one beyond the last where it is not in it)."""
         stirs = np.append(move, 0.0)[known] != 0
         moved = np.concatenate(([0], np.cumsum(stirs)))
-        return moved[self.known_starts[1:]] == moved[self.known_starts[:-1]]
+        same: Bools = moved[self.known_starts[1:]] == moved[self.known_starts[:-1]]
+        return same
 
     def record(self, columns: Ints, known: Ints, vertex: Vertex, low: Floats, high: Floats) -> None:
         """Take over what a move of the whole component proves, for every target at once.

@@ -216,7 +216,7 @@ class _Chase:
                 vertex, far = self._farthest(program, t, side)
                 if vertex.best:
                     # Rounding up: an outer end is never too near.
-                    self.ranges.limit(side, t, far * (1.0 + 1e-9) + program.grain)
+                    self.ranges.limit(side, t, far * (1.0 + 1e-9) + float(program.grain))
 
     def _held(self, t: int) -> Ints:
         """The positions of what attacker t knows."""

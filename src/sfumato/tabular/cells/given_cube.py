@@ -28,7 +28,6 @@ class GivenCube:
 
     shape: CubeShape
     labels: pl.DataFrame
-    added: int
 
 
 def given_cube(
@@ -71,7 +70,7 @@ def given_cube(
             for d, at in zip(dimensions, index, strict=True)
         ]
     )
-    return GivenCube(CubeShape(tuple(dimensions), cells), labels, int(extra.size))
+    return GivenCube(CubeShape(tuple(dimensions), cells), labels)
 
 
 def _dimension(name: str, codes: Sequence[str | None], given: Any, total: str | None) -> Dimension:

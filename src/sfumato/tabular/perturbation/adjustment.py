@@ -18,7 +18,8 @@ from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..program import Infeasible, OutOfTime
 from ..threats.problem import Problem
-from .adjustment_program import Adjustment, Moves
+from .adjustment_l2 import Moves
+from .adjustment_program import Adjustment
 from .multiples import Choice, whole_numbers
 
 ENOUGH = 1e-8

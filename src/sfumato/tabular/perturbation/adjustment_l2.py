@@ -21,15 +21,15 @@ DIAGONAL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Least:
-    """The moves, the sum of w z^2, and a bound: no feasible moves have a smaller sum."""
+class Moves:
+    """The moves that were found, the objective, and a bound on the least one, if proven."""
 
     z: Floats
     objective: float
-    bound: float
+    bound: float | None = None
 
 
-def least_squares(matrix: Any, weights: Floats, low: Floats, high: Floats) -> Least:
+def least_squares(matrix: Any, weights: Floats, low: Floats, high: Floats) -> Moves:
     """The moves of least weighted squares. Raises Infeasible where there are none."""
     from scipy.sparse import diags_array
 
@@ -58,9 +58,9 @@ def least_squares(matrix: Any, weights: Floats, low: Floats, high: Floats) -> Le
         )
         still = float(weights @ z**2)
         z[free] = x * unit
-        return Least(z, float(weights @ z**2), still + usual * bound)
+        return Moves(z, float(weights @ z**2), still + usual * bound)
     objective = float(weights @ z**2)
-    return Least(z, objective, objective)
+    return Moves(z, objective, objective)
 
 
 def _interior(
@@ -97,13 +97,15 @@ def _interior(
             theta = 1.0 / (2 * w + a / s + b / t)
         given = (matrix, turned, _normal(matrix, turned, theta), theta, primal, dual, a, b, s, t)
         dz, dy, da, db = _direction(-a * s, -b * t, *given)
-        p, d = _step(s, t, dz, below, above), _dual_step(a, b, da, db)
+        p = _length((s[below], dz[below]), (t[above], -dz[above]))
+        d = _length((a, da), (b, db))
         then = float((a + d * da) @ (s + p * dz * below) + (b + d * db) @ (t - p * dz * above))
         sigma = (max(then, 0.0) / max(float(a @ s + b @ t), 1e-300)) ** 3
         ra = np.where(below, sigma * mu - a * s - da * dz, 0.0)
         rb = np.where(above, sigma * mu - b * t + db * dz, 0.0)
         dz, dy, da, db = _direction(ra, rb, *given)
-        p, d = _step(s, t, dz, below, above), _dual_step(a, b, da, db)
+        p = _length((s[below], dz[below]), (t[above], -dz[above]))
+        d = _length((a, da), (b, db))
         # One length for both: the quadratic term ties them together.
         p = d = min(p, d) * 0.9995
         if not (np.all(np.isfinite(dz)) and np.all(np.isfinite(dy))) or p < 1e-13:
@@ -167,21 +169,7 @@ def _normal(matrix: Any, turned: Any, theta: Floats) -> Callable[[Floats], Float
     return solve
 
 
-def _step(s: Floats, t: Floats, dz: Floats, below: Any, above: Any) -> float:
-    """How far the point may go before it meets a bound."""
-    out, up = below & (dz < 0), above & (dz > 0)
-    return min(
-        1.0,
-        float(np.min(s[out] / -dz[out], initial=np.inf)),
-        float(np.min(t[up] / dz[up], initial=np.inf)),
-    )
-
-
-def _dual_step(a: Floats, b: Floats, da: Floats, db: Floats) -> float:
-    """How far the multipliers may go before one is negative."""
-    first, second = da < 0, db < 0
-    return min(
-        1.0,
-        float(np.min(a[first] / -da[first], initial=np.inf)),
-        float(np.min(b[second] / -db[second], initial=np.inf)),
-    )
+def _length(*pairs: tuple[Floats, Floats]) -> float:
+    """How far amounts may go along their directions before one is negative; 1 at most."""
+    ends = (np.min(x[dx < 0] / -dx[dx < 0], initial=np.inf) for x, dx in pairs)
+    return min(1.0, *map(float, ends))

@@ -11,7 +11,7 @@ from ...kernels.arrays import Bools, Floats, Ints
 from ...progress import report
 from ..cells.relations import Relations
 from ..program import Infeasible, OutOfTime, Program
-from .adjustment_l2 import least_squares
+from .adjustment_l2 import Moves, least_squares
 
 BLOCK = 24
 """Signs that are chosen anew together, while the others stay."""
@@ -19,15 +19,6 @@ EXACT = 400
 """With more sensitive cells than this no optimum is sought, only better signs."""
 ROUNDS = 40
 """How often signs that cannot be had are turned over before all are sought at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """The moves that were found, the objective, and a bound on the least one, if proven."""
-
-    z: Floats
-    objective: float
-    bound: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,8 +295,7 @@ class Adjustment:
 
     def l2(self, signs: Ints) -> Moves:
         """The moves of least sum w z^2 with these signs; 0 leaves a cell open."""
-        found = least_squares(self.relations.matrix, self.weights, *self.bounds(signs))
-        return Moves(found.z, found.objective, found.bound)
+        return least_squares(self.relations.matrix, self.weights, *self.bounds(signs))
 
     def search_l2(self, first: Ints, rng: np.random.Generator, *, seconds: float) -> Moves:
         """Signs for the sum w z^2, from the signs given: by branch and bound where they are few,

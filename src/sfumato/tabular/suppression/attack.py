@@ -69,13 +69,23 @@ class Attacker:
         every[self.aim[self.aim >= 0]] = True
         return every
 
-    def run(self, highs: Any) -> None:
-        """Solve a program; a TimeoutError where the deadline passes meanwhile."""
-        left = max(self.deadline - time.monotonic(), 0.05)
-        highs.setOptionValue("time_limit", highs.getRunTime() + left)
-        highs.run()
-        if highs.getModelStatus().name == "kTimeLimit":
-            raise TimeoutError
+    def solve(self, highs: Any) -> bool:
+        """Solve a program, if need be once more from nothing; whether that was possible.
+
+        A TimeoutError where the deadline passes meanwhile.
+        """
+        for clear in (False, True):
+            if clear:
+                highs.clearSolver()
+            left = max(self.deadline - time.monotonic(), 0.05)
+            highs.setOptionValue("time_limit", highs.getRunTime() + left)
+            highs.run()
+            status = highs.getModelStatus().name
+            if status == "kTimeLimit":
+                raise TimeoutError
+            if status == "kOptimal":
+                return True
+        return False
 
     def reach(self, x: Floats, need: int, *, exact: bool) -> Reach:
         """How far the need's cell can be moved where group i has the share x[i] of its
@@ -108,11 +118,7 @@ class Attacker:
         basis = self._bases.get(key)
         if basis is not None:
             highs.setBasis(basis)
-        self.run(highs)
-        if highs.getModelStatus().name != "kOptimal":
-            highs.clearSolver()
-            self.run(highs)
-        if highs.getModelStatus().name != "kOptimal":
+        if not self.solve(highs):
             # Never seen; were it to happen, nothing is claimed: neither a movement nor a cut.
             highs.clearSolver()
             return 0.0, np.zeros(x.size), np.zeros(x.size)

@@ -32,8 +32,10 @@ _KEPT = 4
 """Proofs to remember for each need."""
 
 
-Proofs = dict[int, tuple["Ints", tuple["Floats", ...]]]
-"""For needs: the groups that a movement moves, and how far (for SLIDE: up, down)."""
+Proof = tuple["Ints", tuple["Floats", ...]]
+"""The groups that a movement moves, and how far (for SLIDE: up, down)."""
+Proofs = dict[int, Proof]
+"""For needs."""
 
 
 class Protector:
@@ -42,20 +44,15 @@ class Protector:
     def __init__(self, attacker: Attacker) -> None:
         self.attacker = attacker
         self.sure: Bools = attacker.sure
-        self.proofs: list[list[Ints]] = [[] for _ in range(len(attacker.needs))]
-        self.moves: list[list[tuple[Floats, ...]]] = [[] for _ in range(len(attacker.needs))]
-        """For each proof the movements of its cells, in the same order."""
+        self.proofs: list[list[Proof]] = [[] for _ in range(len(attacker.needs))]
         self._cheapest: Any = None
         self.cuts: list[Cut] = []
         """Inequalities met on the way that sets which do not protect miss."""
         self._cuts_of: dict[int, list[Cut]] = {}
 
-    def proof(self, hidden: Bools, need: int) -> int | None:
-        """The number of a remembered proof that these cells meet the need."""
-        for number, cells in enumerate(self.proofs[need]):
-            if hidden[cells].all():
-                return number
-        return None
+    def proof(self, hidden: Bools, need: int) -> Proof | None:
+        """A remembered proof that these cells meet the need."""
+        return next((one for one in self.proofs[need] if hidden[one[0]].all()), None)
 
     def check(self, hidden: Bools, need: int) -> Reach | None:
         """None where these hidden cells meet the need; otherwise how far they reach."""
@@ -92,17 +89,15 @@ class Protector:
             used |= np.abs(one) > _NOISE * size
         used[self.attacker.aim[need]] = True
         cells = np.flatnonzero(used)
-        self.proofs[need].insert(0, cells)
-        self.moves[need].insert(0, tuple(one[cells] for one in moves))
-        del self.proofs[need][_KEPT:], self.moves[need][_KEPT:]
+        self.proofs[need].insert(0, (cells, tuple(one[cells] for one in moves)))
+        del self.proofs[need][_KEPT:]
 
     def held(self, hidden: Bools) -> Proofs:
         """A proof for every need that these groups meet."""
         found: Proofs = {}
         for need in range(len(self.attacker.needs)):
             if self.check(hidden, need) is None:
-                number = self.proof(hidden, need) or 0
-                found[need] = (self.proofs[need][number], self.moves[need][number])
+                found[need] = self.proof(hidden, need) or self.proofs[need][0]
         return found
 
     def witnesses(self, held: Proofs) -> Witnesses:
@@ -182,7 +177,7 @@ class Protector:
             if self.proof(hidden, need) is not None:
                 continue
             if self.check(every, need) is None:
-                hidden[self.proofs[need][self.proof(every, need) or 0]] = True
+                hidden[(self.proof(every, need) or self.proofs[need][0])[0]] = True
             else:
                 lost.append(need)
         highs.setOptionValue("simplex_strategy", _DUAL)
@@ -247,11 +242,7 @@ class Protector:
         every = np.arange(2 * n, dtype=np.int32)
         highs.changeColsCost(2 * n, every, cost)
         highs.changeColsBounds(2 * n, every, lower, upper)
-        attacker.run(highs)
-        if highs.getModelStatus().name != "kOptimal":
-            highs.clearSolver()
-            attacker.run(highs)
-        if highs.getModelStatus().name != "kOptimal":
+        if not attacker.solve(highs):
             return None
         moves = np.asarray(highs.getSolution().col_value)
         return (moves[:n] > _MOVED) | (moves[n:] > _MOVED)
@@ -302,8 +293,7 @@ class Protector:
             if reach is not None:
                 self._note(need, reach)
                 return None
-            number = self.proof(hidden, need) or 0
-            moved[need] = (self.proofs[need][number], self.moves[need][number])
+            moved[need] = self.proof(hidden, need) or self.proofs[need][0]
         return moved
 
     def _note(self, need: int, reach: Reach) -> None:
