@@ -168,7 +168,7 @@ class _Field:
         cells = self.search.cells
         self.entries = np.empty(2 * int(cells["use"].sum()) + 1000, boxes.ENTRY)
         cells["head"] = -1
-        enter = suited(boxes.enter, self.filled)
+        enter = suited(boxes.enter, boxes.PARTS * self.filled)
         self.entered = enter(self.search, self.demands, self.entries, 0, self.filled, 0)
 
     def order(self) -> Ints:
