@@ -19,7 +19,6 @@ from sfumato.kernels.classes.moves import (
     groups_of,
     move,
     move_change,
-    swap,
     swap_change,
     total_cost,
 )
@@ -141,10 +140,7 @@ def test_the_best_step_is_the_best(table: Table, k: int, seed: int) -> None:
     if wanted is not None:
         assert best_step(s, names, names.size, stays, 1, wanted + 1)[0] == wanted
         before = int(s.cost.sum())
-        if r < 0:
-            move(s, i, b)
-        else:
-            swap(s, i, r)
+        move(s, i, b, r)
         assert int(s.cost.sum()) - before == wanted
         in_order(s)
 

@@ -17,12 +17,10 @@ from numba import njit
 from ..arrays import Ints
 from ..joins.prices import ANY, NOBODY, ZERO
 from ..random import Random, draw, pick
-from .moves import Groups, move, move_change, swap, swap_change
+from .moves import POOL, TWO, Groups, move, move_change, swap_change
 from .near import Near
 from .regroup import reform, regroup
 
-POOL = 3
-"""Groups of a pool at most; two at least."""
 RIVALS = 6
 """Groups of which a step takes the dearest, at most."""
 REFORMED = 0.5
@@ -102,7 +100,7 @@ def gather(w: Walk, a: int, b: int) -> tuple[int, int, int]:
     s, names, pool = w.groups, w.names, w.pool
     names[0], names[1] = a, b
     wanted = 2 + pick(w.random, POOL - 1)
-    count = widen(w, names, 2 + ZERO, wanted, 2 * (wanted - 2))
+    count = widen(w, names, TWO, wanted, 2 * (wanted - 2))
     total, cost = ZERO, 0
     for f in range(count):
         g = names[f]
@@ -128,18 +126,17 @@ def step(w: Walk, reformed: float, limit: float) -> int:
             regroup(s, w.names, count, w.pool, total, w.part, wanted)
             made = after - before
         return made
-    if s.size[a] > s.k and s.size[b] < 2 * s.k - 1:
-        change = move_change(s, i, b)
-        if change < limit:
-            move(s, i, b)
-            return change
     best, least = NOBODY, ANY
-    for m in range(s.size[b]):
-        change = swap_change(s, i, s.member[b, m], least)
-        if change < least:
-            best, least = s.member[b, m], change
+    if s.size[a] > s.k and s.size[b] < 2 * s.k - 1:
+        least = move_change(s, i, b)
+    if least >= limit:
+        least = ANY
+        for m in range(s.size[b]):
+            change = swap_change(s, i, s.member[b, m], least)
+            if change < least:
+                best, least = s.member[b, m], change
     if least < limit:
-        swap(s, i, best)
+        move(s, i, b, best)
         made = least
     return made
 

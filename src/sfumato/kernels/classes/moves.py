@@ -8,7 +8,7 @@ keep is made afresh from their members when they change.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numba import njit
@@ -16,6 +16,10 @@ from numba import njit
 from ..arrays import Ints
 from ..joins.lub import KIND, ORDER, TABLE, WIDTH, States, bounds_of, join
 from ..joins.prices import ANY, NOBODY, Prices, join_into, joined, units
+
+POOL = 3
+"""Groups that are formed anew together, at most; two at least."""
+TWO = cast("int", np.int64(2))
 
 
 class Groups(NamedTuple):
@@ -32,11 +36,12 @@ class Groups(NamedTuple):
     place: Ints
     size: Ints
     member: Ints  # (g, 2k)
-    bound: States  # (g, d) least upper bound of each group
+    bound: States  # (g + 2 POOL, d) least upper bound of each group, and of those formed anew
     others: States  # (g * 2k, d) the same without each member
     cost: Ints  # (g,) of all its records
     free: Ints
     counts: Ints
+    scratch: Ints  # (3, 2k POOL)
 
 
 def groups_of(prices: Prices, states: States, labels: Ints, k: int) -> Groups:
@@ -60,22 +65,24 @@ def groups_of(prices: Prices, states: States, labels: Ints, k: int) -> Groups:
         place=place,
         size=size,
         member=member,
-        bound=np.zeros((most, d), np.int64),
+        bound=np.zeros((most + 2 * POOL, d), np.int64),
         others=np.zeros((most * 2 * k, d), np.int64),
         cost=np.zeros(most, np.int64),
         free=free,
         counts=np.array([most - used], np.int64),
+        scratch=np.zeros((3, 2 * k * POOL), np.int64),
     )
-    refresh(found, 0, used)
+    refresh(found, np.arange(used), used)
     return found
 
 
 @njit(cache=True, nogil=True)
-def refresh(s: Groups, start: int, stop: int) -> None:
-    """Make afresh what the groups start..stop keep, from their members."""
+def refresh(s: Groups, names: Ints, count: int) -> None:
+    """Make afresh what the groups names[:count] keep, from their members."""
     p, x, others, bound, member = s.prices, s.states, s.others, s.bound, s.member
     head, nodes = p.head, p.nodes
-    for g in range(start, stop):
+    for f in range(count):
+        g = names[f]
         size, first = s.size[g], 2 * s.k * g
         for m in range(size):
             s.label[member[g, m]] = g
@@ -135,25 +142,20 @@ def swap_change(s: Groups, i: int, r: int, limit: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def move(s: Groups, i: int, b: int) -> None:
-    """Move record i to group b, which has room."""
+def move(s: Groups, i: int, b: int, r: int) -> None:
+    """Move record i to group b, in exchange for its record r; for none (-1) where b has room."""
+    member, size, both = s.member, s.size, s.scratch[0]
     a, m = s.label[i], s.place[i]
-    s.size[a] -= 1
-    s.member[a, m] = s.member[a, s.size[a]]
-    s.member[b, s.size[b]] = i
-    s.size[b] += 1
-    refresh(s, a, a + 1)
-    refresh(s, b, b + 1)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def swap(s: Groups, i: int, r: int) -> None:
-    """Let two records of different groups change places."""
-    a, b = s.label[i], s.label[r]
-    s.member[a, s.place[i]] = r
-    s.member[b, s.place[r]] = i
-    refresh(s, a, a + 1)
-    refresh(s, b, b + 1)
+    if r < 0:
+        size[a] -= 1
+        member[a, m] = member[a, size[a]]
+        member[b, size[b]] = i
+        size[b] += 1
+    else:
+        member[a, m] = r
+        member[b, s.place[r]] = i
+    both[0], both[1] = a, b
+    refresh(s, both, TWO)
 
 
 def priced_groups(prices: Prices, states: States, labels: Ints) -> tuple[States, Ints, Ints]:

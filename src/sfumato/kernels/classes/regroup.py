@@ -103,9 +103,9 @@ def reform(s: Groups, pool: Ints, total: int, part: Ints, random: Random) -> tup
     wanted = most
     if most > least and draw(random) < RESIZED:
         wanted = least + pick(random, most - least + 1)
-    bound = np.empty((wanted, x.shape[1]), np.int64)
-    size, cost = np.empty(wanted, np.int64), np.empty(wanted, np.int64)
-    left = np.empty(total, np.int64)
+    # Bounds of new groups have their place behind those of the others.
+    bound, new = s.bound, s.size.size
+    size, cost, left = s.scratch[0], s.scratch[1], s.scratch[2]
     for q in range(total):
         left[q] = q
     many, spent = total, 0
@@ -115,7 +115,7 @@ def reform(s: Groups, pool: Ints, total: int, part: Ints, random: Random) -> tup
             if m > 0:
                 at, cheapest = 0, ANY
                 for q in range(many):
-                    price = joined(p, bound, g, x, pool[left[q]], cheapest)
+                    price = joined(p, bound, new + g, x, pool[left[q]], cheapest)
                     if price < cheapest:
                         at, cheapest = q, price
             chosen = left[at]
@@ -124,25 +124,25 @@ def reform(s: Groups, pool: Ints, total: int, part: Ints, random: Random) -> tup
             part[chosen] = g
             if m == 0:
                 for j in range(x.shape[1]):
-                    bound[g, j] = x[pool[chosen], j]
+                    bound[new + g, j] = x[pool[chosen], j]
             else:
-                join_into(p, bound, g, x, pool[chosen])
+                join_into(p, bound, new + g, x, pool[chosen])
         size[g] = k
-        cost[g] = units(p, bound, g)
+        cost[g] = units(p, bound, new + g)
     while many > 0:
         many -= 1
         chosen = left[many]
         best, lowest = NOBODY, ANY
         for g in range(wanted):
             if size[g] < 2 * k - 1:
-                price = joined(p, bound, g, x, pool[chosen], ANY)
+                price = joined(p, bound, new + g, x, pool[chosen], ANY)
                 raised = (size[g] + 1) * price - size[g] * cost[g]
                 if raised < lowest:
                     best, lowest = g, raised
         part[chosen] = best
         size[best] += 1
-        join_into(p, bound, best, x, pool[chosen])
-        cost[best] = units(p, bound, best)
+        join_into(p, bound, new + best, x, pool[chosen])
+        cost[best] = units(p, bound, new + best)
     for g in range(wanted):
         spent += size[g] * cost[g]
     return wanted, spent
@@ -164,8 +164,7 @@ def regroup(
         g = names[part[p]]
         s.member[g, size[g]] = pool[p]
         size[g] += 1
-    for f in range(wanted):
-        refresh(s, names[f], names[f] + 1)
+    refresh(s, names, wanted)
     for f in range(wanted, groups):
         s.cost[names[f]] = 0
         free[counts[0]] = names[f]

@@ -18,7 +18,7 @@ from numba import njit
 from ..arrays import Ints
 from ..joins.prices import ANY, ZERO
 from .annealing import Walk, dear_pair, gather, widen
-from .moves import Groups, move, move_change, swap, swap_change
+from .moves import Groups, move, move_change, swap_change
 from .regroup import reform, regroup
 
 WINDOW = 5
@@ -101,7 +101,7 @@ def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
     count, total, before = gather(w, a, b)
     for f in range(count):
         mind.names[f] = w.names[f]
-    best_count = widen(w, mind.names, count, WINDOW, 2 * WINDOW)
+    best_count = widen(w, mind.names, count, WINDOW + ZERO, 2 * WINDOW + ZERO)
     best_total = _note(s, mind.names, best_count, mind.pool, mind.part)
     wanted, after = reform(s, w.pool, total, w.part, w.random)
     around = best_count - count
@@ -126,11 +126,9 @@ def window(w: Walk, mind: Memory, tenure: int) -> tuple[int, int]:
             break
         until = mind.turn[0] + tenure
         mind.until[i] = until
-        if r < 0:
-            move(s, i, b)
-        else:
+        if r >= 0:
             mind.until[r] = until
-            swap(s, i, r)
+        move(s, i, b, r)
         now += change
         vain += 1
         improved = now < best

@@ -209,15 +209,23 @@ def cell_cost(joins: Joins, j: int, state: int) -> float:
     return cost_of(head, cost, nodes, j, state)
 
 
-@njit(cache=True, nogil=True)
 def bounds_of(
     joins: Joins, states: States, labels: Ints, groups: int
 ) -> tuple[States, Ints, Floats]:
     """The least upper bound of each group, its size, and what each cell of the bound costs; a label
     of -1 is no group."""
+    bound, size = np.zeros((groups, states.shape[1]), np.int64), np.zeros(groups, np.int64)
+    cells = np.zeros(bound.shape)
+    _fill_bounds(joins, states, labels, bound, size, cells)
+    return bound, size, cells
+
+
+@njit(cache=True, nogil=True)
+def _fill_bounds(
+    joins: Joins, states: States, labels: Ints, bound: States, size: Ints, cells: Floats
+) -> None:
     head, cost, nodes = addresses(joins)
-    d = states.shape[1]
-    bound, size = np.zeros((groups, d), np.int64), np.zeros(groups, np.int64)
+    groups, d = bound.shape
     for i in range(labels.size):
         g = labels[i]
         if g < 0:
@@ -226,11 +234,9 @@ def bounds_of(
             state = states[i, j]
             bound[g, j] = state if size[g] == 0 else join_at(head, nodes, j, bound[g, j], state)
         size[g] += 1
-    cells = np.zeros((groups, d), np.float64)
     for g in range(groups):
         for j in range(d):
             cells[g, j] = cost_of(head, cost, nodes, j, bound[g, j])
-    return bound, size, cells
 
 
 @njit(cache=True, nogil=True)

@@ -71,18 +71,7 @@ def _power(share: float, squarings: Whole) -> float:
 
 
 @njit(**INNER)
-def _exact(column: Any, pos: Floats, value: Codes, begin: Whole, end: Whole) -> float:
-    """Width of an ordered column or value set over the distinct codes begin..end-1."""
-    if column.kind == NOMINAL:
-        return set_width(column, end - begin)
-    if column.span == 0.0:
-        return 0.0
-    distance = pos[column.start + value[end - 1]] - pos[column.start + value[begin]]
-    return float(column.weight * (distance / column.span))
-
-
-@njit(**INNER)
-def _expected(
+def _width(
     column: Any,
     pos: Floats,
     value: Codes,
@@ -93,7 +82,17 @@ def _expected(
     n: Whole,
     squarings: Whole,
 ) -> float:
-    """The same as it is to be expected of n rows; one value of a set may be left out."""
+    """Width of an ordered column or value set over the distinct codes begin..end-1 of n rows.
+
+    One value of a set may be left out where the width is to be expected.
+    """
+    if squarings == EXACT:
+        if column.kind == NOMINAL:
+            return set_width(column, end - begin)
+        if column.span == 0.0:
+            return 0.0
+        distance = pos[column.start + value[end - 1]] - pos[column.start + value[begin]]
+        return float(column.weight * (distance / column.span))
     total = 0.0
     if column.kind == NOMINAL:
         if column.size < 2:
@@ -244,10 +243,7 @@ def _propose_cut(
     missing = value[0] == 0
     rows = n - count[0] if missing else n
     first, exact = np.int64(missing), squarings == EXACT
-    if exact:
-        whole = _exact(column, pos, value, first, found)
-    else:
-        whole = _expected(column, pos, value, count, first, found, ALL, rows, squarings)
+    whole = _width(column, pos, value, count, first, found, ALL, rows, squarings)
     if missing:
         return _without_missing(column, j, whole, rows, n, k, squarings)
     best = -np.inf
@@ -268,12 +264,8 @@ def _propose_cut(
             if (CUTS + 1) * left < step * n:
                 continue
             step = (CUTS + 1) * left // n + 1
-        if exact:
-            lower = _exact(column, pos, value, ZERO, t + 1)
-            upper = _exact(column, pos, value, t + 1, found)
-        else:
-            lower = _expected(column, pos, value, count, ZERO, t + 1, ALL, left, squarings)
-            upper = _expected(column, pos, value, count, t + 1, found, ALL, n - left, squarings)
+        lower = _width(column, pos, value, count, ZERO, t + 1, ALL, left, squarings)
+        upper = _width(column, pos, value, count, t + 1, found, ALL, n - left, squarings)
         won = n * whole - left * lower - (n - left) * upper
         if won > best:
             best, split = won, (CARVE, j, 0, np.int64(value[t]), left)
@@ -282,7 +274,7 @@ def _propose_cut(
     for t in range(found):
         size = np.int64(count[t])
         if size >= k and n - size >= k and CUTS * size >= n:
-            rest = _expected(column, pos, value, count, ZERO, found, t, n - size, squarings)
+            rest = _width(column, pos, value, count, ZERO, found, t, n - size, squarings)
             won = n * whole - (n - size) * rest
             if won > best:
                 code = np.int64(value[t])
@@ -297,7 +289,7 @@ def _exact_loss(
     """Rows times width over all columns and parts of a split; may stop once above `worst`."""
     a, n = node[BEGIN], node[END] - node[BEGIN]
     how, column, least, most, _ = split
-    owner, slot = scratch.owner, scratch.slot
+    owner, slot, stamp = scratch.owner, scratch.slot, scratch.stamp
     parts: Whole = 2
     slot[0].size = slot[1].size = 0
     for i in range(n):
@@ -320,27 +312,19 @@ def _exact_loss(
             slot[p].low, slot[p].high = min(slot[p].low, code), max(slot[p].high, code)
         for p in range(parts):
             if columns.column[j].kind == NOMINAL and slot[p].low > 0:
-                values = _values(x, a, j, p, owner, n, scratch.stamp)
+                stamp[0] += 1  # code 0 is missing and never counted: its place keeps the tally
+                values: Whole = 0
+                for i in range(n):
+                    code = np.int64(x[a + i, j])
+                    if owner[i] == p and stamp[code] != stamp[0]:
+                        stamp[code] = stamp[0]
+                        values += 1
                 loss += slot[p].size * set_width(columns.column[j], values)
             else:
                 loss += slot[p].size * span(columns, j, slot[p].low, slot[p].high)
         if loss > worst:
             break
     return loss
-
-
-@njit(**INNER)
-def _values(x: Codes, a: Whole, j: Whole, part: Whole, owner: Ints, n: Whole, stamp: Ints) -> Whole:
-    """Number of distinct codes among the rows of one part of a small node."""
-    stamp[0] += 1  # code 0 is missing and never counted here, so its place keeps the tally
-    values = 0
-    for i in range(n):
-        if owner[i] == part:
-            code = np.int64(x[a + i, j])
-            if stamp[code] != stamp[0]:
-                stamp[code] = stamp[0]
-                values += 1
-    return values
 
 
 @njit(**INNER)

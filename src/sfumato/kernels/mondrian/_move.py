@@ -82,17 +82,3 @@ def label(ids: Rows, a: Whole, b: Whole, labels: Ints) -> None:
     first = ids[a]
     for i in range(a, b):
         labels[ids[i]] = first
-
-
-@njit(cache=True, nogil=True)
-def number(labels: Ints) -> Whole:
-    """Turn first rows into 0, 1, ... in the order of first rows; returns the number of groups."""
-    groups = 0
-    for i in range(labels.size):
-        first = labels[i]
-        if first == i:
-            labels[i] = groups
-            groups += 1
-        else:
-            labels[i] = labels[first]  # an earlier row, which has its number already
-    return groups
