@@ -15,8 +15,8 @@ import numpy as np
 from numba.extending import is_jitted
 
 F = TypeVar("F", bound=Callable[..., Any])
-FEW = 50_000
-"""Steps of a loop that the interpreter takes in about half a second."""
+FEW = 20_000
+"""Steps of a loop that the interpreter takes in a fraction of a second."""
 _taken: Counter[Any] = Counter()
 """Steps of each function so far."""
 
