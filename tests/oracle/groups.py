@@ -23,15 +23,15 @@ def median(values: Sequence[float], *, lower: bool) -> float:
     return statistics.median_low(values) if lower else statistics.median(values)
 
 
-def histogram(codes: Sequence[int], missing: int | None) -> list[tuple[int, int]]:
-    """Codes, ascending, and the times that each occurs."""
-    return sorted(Counter(code for code in codes if code != missing).items())
+def distinct(codes: Sequence[int], missing: int) -> list[int]:
+    """The codes that occur, ascending."""
+    return sorted({code for code in codes if code != missing})
 
 
 def mode(codes: Sequence[int], missing: int) -> int:
     """The commonest code, of equals the lowest."""
-    counts = histogram(codes, missing)
-    return min(counts, key=lambda item: (-item[1], item[0]))[0] if counts else missing
+    counts = Counter(code for code in codes if code != missing)
+    return min(counts, key=lambda code: (-counts[code], code)) if counts else missing
 
 
 def least_and_greatest(codes: Sequence[int], missing: int) -> tuple[int, int, bool]:

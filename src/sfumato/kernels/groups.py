@@ -1,11 +1,10 @@
-"""Reductions over groups of records: sizes, sums, means, medians, modes, ranges, value sets.
+"""Reductions over groups of records: means, medians, modes, ranges, value sets.
 
 Labels are those of a partition: 0..g-1, and -1 for a suppressed record, which is never counted.
 `groups` is g; it may be left out where the greatest label is the last group. One column in gives
 one column out, a matrix (n, d) gives a matrix (g, d).
 
-Codes are integers of any width but uint64, and are read as they come: at ten million records a copy
-would count. A missing value is 0 in unsigned codes (the codec's way) and -1 in signed ones; a group
+Codes are integers of any width but uint64. A missing value is 0 in unsigned codes (the codec's way) and -1 in signed ones; a group
 without a value gets that code. Time and memory are in proportion to records, groups and codes.
 """
 
@@ -17,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.arrays import Codes, Floats, Ints
 from sfumato.kernels.neighbours.blocks import select
 
 Array = NDArray[Any]
@@ -73,15 +72,11 @@ def numbered(labels: Ints) -> Ints:
     return rank[inverse]
 
 
-@njit(cache=True, nogil=True)
 def _offsets(labels: Array, groups: int) -> Ints:
-    offsets = np.zeros(groups + 1, np.int64)
-    for i in range(labels.size):
-        if labels[i] >= 0:
-            offsets[labels[i] + 1] += 1
-    for g in range(groups):
-        offsets[g + 1] += offsets[g]
-    return offsets
+    """Where each group would start if the records came group by group."""
+    sizes = np.bincount(np.add(labels, 1, dtype=np.int64), minlength=groups + 1)
+    sizes[0] = 0
+    return np.cumsum(sizes)
 
 
 @njit(cache=True, nogil=True)
@@ -94,16 +89,6 @@ def _order(labels: Array, offsets: Ints) -> Ints:
             order[place[g]] = i
             place[g] += 1
     return order
-
-
-def group_sizes(labels: Array, groups: int | None = None) -> Ints:
-    """Number of records in each group.
-
-    >>> group_sizes(np.array([0, 1, -1, 1])).tolist()
-    [1, 2]
-    """
-    labels, count = _checked(labels, groups)
-    return np.diff(_offsets(labels, count))
 
 
 def group_order(labels: Array, groups: int | None = None) -> tuple[Ints, Ints]:
@@ -134,43 +119,19 @@ def _sums(labels: Array, x: Floats, total: Floats, carry: Floats) -> None:
                     carry[g, j] += (value - new) + old
 
 
-@njit(cache=True, nogil=True)
-def _close(total: Floats, carry: Floats, sizes: Ints) -> None:
-    """Turn sums into totals (no sizes) or means (sizes), in place."""
-    for g in range(total.shape[0]):
-        for j in range(total.shape[1]):
-            high = total[g, j]
-            low = carry[g, j] if np.isfinite(high) else 0.0
-            if sizes.size == 0 or sizes[g] == 0:
-                total[g, j] = np.nan if sizes.size > 0 else high + low
-                continue
-            size = float(sizes[g])
-            mean = high / size
-            # The remainder of the division corrects its quotient: the mean of equal values is then
-            # that value, to the last bit. With the mean in two halves (Dekker 1971) both products
-            # are exact, up to 2**26 records in a group.
-            split = 134217729.0 * mean
-            upper = split - (split - mean)
-            better = mean + ((high - upper * size) - (mean - upper) * size + low) / size
-            total[g, j] = better if np.isfinite(better) else mean
+def _means(total: Floats, low: Floats, size: Ints) -> Floats:
+    """Sums in two parts over sizes.
 
-
-def _summed(labels: Array, x: Array, groups: int | None, *, divide: bool) -> Floats:
-    matrix = _columns(np.asarray(x, dtype=np.float64))
-    labels, count = _checked(labels, groups, len(matrix))
-    total, carry = np.zeros((count, matrix.shape[1])), np.zeros((count, matrix.shape[1]))
-    _sums(labels, matrix, total, carry)
-    _close(total, carry, np.diff(_offsets(labels, count)) if divide else np.empty(0, np.int64))
-    return total[:, 0] if np.ndim(x) == 1 else total
-
-
-def group_sums(labels: Array, x: Array, groups: int | None = None) -> Floats:
-    """Sum of each group, by compensated summation; NaN where a member is NaN.
-
-    >>> group_sums(np.array([0, 0, 0]), np.array([1e16, 1.0, -1e16])).tolist()
-    [1.0]
+    The remainder of the division corrects its quotient: the mean of equal values is then that
+    value, to the last bit. With the mean in two halves (Dekker 1971) both products are exact, up to
+    2**26 records in a group.
     """
-    return _summed(labels, x, groups, divide=False)
+    with np.errstate(all="ignore"):
+        mean = total / size
+        split = 134217729.0 * mean
+        upper = split - (split - mean)
+        better = mean + ((total - upper * size) - (mean - upper) * size + low) / size
+    return np.where(np.isfinite(better), better, mean)
 
 
 def group_means(labels: Array, x: Array, groups: int | None = None) -> Floats:
@@ -181,7 +142,13 @@ def group_means(labels: Array, x: Array, groups: int | None = None) -> Floats:
     >>> group_means(np.array([0, 1, 0]), np.array([0.5, 7.0, 1.5])).tolist()
     [1.0, 7.0]
     """
-    return _summed(labels, x, groups, divide=True)
+    matrix = _columns(np.asarray(x, dtype=np.float64))
+    labels, count = _checked(labels, groups, len(matrix))
+    total, carry = np.zeros((count, matrix.shape[1])), np.zeros((count, matrix.shape[1]))
+    _sums(labels, matrix, total, carry)
+    sizes = np.diff(_offsets(labels, count))[:, None]
+    result = _means(total, np.where(np.isfinite(total), carry, 0.0), sizes)
+    return result[:, 0] if np.ndim(x) == 1 else result
 
 
 @njit(cache=True, nogil=True)
@@ -242,38 +209,35 @@ def group_medians(
 
 
 @njit(cache=True, nogil=True)
-def _modes(
-    codes: Array, missing: int, most: int, order: Ints, offsets: Ints, result: Array
-) -> None:
+def _modes(codes: Codes, missing: int, most: int, offsets: Ints, result: Ints) -> None:
     count = np.zeros(most + 2, np.int64)  # by code - missing, so that missing is entry 0
     for g in range(offsets.size - 1):
-        best, mode = np.int64(0), np.int64(missing)
+        best, mode = 0, missing
         for at in range(offsets[g], offsets[g + 1]):
-            count[np.int64(codes[order[at]]) - missing] += 1
+            count[codes[at] - missing] += 1
         count[0] = 0
         for at in range(offsets[g], offsets[g + 1]):
-            code = np.int64(codes[order[at]])
-            times = count[code - missing]
-            if times > best or (times == best and times > 0 and code < mode):
-                best, mode = times, code
+            times = count[codes[at] - missing]
+            if times > best or (times == best and times > 0 and codes[at] < mode):
+                best, mode = times, codes[at]
         for at in range(offsets[g], offsets[g + 1]):
-            count[np.int64(codes[order[at]]) - missing] = 0
+            count[codes[at] - missing] = 0
         result[g] = mode
 
 
-def _compact(column: Array, missing: int) -> tuple[Array, int, Array | None]:
-    """A column side by side in memory, its greatest code, and what its codes stand for.
+def _compact(column: Array, missing: int) -> tuple[Codes, int, Array | None]:
+    """A column as short integers, its greatest code, and what its codes stand for.
 
     Codes that leave wide gaps would need long tables: ranks take their place, and stand for them.
     """
     most = int(column.max()) if column.size else 0
     if most <= max(2 * column.size, ROOMY):
-        return _frozen(np.ascontiguousarray(column)), most, None
+        return column.astype(np.int32), most, None
     present, rank = np.unique(column, return_inverse=True)
     if present[0] != missing:  # the first is kept for missing, whether or not it occurs
         present = np.concatenate(([np.array(missing, column.dtype)], present))
         rank = rank + 1
-    return _frozen(rank + missing), present.size, present
+    return (rank + missing).astype(np.int32), present.size, present
 
 
 def group_modes(labels: Array, codes: Array, groups: int | None = None) -> Array:
@@ -288,9 +252,9 @@ def group_modes(labels: Array, codes: Array, groups: int | None = None) -> Array
     order = _order(labels, offsets)
     result = np.empty((count, matrix.shape[1]), matrix.dtype)
     for j in range(matrix.shape[1]):
-        column, most, meaning = _compact(matrix[:, j], missing)
+        column, most, meaning = _compact(matrix[order, j], missing)
         modes = np.empty(count, np.int64)
-        _modes(column, missing, most, order, offsets, modes)
+        _modes(column, missing, most, offsets, modes)
         result[:, j] = modes if meaning is None else meaning[modes - missing]
     return result[:, 0] if np.ndim(codes) == 1 else result
 
@@ -326,87 +290,52 @@ def group_min_max(
     matrix, missing = _coded(codes)
     labels, count = _checked(labels, groups, len(matrix))
     shape = (count, matrix.shape[1])
-    low, high = np.full(shape, missing, matrix.dtype), np.full(shape, missing, matrix.dtype)
+    short = np.int64 if matrix.dtype.itemsize > 4 or matrix.dtype == np.uint32 else np.int32
+    low, high = np.full(shape, missing, short), np.full(shape, missing, short)
     gaps = np.zeros(shape, np.bool_)
-    _min_max(labels, matrix, missing, low, high, gaps)
+    _min_max(labels, matrix.astype(short, order="C"), missing, low, high, gaps)
+    low, high = low.astype(matrix.dtype), high.astype(matrix.dtype)
     return (low[:, 0], high[:, 0], gaps[:, 0]) if np.ndim(codes) == 1 else (low, high, gaps)
 
 
 @njit(cache=True, nogil=True)
-def _list_codes(
-    codes: Array, missing: int, most: int, order: Ints, offsets: Ints, keep: bool,
-    starts: Ints, values: Array, counts: Ints,
-) -> None:  # fmt: skip
-    count = np.zeros(most + 2, np.int64)  # by code - missing, as in _modes
+def _list_codes(codes: Codes, most: int, offsets: Ints, starts: Ints, values: Codes) -> None:
+    seen = np.full(most + 1, -1, np.int64)  # the last group that a code was found in
     end = 0
     for g in range(offsets.size - 1):
         starts[g] = end
         for at in range(offsets[g], offsets[g + 1]):
-            code = codes[order[at]]
-            entry = np.int64(code) - missing
-            if keep or entry > 0:
-                if count[entry] == 0:
-                    values[end] = code
-                    end += 1
-                count[entry] += 1
-        if end - starts[g] <= FEW:
-            _sort_few(values[starts[g] : end])
-        for i in range(starts[g], end):
-            entry = np.int64(values[i]) - missing
-            if counts.size > 0:
-                counts[i] = count[entry]
-            count[entry] = 0
+            code = codes[at]
+            if code < 0 or seen[code] == g:
+                continue
+            seen[code] = g
+            put, few = end, end - starts[g] < FEW
+            while few and put > starts[g] and values[put - 1] > code:
+                values[put] = values[put - 1]
+                put -= 1
+            values[put] = code
+            end += 1
     starts[-1] = end
 
 
-def _listed(
-    labels: Array, codes: Array, groups: int | None, keep: bool, *, count: bool
-) -> tuple[Ints, Array, Ints]:
-    matrix, missing = _coded(codes)
-    if np.ndim(codes) != 1:
-        raise ValueError("the distinct codes of one column at a time can be listed")
-    labels, total = _checked(labels, groups, len(matrix))
-    offsets = _offsets(labels, total)
-    order = _order(labels, offsets)
-    column, most, meaning = _compact(matrix[:, 0], missing)
-    starts = np.empty(total + 1, np.int64)
-    values = np.empty(order.size, column.dtype)
-    counts = np.empty(order.size if count else 0, np.int64)
-    _list_codes(column, missing, most, order, offsets, keep, starts, values, counts)
-    for g in np.flatnonzero(np.diff(starts) > FEW):
-        part = slice(starts[g], starts[g + 1])
-        order = np.argsort(values[part])
-        values[part] = values[part][order]
-        counts[part] = counts[part][order] if count else 0
-    values, counts = values[: starts[-1]].copy(), counts[: starts[-1]].copy()
-    return starts, values if meaning is None else meaning[values - missing], counts
-
-
-def group_distinct(
-    labels: Array, codes: Array, groups: int | None = None, *, with_missing: bool = False
-) -> tuple[Ints, Array]:
+def group_distinct(labels: Array, codes: Array, groups: int | None = None) -> tuple[Ints, Array]:
     """The distinct codes of each group, ascending: group g has values[starts[g]:starts[g + 1]].
 
-    Missing is left out, unless `with_missing` makes it a value like any other.
+    Missing is left out.
 
     >>> starts, values = group_distinct(np.array([0, 1, 0, 1]), np.array([3, 2, 1, 2], np.uint8))
     >>> starts.tolist(), values.tolist()
     ([0, 2, 3], [1, 3, 2])
     """
-    return _listed(labels, codes, groups, with_missing, count=False)[:2]
-
-
-def histogram(
-    labels: Array, codes: Array, m: int, groups: int | None = None, *, with_missing: bool = False
-) -> tuple[Ints, Array, Ints]:
-    """Times that each code occurs in each group, for the codes that do: starts, codes, counts.
-
-    All codes must lie below `m`. Missing is left out, unless `with_missing` counts it too.
-
-    >>> starts, values, counts = histogram(np.array([0, 0, 0]), np.array([3, 1, 3], np.uint8), 4)
-    >>> starts.tolist(), values.tolist(), counts.tolist()
-    ([0, 2], [1, 3], [1, 2])
-    """
-    if np.size(codes) and int(np.max(codes)) >= m:
-        raise ValueError(f"code {np.max(codes)} is not below m = {m}")
-    return _listed(labels, codes, groups, with_missing, count=True)
+    matrix, missing = _coded(codes)
+    if np.ndim(codes) != 1:
+        raise ValueError("the distinct codes of one column at a time can be listed")
+    labels, count = _checked(labels, groups, len(matrix))
+    offsets = _offsets(labels, count)
+    column, most, meaning = _compact(matrix[_order(labels, offsets), 0], missing)
+    starts, values = np.empty(count + 1, np.int64), np.empty(column.size, np.int32)
+    _list_codes(column - (missing + 1), most - missing, offsets, starts, values)
+    for g in np.flatnonzero(np.diff(starts) > FEW):
+        values[starts[g] : starts[g + 1]].sort()
+    values = values[: starts[-1]] + (missing + 1)
+    return starts, values.astype(matrix.dtype) if meaning is None else meaning[values - missing]
