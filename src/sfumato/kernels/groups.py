@@ -4,8 +4,9 @@ Labels are those of a partition: 0..g-1, and -1 for a suppressed record, which i
 `groups` is g; it may be left out where the greatest label is the last group. One column in gives
 one column out, a matrix (n, d) gives a matrix (g, d).
 
-Codes are integers of any width but uint64. A missing value is 0 in unsigned codes (the codec's way) and -1 in signed ones; a group
-without a value gets that code. Time and memory are in proportion to records, groups and codes.
+Codes are integers of any width but uint64. A missing value is 0 in unsigned codes (the codec's way)
+and -1 in signed ones; a group without a value gets that code. Time and memory are in proportion to
+records, groups and codes.
 """
 
 from __future__ import annotations

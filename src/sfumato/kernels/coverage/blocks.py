@@ -61,13 +61,7 @@ class Published(NamedTuple):
     """for each column of sets, (labels, words): bit v of a row: whether the label covers code v"""
 
 
-@njit(cache=True, nogil=True)
-def has(words: Words, start: int, code: int) -> bool:
-    """Whether the bit of a code is set, in the words from `start`."""
-    return bool((words[start + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1))
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def distance_to(
     records: Records, tables: Tables, c: int, runs: Codes, sets: Codes, x: Floats, limit: float
 ) -> float:
@@ -81,7 +75,8 @@ def distance_to(
             if total > limit:
                 return total
     for j in range(sets.size):
-        if not has(words, start[j] + labels[c, j] * width[j], sets[j]):
+        word = words[start[j] + labels[c, j] * width[j] + (sets[j] >> 6)]
+        if (word >> np.uint64(sets[j] & 63)) & np.uint64(1) == 0:
             total += 1.0
             if total > limit:
                 return total
@@ -96,43 +91,30 @@ def distance_to(
     return total
 
 
-@njit(cache=True, nogil=True)
-def summarize(
-    low: Codes, high: Codes, labels: Codes, numbers: Floats, words: Words, start: Ints, width: Ints,
-    size: int,
-) -> Summary:  # fmt: skip
+def _summary(records: Records, bits: tuple[Words, ...], size: int) -> Summary:
     """What each run of `size` records covers as a whole: runs, sets, and boxes of numbers.
 
     `gaps` adds up 1 where a number of a column is missing and 2 where one is suppressed.
     """
-    m = low.shape[0]
-    blocks = (m + size - 1) // size
-    least = np.full((low.shape[1], blocks), np.iinfo(np.int32).max, np.int32)
-    most = np.full((low.shape[1], blocks), -1, np.int32)
-    union = np.zeros((width.sum(), blocks), np.uint64)
-    below = np.full((numbers.shape[1], blocks), np.inf)
-    above = np.full((numbers.shape[1], blocks), -np.inf)
-    gaps = np.zeros((numbers.shape[1], blocks), np.int32)
-    for c in range(m):
-        b = c // size
-        for j in range(low.shape[1]):
-            if low[c, j] <= high[c, j]:
-                least[j, b] = min(least[j, b], low[c, j])
-                most[j, b] = max(most[j, b], high[c, j])
-        at = 0
-        for j in range(labels.shape[1]):
-            for w in range(width[j]):
-                union[at + w, b] |= words[start[j] + labels[c, j] * width[j] + w]
-            at += width[j]
-        for j in range(numbers.shape[1]):
-            if np.isnan(numbers[c, j]):
-                gaps[j, b] |= 1
-            elif np.isinf(numbers[c, j]):
-                gaps[j, b] |= 2
-            else:
-                below[j, b] = min(below[j, b], numbers[c, j])
-                above[j, b] = max(above[j, b], numbers[c, j])
-    return least, most, union, below, above, gaps
+    low, high, labels, numbers = records
+    edges = np.arange(0, len(low), size)
+    some, real = low <= high, np.isfinite(numbers)
+    union = [
+        np.bitwise_or.reduceat(table[labels[:, j], w], edges)
+        for j, table in enumerate(bits)
+        for w in range(table.shape[1])
+    ]
+    gaps = np.isnan(numbers) + 2 * np.isinf(numbers)
+    parts = (
+        np.minimum.reduceat(np.where(some, low, np.iinfo(np.int32).max), edges),
+        np.maximum.reduceat(np.where(some, high, -1), edges),
+        np.array(union, np.uint64).reshape(-1, edges.size).T,
+        np.minimum.reduceat(np.where(real, numbers, np.inf), edges),
+        np.maximum.reduceat(np.where(real, numbers, -np.inf), edges),
+        np.bitwise_or.reduceat(gaps.astype(np.int32), edges),
+    )
+    least, most, words, below, above, lacks = (np.ascontiguousarray(part.T) for part in parts)
+    return least, most, words, below, above, lacks
 
 
 @njit(cache=True, nogil=True)
@@ -167,18 +149,11 @@ def bounds(
                 out[b] += min(step * step, 1.0) if gap else step * step
 
 
-@njit(cache=True, nogil=True)
 def _middles(table: Words) -> Floats:
     """The mean code that each row of bits covers: labels near one another cover near values."""
-    out = np.zeros(table.shape[0])
-    for i in range(table.shape[0]):
-        count = 0
-        for code in range(64 * table.shape[1]):
-            if (table[i, code >> 6] >> np.uint64(code & 63)) & np.uint64(1):
-                count += 1
-                out[i] += code
-        out[i] /= max(count, 1)
-    return out
+    rows = table.astype("<u8").view(np.uint8)
+    codes = [np.flatnonzero(np.unpackbits(row, bitorder="little")) for row in rows]
+    return np.array([one.sum() / max(one.size, 1) for one in codes], np.float64)
 
 
 class Arranged(NamedTuple):
@@ -204,17 +179,14 @@ def arrange(published: Published) -> Arranged:
     where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
     rows = np.arange(m, dtype=np.int64)
     order: Ints = order_in_blocks(np.ascontiguousarray(where), np.empty(0), rows, BLOCK)
-    low = np.ascontiguousarray(published.low[order])
-    high = np.ascontiguousarray(published.high[order])
-    sets = np.ascontiguousarray(published.sets[order])
-    x = np.ascontiguousarray(published.numbers[order])
+    low, high, sets, x = (np.ascontiguousarray(part[order]) for part in published[:4])
+    records = (low, high, sets, x)
     width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
     sizes = np.array([table.size for table in published.bits], dtype=np.int64)
     start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
     words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
-    fine: Summary = summarize(low, high, sets, x, words, start, width, BLOCK)
-    coarse: Summary = summarize(low, high, sets, x, words, start, width, BLOCK * GROUP)
-    return Arranged(order, (low, high, sets, x), (words, start, width), fine, coarse)
+    fine, coarse = (_summary(records, published.bits, size) for size in (BLOCK, BLOCK * GROUP))
+    return Arranged(order, records, (words, start, width), fine, coarse)
 
 
 def check(queries: Queries, published: Published) -> None:

@@ -22,6 +22,7 @@ from ..threads import cores
 from .blocks import (
     BLOCK,
     GROUP,
+    Arranged,
     Published,
     Queries,
     Records,
@@ -63,36 +64,33 @@ def _search(
     far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
         code, item, value = runs[i], sets[i], x[i]
-        best = start[i]
-        bounds(coarse, width, code, item, value, 0, groups, far)
-        if best > 0.0:
-            seed = int(np.argmin(far))
-            # The most promising group first: it makes the others easy to pass over.
-            for turn in range(groups + 1):
-                g = seed if turn == 0 else turn - 1
-                if far[g] >= best:
-                    continue
-                b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
-                bounds(fine, width, code, item, value, b0, b1, near)
-                for b in range(b0, b1):
-                    if near[b - b0] >= best:
-                        continue
-                    for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
-                        here = distance_to(records, tables, c, code, item, value, best)
-                        best = min(best, here)
-        limit = best + tolerance * best
+        bounds(coarse, width, code, item, value, np.int64(0), groups, far)
+        seed = 0
+        for g in range(1, groups):
+            if far[g] < far[seed]:
+                seed = g
+        best = limit = start[i]
         count = 0
-        for g in range(groups):
-            if far[g] > limit:
+        # The most promising group first: it makes the others easy to pass over. Then, with the
+        # least distance known, all of them once more, to count.
+        for turn in range(2 * groups + 1):
+            counting = turn > groups
+            if turn == groups + 1:
+                best = limit
+                limit = best + tolerance * best
+            g = seed if turn == 0 else (turn - 1) % groups
+            if far[g] > limit or (far[g] == limit and not counting):
                 continue
             b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
             bounds(fine, width, code, item, value, b0, b1, near)
             for b in range(b0, b1):
-                if near[b - b0] > limit:
+                if near[b - b0] > limit or (near[b - b0] == limit and not counting):
                     continue
                 for c in range(b * BLOCK, min((b + 1) * BLOCK, m)):
                     here = distance_to(records, tables, c, code, item, value, limit)
-                    if here <= limit:
+                    if not counting:
+                        limit = min(limit, here)
+                    elif here <= limit:
                         count += copies[c]
         distance[i], ties[i] = best, count
 
@@ -109,7 +107,7 @@ def _count(
     far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
         code, item, value = runs[i], sets[i], x[i]
-        bounds(coarse, width, code, item, value, 0, groups, far)
+        bounds(coarse, width, code, item, value, np.int64(0), groups, far)
         for g in range(groups):
             if far[g] > 0.0:
                 continue
@@ -124,17 +122,21 @@ def _count(
                         out[c] += many[i]
 
 
-@njit(cache=True, nogil=True)
-def _to_own(
-    records: Records, tables: Tables, runs: Codes, sets: Codes, x: Floats, own: Ints
-) -> Floats:
+def _to_own(found: Arranged, queries: Queries, own: Ints) -> Floats:
     """The distance of each query to its own published record; infinite where it has none."""
+    has = own >= 0
+    low, high, labels, numbers = (part[own[has]] for part in found.records)
+    runs, sets, x = (part[has] for part in queries)
+    words, start, width = found.tables
+    covers = words[start + labels * width + (sets >> 6)] >> (sets & 63).astype(np.uint64)
+    total = np.count_nonzero((runs < low) | (runs > high), axis=1) + 0.0
+    total += np.count_nonzero(covers & np.uint64(1) == 0, axis=1)
+    for j in range(x.shape[1]):
+        step = x[:, j] - numbers[:, j]
+        apart = np.where(np.isnan(step), np.isnan(x[:, j]) != np.isnan(numbers[:, j]), step * step)
+        total += np.where(np.isinf(numbers[:, j]), 0.0, apart)
     out = np.full(own.size, np.inf)
-    for i in range(own.size):
-        c = own[i]
-        if c >= 0:
-            code, item, value = runs[i], sets[i], x[i]
-            out[i] = distance_to(records, tables, c, code, item, value, np.inf)
+    out[has] = total
     return out
 
 
@@ -180,7 +182,7 @@ def cover_nearest(
     copies = np.asarray(published.copies, dtype=np.int64)[found.order]
     runs, sets = np.ascontiguousarray(queries.runs), np.ascontiguousarray(queries.sets)
     x = np.ascontiguousarray(queries.numbers)
-    to_own: Floats = _to_own(found.records, found.tables, runs, sets, x, moved)
+    to_own = _to_own(found, queries, moved)
     # Queries that are alike are searched once; only their own records differ.
     codes = np.ascontiguousarray(np.column_stack((runs, sets)), dtype=np.int32)
     bits = np.where(np.isnan(x), np.nan, x + 0.0).view(np.int64)
