@@ -67,10 +67,14 @@ def _coded(codes: Array) -> tuple[Array, int]:
 
 def numbered(labels: Ints) -> Ints:
     """The same groups, numbered 0..g-1 by first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    if labels.size and not 0 <= labels.min() <= labels.max() < ROOMY + labels.size:
+        labels = np.unique(labels, return_inverse=True)[1]
+    backwards = np.arange(labels.size - 1, -1, -1)
+    first = np.full(labels.max(initial=-1) + 1, labels.size)
+    first[labels[backwards]] = backwards  # of several that are written the last one stays
     rank = np.empty(first.size, np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse]
+    return rank[labels]
 
 
 def _offsets(labels: Array, groups: int) -> Ints:

@@ -27,7 +27,7 @@ Records = tuple[Codes, Codes, Codes, Floats]
 Tables = tuple[Words, Ints, Ints]
 """The bits of all columns of sets; where each column starts; the words of one of its labels."""
 Summary = tuple[Codes, Codes, Words, Floats, Floats, Codes]
-"""For each block: runs from and to, bits, numbers from and to, gaps."""
+"""For each group and then each block: runs from and to, bits, numbers from and to, gaps."""
 
 BLOCK = 8  # published records to a block
 GROUP = 32  # blocks to a group, which is looked at before its blocks are
@@ -91,30 +91,34 @@ def distance_to(
     return total
 
 
-def _summary(records: Records, bits: tuple[Words, ...], size: int) -> Summary:
-    """What each run of `size` records covers as a whole: runs, sets, and boxes of numbers.
+def _summary(records: Records, bits: tuple[Words, ...]) -> Summary:
+    """What each group and each block covers as a whole: runs, sets, and boxes of numbers.
 
     `gaps` adds up 1 where a number of a column is missing and 2 where one is suppressed.
     """
     low, high, labels, numbers = records
-    edges = np.arange(0, len(low), size)
+    starts = [np.arange(0, len(low), size) for size in (BLOCK * GROUP, BLOCK)]
     some, real = low <= high, np.isfinite(numbers)
-    union = [
-        np.bitwise_or.reduceat(table[labels[:, j], w], edges)
+
+    def of_runs(reduce: np.ufunc, values: np.ndarray) -> np.ndarray:
+        return np.concatenate([reduce.reduceat(values, edges).T for edges in starts], axis=-1)
+
+    words = [
+        of_runs(np.bitwise_or, table[labels[:, j], w])
         for j, table in enumerate(bits)
         for w in range(table.shape[1])
     ]
     gaps = np.isnan(numbers) + 2 * np.isinf(numbers)
     parts = (
-        np.minimum.reduceat(np.where(some, low, np.iinfo(np.int32).max), edges),
-        np.maximum.reduceat(np.where(some, high, -1), edges),
-        np.array(union, np.uint64).reshape(-1, edges.size).T,
-        np.minimum.reduceat(np.where(real, numbers, np.inf), edges),
-        np.maximum.reduceat(np.where(real, numbers, -np.inf), edges),
-        np.bitwise_or.reduceat(gaps.astype(np.int32), edges),
+        of_runs(np.minimum, np.where(some, low, np.iinfo(np.int32).max)),
+        of_runs(np.maximum, np.where(some, high, -1)),
+        np.array(words, np.uint64).reshape(-1, sum(map(len, starts))),
+        of_runs(np.minimum, np.where(real, numbers, np.inf)),
+        of_runs(np.maximum, np.where(real, numbers, -np.inf)),
+        of_runs(np.bitwise_or, gaps.astype(np.int32)),
     )
-    least, most, words, below, above, lacks = (np.ascontiguousarray(part.T) for part in parts)
-    return least, most, words, below, above, lacks
+    least, most, union, below, above, lacks = map(np.ascontiguousarray, parts)
+    return least, most, union, below, above, lacks
 
 
 @njit(cache=True, nogil=True)
@@ -122,7 +126,7 @@ def bounds(
     of: Summary, width: Ints,
     runs: Codes, sets: Codes, x: Floats, first: int, last: int, out: Floats,
 ) -> None:  # fmt: skip
-    """The least distance that each of the blocks first..last can have to one record."""
+    """The least distance that each of the entries first..last can have to one record."""
     least, most, union, below, above, gaps = of
     n = last - first
     out[:n] = 0.0
@@ -162,8 +166,7 @@ class Arranged(NamedTuple):
     order: Ints
     records: Records
     tables: Tables
-    fine: Summary
-    coarse: Summary
+    summary: Summary
 
 
 def arrange(published: Published) -> Arranged:
@@ -185,8 +188,7 @@ def arrange(published: Published) -> Arranged:
     sizes = np.array([table.size for table in published.bits], dtype=np.int64)
     start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
     words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
-    fine, coarse = (_summary(records, published.bits, size) for size in (BLOCK, BLOCK * GROUP))
-    return Arranged(order, records, (words, start, width), fine, coarse)
+    return Arranged(order, records, (words, start, width), _summary(records, published.bits))
 
 
 def check(queries: Queries, published: Published) -> None:

@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _search(
-    records: Records, copies: Ints, tables: Tables, fine: Summary, coarse: Summary,
+    records: Records, copies: Ints, tables: Tables, summary: Summary,
     runs: Codes, sets: Codes, x: Floats, start: Floats, tolerance: float, first: int, last: int,
     distance: Floats, ties: Ints,
 ) -> None:  # fmt: skip
@@ -64,7 +64,7 @@ def _search(
     far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
         code, item, value = runs[i], sets[i], x[i]
-        bounds(coarse, width, code, item, value, np.int64(0), groups, far)
+        bounds(summary, width, code, item, value, np.int64(0), groups, far)
         seed = 0
         for g in range(1, groups):
             if far[g] < far[seed]:
@@ -82,7 +82,7 @@ def _search(
             if far[g] > limit or (far[g] == limit and not counting):
                 continue
             b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
-            bounds(fine, width, code, item, value, b0, b1, near)
+            bounds(summary, width, code, item, value, groups + b0, groups + b1, near)
             for b in range(b0, b1):
                 if near[b - b0] > limit or (near[b - b0] == limit and not counting):
                     continue
@@ -97,7 +97,7 @@ def _search(
 
 @njit(cache=True, nogil=True)
 def _count(
-    records: Records, tables: Tables, fine: Summary, coarse: Summary,
+    records: Records, tables: Tables, summary: Summary,
     runs: Codes, sets: Codes, x: Floats, many: Ints, first: int, last: int, out: Ints,
 ) -> None:  # fmt: skip
     """Add to out[c] the queries first..last that published record c covers in every column."""
@@ -107,12 +107,12 @@ def _count(
     far, near = np.empty(groups), np.empty(GROUP)
     for i in range(first, last):
         code, item, value = runs[i], sets[i], x[i]
-        bounds(coarse, width, code, item, value, np.int64(0), groups, far)
+        bounds(summary, width, code, item, value, np.int64(0), groups, far)
         for g in range(groups):
             if far[g] > 0.0:
                 continue
             b0, b1 = g * GROUP, min((g + 1) * GROUP, blocks)
-            bounds(fine, width, code, item, value, b0, b1, near)
+            bounds(summary, width, code, item, value, groups + b0, groups + b1, near)
             for b in range(b0, b1):
                 if near[b - b0] > 0.0:
                     continue
@@ -192,7 +192,7 @@ def cover_nearest(
 
     def work(_: int, low: int, high: int) -> None:
         _search(
-            found.records, copies, found.tables, found.fine, found.coarse,
+            found.records, copies, found.tables, found.summary,
             runs, sets, x, start, tolerance, low, high, least, count,
         )  # fmt: skip
 
@@ -225,7 +225,7 @@ def cover_counts(
     def work(task: int, first: int, last: int) -> None:
         parts[task] = np.zeros(found.order.size, dtype=np.int64)
         _count(
-            found.records, found.tables, found.fine, found.coarse,
+            found.records, found.tables, found.summary,
             runs, sets, x, weights, first, last, parts[task],
         )  # fmt: skip
 

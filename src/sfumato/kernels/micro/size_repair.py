@@ -47,7 +47,7 @@ def as_points(points: ArrayLike, k: int) -> Floats:
     return x if x.shape[1] else np.zeros((len(x), 1))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def squared(a: Floats, b: Floats) -> float:
     """Squared distance of two points."""
     total = 0.0
@@ -67,7 +67,7 @@ def mean_of(points: Floats, rows: Ints, out: Floats) -> None:
         out[j] /= max(rows.size, 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _draw_to(mean: Floats, x: Floats, count: int) -> None:
     """The mean of `count` records after x has come; of -`count` after it has left."""
     for j in range(x.size):
@@ -107,7 +107,7 @@ def best_cut(points: Floats, rows: Ints, k: int) -> tuple[int, float]:
     return at, ahead[at]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _farthest(points: Floats, rows: Ints, x: Floats, out: Floats) -> int:
     """The row farthest from x, of equals the first; `out` gets all squared distances."""
     far = 0
@@ -169,7 +169,7 @@ def _write(
     mean_of(points, rows, centre[group])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _joined(one: Ints, other: Ints) -> Ints:
     """Both lists of rows, one after the other."""
     both = np.empty(one.size + other.size, np.int64)
@@ -178,7 +178,7 @@ def _joined(one: Ints, other: Ints) -> Ints:
     return both
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _of_groups(near: Ints, size: Ints, centre: Floats) -> tuple[Ints, Floats]:
     """Sizes and centroids of some groups, to be changed."""
     sizes, means = np.empty(near.size, np.int64), np.empty((near.size, centre.shape[1]))

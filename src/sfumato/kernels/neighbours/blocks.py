@@ -75,7 +75,7 @@ def ranked(keys: Floats) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _widest(x: Floats, weights: Floats, rows: Ints) -> int:
     """The column along which a sample of `rows` is spread most; the first of equals."""
     p = x.shape[1] - weights.size
@@ -143,7 +143,7 @@ def in_blocks(x: Floats, order: Ints, block: int) -> tuple[Floats, Floats]:
     gone = np.isnan(points)
     low = np.where(gone, np.inf, points).min(axis=2)
     high = np.where(gone, -np.inf, points).max(axis=2)
-    return points, np.stack([low.T, high.T, gone.any(axis=2).T])
+    return points, np.array([low.T, high.T, gone.any(axis=2).T], np.float64, order="C")
 
 
 @njit(cache=True, nogil=True)

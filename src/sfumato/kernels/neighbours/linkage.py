@@ -101,7 +101,7 @@ def bounds(box: Floats, weights: Floats, penalty: Floats, near: Floats, out: Flo
                 out[b] += 0.0 if gap * gaps[b] > 0.0 else square
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _near(bound: Floats, limit: float, box: Floats, near: Ints) -> Floats:
     """The blocks within the limit, the nearest first, and their boxes."""
     count = 0

@@ -52,7 +52,7 @@ SLICE = 1_000  # rows at least that are grouped without a word of progress
 KEEP, BUILD = 0.7, 24
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _add(high: float, low: float, value: float) -> tuple[float, float]:
     """Double-double plus float, both halves exact up to the last bit of the lower."""
     total = high + value
@@ -96,7 +96,7 @@ def _sum(x: Floats, member: Ints, sums: Floats) -> None:
             sums[j, 0], sums[j, 1] = _add(sums[j, 0], sums[j, 1], x[point, j])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _count_off(
     x: Floats, point: int, sums: Floats, counts: Ints, starts: Ints, centre: Floats
 ) -> None:

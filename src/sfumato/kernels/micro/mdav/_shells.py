@@ -14,7 +14,7 @@ distances themselves, summed as MDAV says.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -48,21 +48,21 @@ class Shells(NamedTuple):
     centre: Floats
 
 
-def in_pieces(values: Floats, gone: float, kind: Any) -> Any:
+def in_pieces(x: Floats, points: Ints, gone: float) -> Floats:
     """Points in pieces of LANES, where sums start and then column by column.
 
     Sums start at 0. The last piece is filled up with the last point; there they start at `gone`.
     """
-    short = -len(values) % LANES
-    full = np.pad(values, ((0, short), (0, 0)), "edge")
-    start = np.pad(np.zeros(len(values)), (0, short), constant_values=gone)
-    lanes = np.column_stack([start, full]).reshape(-1, LANES, values.shape[1] + 1)
-    return lanes.transpose(0, 2, 1).astype(kind, order="C")
+    short = -len(points) % LANES
+    full = x.take(np.append(points, np.full(short, points[-1])), axis=0)
+    start = np.append(np.zeros(len(points)), np.full(short, gone))
+    lanes = np.column_stack([start, full]).reshape(-1, LANES, 1 + x.shape[1])
+    return lanes.transpose(0, 2, 1).copy()
 
 
 def numbers(points: Ints) -> Ints:
     """Numbers of points in pieces of LANES."""
-    return np.pad(points, (0, -len(points) % LANES)).reshape(-1, LANES)
+    return np.append(points, np.zeros(-len(points) % LANES, np.int64)).reshape(-1, LANES)
 
 
 def _from_centre(x: Floats, weights: Floats, centre: Floats) -> Floats:
@@ -78,21 +78,23 @@ def _from_centre(x: Floats, weights: Floats, centre: Floats) -> Floats:
 
 def shells(x: Floats, weights: Floats, points: Ints, centre: Floats, place: Ints) -> Shells:
     """Sort `points`, the ones that remain; their places are filled in."""
-    square = _from_centre(x[points], weights, centre)
+    square = _from_centre(x.take(points, axis=0), weights, centre)
     falling = np.argsort(-square)  # the order of equals changes no answer
     order = points[falling]
     place[order, CHUNK] = np.arange(len(order))
-    pieces = in_pieces(x[order], -np.inf, np.float64)
+    pieces = in_pieces(x, order, -np.inf)
+    left = np.full(len(pieces), LANES)
+    left[-1] -= -len(points) % LANES
     return Shells(
         pieces=pieces,
         point=numbers(order),
-        left=np.count_nonzero(pieces[:, 0] == 0.0, axis=1),
+        left=left,
         reach=np.sqrt(square[falling[::LANES]]),
         centre=centre.copy(),
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def leave_shells(pieces: Floats, left: Ints, place: Ints, points: Ints, marks: Ints) -> None:
     """Take points off."""
     for point in points:

@@ -116,9 +116,9 @@ def _arrange(x: Floats, weights: Floats, points: Ints) -> Ints:
     return order
 
 
-def _extent(x: Floats, weights: Floats) -> tuple[Floats, float, float]:
-    """Centre, scale and slack (see Tree) of some points."""
-    low, high = x.min(axis=0), x.max(axis=0)
+def _extent(pieces: Floats, weights: Floats) -> tuple[Floats, float, float]:
+    """Centre, scale and slack (see Tree) of numbers in pieces."""
+    low, high = pieces.min(axis=0).min(axis=1), pieces.max(axis=0).max(axis=1)
     centre = low + (high - low) / 2.0
     half = np.maximum(high - centre, centre - low)
     largest = max(half.max(initial=0.0), math.sqrt(weights.max(initial=0.0)))
@@ -150,9 +150,12 @@ def tree(x: Floats, weights: Floats, points: Ints, place: Ints) -> Tree:
     order = _arrange(x, weights, points)
     place[order, LEAF] = np.arange(len(order))
     p = x.shape[1] - len(weights)
-    numeric, codes = x[order, :p], x[order, p:]
+    wide = in_pieces(x, order, np.inf)
+    numeric = wide[:, 1 : 1 + p]
     centre, scale, slack = _extent(numeric, weights)
-    pieces = in_pieces(np.hstack([(numeric - centre) * scale, codes]), np.inf, np.float32)
+    numeric -= centre[:, None]
+    numeric *= scale
+    pieces = wide.astype(np.float32)
     leaves = len(pieces)
     sizes = [-(-leaves // LANES)]  # nodes of each level
     while sizes[-1] > 1:
@@ -184,7 +187,7 @@ def tree(x: Floats, weights: Floats, points: Ints, place: Ints) -> Tree:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _draw_in(boxes: Singles, above: Ints, face: int, at: int, old: Any, new: Any) -> None:
     """Move a face from `old` to `new`: of box `at` (node * LANES + place) and of those above."""
     least = face % 2 == 1
@@ -202,7 +205,7 @@ def _draw_in(boxes: Singles, above: Ints, face: int, at: int, old: Any, new: Any
             return
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _all_gone(pieces: Singles, at: int) -> bool:
     """Whether nothing remains in a leaf or below a node."""
     remains = False
@@ -235,7 +238,7 @@ def leave_tree(pieces: Singles, boxes: Singles, above: Ints, place: Ints, points
             at = above[node] if _all_gone(boxes, node) else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _distance(x: Floats, weights: Floats, a: int, b: int) -> float:
     """Squared distance of two points."""
     total, p = 0.0, x.shape[1] - weights.size
@@ -248,7 +251,7 @@ def _distance(x: Floats, weights: Floats, a: int, b: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     """Put (key, row) in place of the root of a heap whose root is the greatest pair."""
     size, i = keys.size, 0
@@ -268,7 +271,7 @@ def _sift(keys: Floats, rows: Ints, key: float, row: int) -> None:
     keys[i], rows[i] = key, row
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _limit(key: float, scale: float, slack: float, terms: int) -> np.float32:
     """A sum of `terms` in single precision above this is that of a squared distance above `key`.
 
