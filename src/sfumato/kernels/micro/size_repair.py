@@ -27,7 +27,8 @@ from scipy.spatial import cKDTree
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
-from sfumato.kernels.neighbours.blocks import LARGEST, distinct_rows, ranked
+from sfumato.kernels.neighbours.blocks import distinct_rows, ranked
+from sfumato.kernels.neighbours.remaining import checked
 
 NEIGHBOURS = 8
 """Groups that a small group looks at; 16 and 32 were no better on the benchmark files."""
@@ -35,14 +36,7 @@ NEIGHBOURS = 8
 
 def as_points(points: ArrayLike, k: int) -> Floats:
     """float64 (n, d), C-contiguous, d >= 1; complains of what no search for groups can use."""
-    x = np.ascontiguousarray(points, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"points must be a matrix, one row to a record, not {x.shape}")
-    if k < 1 or len(x) < k:
-        raise ValueError(f"{len(x)} records cannot form a group of k = {k}")
-    if not np.all(np.abs(x) <= LARGEST):
-        bad = np.argwhere(~(np.abs(x) <= LARGEST))[0]
-        raise ValueError(f"points[{bad[0]}, {bad[1]}] is missing, infinite or above {LARGEST:g}")
+    x = checked(points, k)
     # Records without any coordinate are all alike: one constant coordinate says the same.
     return x if x.shape[1] else np.zeros((len(x), 1))
 
@@ -155,18 +149,28 @@ def members_of(head: Ints, after: Ints, size: Ints, group: int) -> Ints:
     return rows
 
 
-@njit(cache=True, nogil=True)
-def _write(
-    points: Floats, rows: Ints, group: int,
-    label: Ints, head: Ints, after: Ints, size: Ints, centre: Floats,
-) -> None:  # fmt: skip
-    """Make `rows` the members of a group."""
-    head[group], size[group] = -1, rows.size
-    for i in range(rows.size - 1, -1, -1):
-        label[rows[i]] = group
-        after[rows[i]] = head[group]
-        head[group] = rows[i]
-    mean_of(points, rows, centre[group])
+@njit(cache=True, nogil=True, inline="always")
+def _move(row: int, goal: int, label: Ints, head: Ints, after: Ints, size: Ints) -> None:
+    """Take a record out of the chain of its group and put it at the end of another, or its own."""
+    giver = label[row]
+    at = head[giver]
+    if at == row:
+        head[giver] = after[row]
+    else:
+        while after[at] != row:
+            at = after[at]
+        after[at] = after[row]
+    after[row] = -1
+    at = head[goal]
+    if at < 0:
+        head[goal] = row
+    else:
+        while after[at] >= 0:
+            at = after[at]
+        after[at] = row
+    label[row] = goal
+    size[giver] -= 1
+    size[goal] += 1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -255,10 +259,12 @@ def _settle(
 ) -> None:  # fmt: skip
     """One round: each small group, in turn, takes the way that costs least."""
     into = np.empty(size.size, np.int64)  # what has become of a group that is no more
+    stale = np.empty(size.size, np.int64)  # 1 for a group whose centroid is to be found anew
     for g in range(size.size):
-        into[g] = g
+        into[g], stale[g] = g, 0
     near = np.empty(around.shape[1], np.int64)
     taken, to = np.empty(k, np.int64), np.empty(k, np.int64)
+    goal = np.empty(3 * k, np.int64)
     for turn in range(small.size):
         group = small[turn]
         if size[group] == 0 or size[group] >= k:
@@ -294,49 +300,30 @@ def _settle(
             if cost < least:
                 partner, least = other, cost
 
+        # Who goes where: all that join or dissolve, or who is borrowed, or both parts of a cut.
+        moved = rows
+        goal[:] = partner
         if way < least and way <= spread:
-            for t in range(k - rows.size):
-                giver = label[taken[t]]
-                label[taken[t]] = group
-                kept = members_of(head, after, size, giver)
-                stay = 0
-                for row in kept:
-                    if label[row] == giver:
-                        kept[stay] = row
-                        stay += 1
-                _write(points, kept[:stay], giver, label, head, after, size, centre)
-            filled = _joined(rows, taken[: k - rows.size])
-            _write(points, filled, group, label, head, after, size, centre)
+            moved = taken[: k - rows.size]
+            goal[:] = group
         elif spread < least:
-            size[group] = 0
-            into[group] = to[0]
             for i in range(rows.size):
-                more = _joined(members_of(head, after, size, to[i]), rows[i : i + 1])
-                _write(points, more, to[i], label, head, after, size, centre)
-        else:
+                goal[i] = to[i]
+        elif rows.size + size[partner] >= 2 * k:
             pool = _joined(members_of(head, after, size, partner), rows)
-            if pool.size >= 2 * k:
-                order, at, _ = cut_in_two(points, pool, k)
-                _write(points, order[:at], partner, label, head, after, size, centre)
-                _write(points, order[at:], group, label, head, after, size, centre)
-            else:
-                size[group] = 0
-                into[group] = partner
-                _write(points, pool, partner, label, head, after, size, centre)
-
-
-@njit(cache=True, nogil=True)
-def _cut_large(points: Floats, order: Ints, starts: Ints, k: int, label: Ints) -> int:
-    """Cut each group of 2k to 3k - 1; the second part gets a new label. Returns the next label."""
-    fresh = starts.size - 1
-    for g in range(starts.size - 1):
-        m = starts[g + 1] - starts[g]
-        if 2 * k <= m < 3 * k:
-            rows, at, _ = cut_in_two(points, order[starts[g] : starts[g + 1]], k)
-            for row in rows[at:]:
-                label[row] = fresh
-            fresh += 1
-    return fresh
+            moved, at, _ = cut_in_two(points, pool, k)
+            goal[at:] = group
+        for i in range(moved.size):
+            stale[label[moved[i]]] = stale[goal[i]] = 1
+            _move(moved[i], goal[i], label, head, after, size)
+        if size[group] == 0:
+            into[group] = goal[0]
+            stale[group] = 0
+        for i in range(near_now.size + 1):
+            one = near_now[i] if i < near_now.size else group
+            if stale[one] == 1:
+                mean_of(points, members_of(head, after, size, one), centre[one])
+                stale[one] = 0
 
 
 def _by_group(points: Floats, label: Ints) -> tuple[Ints, Ints, Floats]:
@@ -393,7 +380,11 @@ def repair(points: ArrayLike, labels: ArrayLike, k: int) -> NDArray[np.int64]:
     label[lone] = label.max(initial=0) + 1 + np.arange(np.count_nonzero(lone))
     label = split_by_mdav(x, _join_equal(x, numbered(label), k), 3 * k, k)
     order, starts, _ = _by_group(x, label)
-    _cut_large(x, order, starts, k, label)
+    size = np.diff(starts)
+    large = np.flatnonzero((2 * k <= size) & (size < 3 * k))
+    for fresh, g in enumerate(large.tolist(), size.size):
+        rows, at, _ = cut_in_two(x, order[starts[g] : starts[g + 1]], k)
+        label[rows[at:]] = fresh
     order, starts, centre = _by_group(x, label)
     size = np.diff(starts)
     head, after = order[starts[:-1]].copy(), np.empty(len(x), np.int64)
