@@ -97,7 +97,7 @@ def test_cuts_are_the_best_of_their_orders(seed: int, m: int, d: int) -> None:
         (np.zeros((3, 1)), [0, 0], "one to a record"),
         (np.zeros((3, 1)), [0.0, 0.5, 1.0], "whole numbers"),
         (np.array([[0.0], [np.nan], [1.0]]), [0, 0, 0], r"points\[1, 0\] is missing"),
-        (np.zeros(3), [0, 0, 0], "must be a matrix"),
+        (np.zeros(3), [0, 0, 0], "points are a matrix"),
     ],
 )
 def test_refusals_name_the_fault(x: np.ndarray, labels: list[float], message: str) -> None:

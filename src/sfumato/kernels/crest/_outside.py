@@ -50,39 +50,33 @@ def _tighten(b: int, coordinates: Floats, length: Ints, box: Floats) -> None:
         box[j, 0, b], box[j, 1, b] = low, high
 
 
-@njit(cache=True, nogil=True)
-def _fill(points: Floats, order: Ints, starts: Ints, kinds: Ints, blocks: int) -> Outside:
-    n, p = points.shape
-    coordinates = np.zeros((blocks, p, BLOCK))
-    rows, length = np.empty((blocks, BLOCK), np.int64), np.zeros(blocks, np.int64)
-    kind, box = np.empty(blocks, np.int64), np.empty((p, 2, blocks))
-    where = np.full(n, -1, np.int64)
-    weights = np.empty(0)
-    b = 0
-    for part in range(kinds.size):
-        arranged = order_in_blocks(points, weights, order[starts[part] : starts[part + 1]], BLOCK)
-        for at in range(arranged.size):
-            i, row = at % BLOCK, arranged[at]
-            if i == 0 and at > 0:
-                b += 1
-            kind[b] = kinds[part]
-            rows[b, i], where[row] = row, b * BLOCK + i
-            length[b] += 1
-            for j in range(p):
-                coordinates[b, j, i] = points[row, j]
-        b += 1
-    for b in range(blocks):
-        _tighten(b, coordinates, length, box)
-    return Outside(coordinates, rows, length, kind, box, where, np.empty(blocks), np.empty(BLOCK))
-
-
 def arrange(points: Floats, classes: Ints, rows: Ints) -> Outside:
     """Blocks for these rows."""
     order = rows[np.argsort(classes[rows], kind="stable")]
-    kinds, starts = np.unique(classes[order], return_index=True)
-    ends = np.append(starts, order.size).astype(np.int64)
-    blocks = int(np.sum((np.diff(ends) + BLOCK - 1) // BLOCK))
-    return _fill(points, order, ends, kinds.astype(np.int64), blocks)
+    kinds, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
+    parts = np.split(order, starts[1:])
+    arranged = np.concatenate([order_in_blocks(points, np.empty(0), p, BLOCK) for p in parts])
+    blocks = -(-sizes // BLOCK)
+    length = np.full(blocks.sum(), BLOCK)
+    length[np.cumsum(blocks) - 1] = sizes - (blocks - 1) * BLOCK
+    there = np.arange(BLOCK) < length[:, None]
+    held = np.zeros(there.shape, np.int64)
+    held[there] = arranged
+    where = np.full(len(points), -1, np.int64)
+    where[arranged] = np.flatnonzero(there)
+    x = points[held].transpose(0, 2, 1)
+    low, high = (np.where(there[:, None], x, far) for far in (np.inf, -np.inf))
+    box = np.array([low.min(axis=2), high.max(axis=2)]).transpose(2, 0, 1).copy()
+    return Outside(
+        np.where(there[:, None], x, 0.0).copy(order="C"),
+        held,
+        length,
+        np.repeat(kinds, blocks).astype(np.int64),
+        box,
+        where,
+        np.empty(length.size),
+        np.empty(BLOCK),
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -54,7 +54,8 @@ def memberships(apart: Floats, m: float) -> Floats:
             else:
                 out[i, c] = 1.0 if apart[i, c] == 0.0 else 0.0
             total += out[i, c]
-        out[i] /= total
+        for c in range(apart.shape[1]):
+            out[i, c] /= total
     return out
 
 

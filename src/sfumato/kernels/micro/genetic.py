@@ -30,7 +30,7 @@ from scipy.spatial import cKDTree
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav import mdav
-from sfumato.kernels.micro.size_repair import as_points, best_cut, squared, sse_of
+from sfumato.kernels.micro.size_repair import as_points, best_cut, sse_of
 from sfumato.kernels.neighbours.blocks import distinct_rows, ranked
 from sfumato.kernels.random import below
 from sfumato.progress import report
@@ -40,7 +40,7 @@ FREE = 16  # one free mutation for so many groups
 HELPFUL = 3  # rounds of mutations that are kept only where they help
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _by_group(label: Ints, groups: int) -> tuple[Ints, Ints]:
     """Rows in the order of their groups, and where each group starts."""
     starts = np.zeros(groups + 1, np.int64)
@@ -56,17 +56,14 @@ def _by_group(label: Ints, groups: int) -> tuple[Ints, Ints]:
     return order, starts
 
 
-@njit(cache=True, nogil=True)
 def losses(points: Floats, label: Ints, groups: int) -> Floats:
     """SSE of each group."""
-    order, starts = _by_group(label, groups)
-    out = np.empty(groups)
-    for g in range(groups):
-        out[g] = sse_of(points, order[starts[g] : starts[g + 1]])
-    return out
+    order = np.argsort(label, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(label, minlength=groups))[:-1])
+    return np.array([sse_of(points, rows) for rows in parts])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _root(parent: Ints, i: int) -> int:
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -135,8 +132,11 @@ def _regroup(points: Floats, rows: Ints, k: int, state: NDArray[np.uint64], part
         s = points[rows[some[below(state, some.size)]]]
         key = np.empty(some.size)
         for i in range(some.size):
-            x = points[rows[some[i]]]
-            key[i] = squared(x, r) - squared(x, s)
+            x, to_r, to_s = points[rows[some[i]]], 0.0, 0.0
+            for j in range(x.size):
+                to_r += (x[j] - r[j]) * (x[j] - r[j])
+                to_s += (x[j] - s[j]) * (x[j] - s[j])
+            key[i] = to_r - to_s
         order = ranked(key)
         for i in range(some.size):
             order[i] = some[order[i]]
@@ -169,7 +169,7 @@ def mutate(
     part, chosen = np.empty(6 * k, np.int64), np.empty(8, np.int64)
     fresh = groups
     for _ in range(times):
-        wanted = 2 + below(state, 2)
+        wanted = 2 + below(state, np.int64(2))  # a literal would be compiled by itself
         row = below(state, label.size)
         count = 0
         for _attempt in range(2 * wanted):

@@ -54,10 +54,12 @@ def squared(a: Floats, b: Floats) -> float:
 @njit(cache=True, nogil=True)
 def mean_of(points: Floats, rows: Ints, out: Floats) -> None:
     """Mean of some records; 0 of none. (Loops: sums of whole arrays take longer to compile.)"""
+    out[:] = 0.0
+    for i in range(rows.size):
+        x = points[rows[i]]
+        for j in range(out.size):
+            out[j] += x[j]
     for j in range(out.size):
-        out[j] = 0.0
-        for i in range(rows.size):
-            out[j] += points[rows[i], j]
         out[j] /= max(rows.size, 1)
 
 
@@ -87,9 +89,12 @@ def best_cut(points: Floats, rows: Ints, k: int) -> tuple[int, float]:
     for back in range(2):
         mean, total = np.zeros(points.shape[1]), 0.0
         for i in range(m):
-            x = points[rows[m - 1 - i if back else i]]
-            total += i / (i + 1) * squared(x, mean)
-            _draw_to(mean, x, i + 1)
+            x, apart = points[rows[m - 1 - i if back else i]], 0.0
+            for j in range(x.size):
+                step = x[j] - mean[j]
+                apart += step * step
+                mean[j] += step / (i + 1)
+            total += i / (i + 1) * apart
             if back:
                 ahead[m - 1 - i] += total
             else:

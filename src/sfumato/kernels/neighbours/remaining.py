@@ -226,7 +226,8 @@ def nearest(tree: Remaining, point: Floats, keys: Floats, found: Ints) -> None:
     count = found.size
     leaves, out = tree.length.size, np.empty(tree.rows.shape[1])
     nodes, bounds = np.empty(64, np.int64), np.empty(64)
-    nodes[0], bounds[0] = 1, _bound(tree, 1, point)
+    root = np.int64(1)  # a literal would be compiled by itself
+    nodes[0], bounds[0] = root, _bound(tree, root, point)
     top = 1
     while top > 0:
         top -= 1

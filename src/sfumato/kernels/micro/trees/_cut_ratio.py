@@ -72,7 +72,9 @@ def cut_by_ratio(
     looked = 0
     while done[0] > 0 and looked < budget:
         root = stack[done[0] - 1]
-        size = counts[root].sum()
+        size = 0
+        for c in range(classes):
+            size += counts[root, c]
         spread = _spread(counts[root], nothing, share, trend)
         # What a bound may be off by: half a grid step, and rounding in sums over `size` records.
         slack = 1.0 / GRID + 1e-14 * size

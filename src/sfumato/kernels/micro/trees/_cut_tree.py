@@ -86,7 +86,8 @@ def count_below(record: Ints, up: Ints, classes: Ints, n_classes: int) -> Ints:
     for p in range(record.size - 1, -1, -1):
         counts[p, classes[record[p]]] += 1
         if p > 0:
-            counts[up[p]] += counts[p]
+            for c in range(n_classes):
+                counts[up[p], c] += counts[p, c]
     return counts
 
 
@@ -140,10 +141,12 @@ def cut_longest(
             for c in range(classes):
                 below[c] -= fenwick[i, c]
             i &= i - 1
-        old, many = group[v], below.sum()
+        old, many = group[v], 0
+        for c in range(classes):
+            many += below[c]
+            rest[c] = whole[old, c] - below[c]
         if many < k or size[old] - many < k:
             continue
-        rest[:] = whole[old] - below
         if not (_close(below, many, share, t) and _close(rest, size[old] - many, share, t)):
             continue
         # Off the sums of the edges above, up to the top of the group and no further.
@@ -159,12 +162,14 @@ def cut_longest(
         if 2 * many <= size[old]:
             first = v
             size[new], size[old] = many, size[old] - many
-            whole[new], whole[old] = below, rest
+            moved, kept = below, rest
         else:
             first = start[old]
             start[old] = v
             size[new], size[old] = size[old] - many, many
-            whole[new], whole[old] = rest, below
+            moved, kept = rest, below
+        for c in range(classes):
+            whole[new, c], whole[old, c] = moved[c], kept[c]
         start[new] = p = first
         while p < stop[first]:
             if top[p] and p != first:
