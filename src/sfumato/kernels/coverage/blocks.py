@@ -124,7 +124,7 @@ def _summary(records: Records, bits: tuple[Words, ...]) -> Summary:
 @njit(cache=True, nogil=True)
 def bounds(
     of: Summary, width: Ints,
-    runs: Codes, sets: Codes, x: Floats, first: int, last: int, out: Floats,
+    runs: Codes, sets: Codes, x: Floats, first: int | np.int64, last: int, out: Floats,
 ) -> None:  # fmt: skip
     """The least distance that each of the entries first..last can have to one record."""
     least, most, union, below, above, gaps = of
@@ -182,8 +182,8 @@ def arrange(published: Published) -> Arranged:
     where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
     rows = np.arange(m, dtype=np.int64)
     order: Ints = order_in_blocks(np.ascontiguousarray(where), np.empty(0), rows, BLOCK)
-    low, high, sets, x = (np.ascontiguousarray(part[order]) for part in published[:4])
-    records = (low, high, sets, x)
+    low, high, sets = (np.ascontiguousarray(part[order]) for part in published[:3])
+    records = (low, high, sets, np.ascontiguousarray(published.numbers[order]))
     width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
     sizes = np.array([table.size for table in published.bits], dtype=np.int64)
     start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)

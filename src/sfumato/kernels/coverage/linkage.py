@@ -125,8 +125,9 @@ def _count(
 def _to_own(found: Arranged, queries: Queries, own: Ints) -> Floats:
     """The distance of each query to its own published record; infinite where it has none."""
     has = own >= 0
-    low, high, labels, numbers = (part[own[has]] for part in found.records)
-    runs, sets, x = (part[has] for part in queries)
+    low, high, labels = (part[own[has]] for part in found.records[:3])
+    numbers, x = found.records[3][own[has]], queries.numbers[has]
+    runs, sets = queries.runs[has], queries.sets[has]
     words, start, width = found.tables
     covers = words[start + labels * width + (sets >> 6)] >> (sets & 63).astype(np.uint64)
     total = np.count_nonzero((runs < low) | (runs > high), axis=1) + 0.0

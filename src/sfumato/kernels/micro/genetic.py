@@ -169,7 +169,8 @@ def mutate(
     part, chosen = np.empty(6 * k, np.int64), np.empty(8, np.int64)
     fresh = groups
     for _ in range(times):
-        wanted = 2 + below(state, np.int64(2))  # a literal would be compiled by itself
+        two = np.int64(2)  # a literal would be compiled by itself
+        wanted = 2 + below(state, two)  # type: ignore[arg-type]
         row = below(state, label.size)
         count = 0
         for _attempt in range(2 * wanted):

@@ -192,7 +192,7 @@ def take(tree: Remaining, row: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _bound(tree: Remaining, t: int, point: Floats) -> float:
+def _bound(tree: Remaining, t: int | np.int64, point: Floats) -> float:
     """Least squared distance from a point to a record below a node."""
     if tree.lowest[t] == NOBODY:
         return np.inf
