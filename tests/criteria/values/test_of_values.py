@@ -135,15 +135,15 @@ def test_records_left_out_are_not_there(rows: Rows) -> None:
 
 
 def test_codes_are_found_once_and_go_with_the_table() -> None:
-    from sfumato.criteria import coding
+    from sfumato.data import table as room
 
     t = _table([("a", "flu"), ("a", "hiv"), ("b", None)])
     grouping = Grouping.of(t, np.array([0, 0, 1]))
     assert grouping.column("ill") is Grouping.of(t, np.array([0, 1, 1])).column("ill")
     number = id(t.frame)
-    assert number in coding._kept
+    assert number in room._kept
     del grouping, t
-    assert number not in coding._kept
+    assert number not in room._kept
 
 
 def test_many_classes_and_values_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
