@@ -26,6 +26,7 @@ from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.requirement import Requirement, parse_requirement
 from sfumato.release.plan.step import Step, build
 from sfumato.release.records import remedies
+from sfumato.release.records.evidence import Measuring
 from sfumato.release.records.judging import judge
 from sfumato.release.recount import written_pairs
 from sfumato.rng import stream
@@ -162,9 +163,7 @@ class Required:
         required, complaints = self.parsed(self.way, limit)
         assert not complaints
         others = strangers(self.pair.original) if self.cls.needs_reference else None
-        (finding,) = judge(
-            required, [self.pair], seed=0, partition=None, reference=others, mechanism=()
-        )
+        (finding,) = judge(required, [self.pair], Measuring(0, reference=others))
         return finding
 
 
