@@ -197,3 +197,10 @@ def test_zero_sizes_are_said() -> None:
 def test_parameters_that_contradict_each_other(words: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Sampling.build(words)
+
+
+def test_a_release_may_hold_the_weights_that_sampling_makes() -> None:
+    table = sf.table({"age": [20, 30, 40, 50] * 10}, quasi="age")
+    release = sf.protect(table, sf.method("sampling", share=0.5, weight="w"), seed=1)
+    assert release.table["w"].to_list() == [2.0] * 20
+    assert release.table.schema["w"].role == "weight"

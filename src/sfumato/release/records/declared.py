@@ -16,7 +16,7 @@ import polars as pl
 
 from ...data.codec import code
 from ...data.partition import Cover, Partition
-from ...data.schema import Role
+from ...data.schema import NUMERIC, Role
 from ...errors import MethodError
 from ...protocols import Declaration, Method, Outcome
 
@@ -90,6 +90,9 @@ def _check_columns(
     remedy = "declare it in `touches`"
     for name in after.names:
         if name not in before.schema:
+            column = after.schema[name]
+            if name in touched and column.role == Role.WEIGHT and column.kind in NUMERIC:
+                continue  # a sample's design weights
             # It would have no role, and so be no part of what is counted, whatever it holds.
             raise _refused(step, f"made column {name!r}", "change columns that there are")
         if name not in touched and not outcome.linked:
