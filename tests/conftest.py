@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.errors import SfumatoError
 from sfumato.models.network import library
+from sfumato.release.plan.requirement import Gate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -37,6 +38,14 @@ settings.register_profile(
     "thorough", settings.get_profile("default"), max_examples=2000, derandomize=False
 )
 settings.load_profile(os.environ.get("SFUMATO_HYPOTHESIS", "default"))
+
+
+@pytest.fixture(autouse=True)
+def no_exposure_check(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody is singled out in a table of five people: releases of toys are not checked for it,
+    unless a test is marked `exposure`, or is about documents or the demonstration."""
+    if "exposure" not in request.keywords:
+        monkeypatch.setattr(Gate, "over", lambda gate, requirements: tuple(requirements))
 
 
 NETWORKS = (

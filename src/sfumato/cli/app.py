@@ -70,17 +70,22 @@ def protect(
         list[str] | None,
         Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
+    others: Annotated[
+        str, Option(help="Role of the columns without one, or drop to leave them out.")
+    ] = "",
     at: base.At = "",
     replace: base.ReplaceRelease = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
-    from ..release.plan.plan import Plan
+    from ..release.plan.plan import Input, Plan
     from ..release.publish import check_free
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
+    if others:
+        chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), "others": others}))
     named = output or chosen.output.path
     if not named:
         raise OutputError(
@@ -243,5 +248,6 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, generalizing, others  # noqa: E402, F401
+from . import exploring, generalizing  # noqa: E402, F401
+from . import others as _others  # noqa: E402, F401
 from .tables import protect_cells  # noqa: E402

@@ -155,6 +155,7 @@ def drafted(target: Path, text: str, *, json: bool) -> None:
 def released(release: Release, target: Path, notes: list[str], *, json: bool) -> None:
     """What `protect` made."""
     from ..release.publish import private_path
+    from ..release.report.exposure import sentences
 
     private = private_path(target)
     if json:
@@ -175,6 +176,8 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
         sign = ">=" if finding.at_least else "<="
         print(f"  met  {finding.subject} {finding.value:.4g} {sign} {finding.limit:.4g}")
     figures(release.evidence)
+    for sentence in sentences(release.evidence):
+        print(f"  {sentence}")
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")
     print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
 

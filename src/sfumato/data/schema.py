@@ -41,6 +41,8 @@ class Role(StrEnum):
     WEIGHT = "weight"
     HOUSEHOLD = "household"
     INSENSITIVE = "insensitive"
+    UNDECIDED = "undecided"
+    """Nobody said what it is. It is measured, but never published."""
 
 
 SET_ASIDE = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
@@ -57,7 +59,7 @@ class Column:
 
     name: str
     kind: Kind
-    role: Role = Role.INSENSITIVE
+    role: Role = Role.UNDECIDED
     categories: tuple[str, ...] = ()
     poset: PosetSource | None = None
     generalized: bool = False

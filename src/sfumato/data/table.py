@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import Complaint, InputError, SchemaError, SfumatoError
+from ..errors import Complaint, InputError, SchemaError, SfumatoError, suggest
 from ..protocols import PosetSource
 from ..registry import find
 from .kinds import Misfit, complaint, fit, kind_of, lists_of, order_of
@@ -21,6 +21,8 @@ from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 from .sets.flat_lists import canonical
 
 _ROLE_WORDS = tuple(role.value for role in Role)
+DROP = "drop"
+"""What leaves out the columns that nobody named, where others are given a role."""
 
 
 class Table:
@@ -231,11 +233,17 @@ def table(
     kinds: Mapping[str, str] | None = None,
     posets: Mapping[str, Any] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
+    others: str = Role.UNDECIDED,
     **roles: str | Sequence[str],
 ) -> Table:
     """A `Table` from any frame, with roles given as lists: `quasi=["age", "zip"]`, `weight="w"`.
 
-    Kinds come from the types unless `kinds` says otherwise; every complaint is raised at once.
+    `others` is the role of every column that is not named, or "drop" to leave these out. Without it
+    they are undecided: they can be measured, but a table with such a column is not released. Kinds
+    come from the types unless `kinds` says otherwise; every complaint is raised at once.
+
+    >>> table({"name": ["A. Moss"], "age": [31]}, quasi="age", others="drop").names
+    ['age']
     """
     frame, origin = as_frame(source)
     unknown = [word for word in roles if word not in _ROLE_WORDS]
@@ -252,10 +260,27 @@ def table(
                 )
             elif word not in unknown:
                 role_of[name] = Role(word)
+    if others != DROP and others not in _ROLE_WORDS:
+        complaints.append(wrong_others(others))
     made, more = fitted(frame, role_of, kinds or {}, posets or {}, categories or {}, origin)
     if made is None or complaints:
         raise SchemaError("the table", [*complaints, *more])
-    return made
+    return with_others(made, others)
+
+
+def wrong_others(given: str) -> Complaint:
+    """The complaint about an unknown word for the columns that nobody named."""
+    close = suggest(given, (DROP, *_ROLE_WORDS))
+    remedy = f'did you mean "{close[0]}"?' if close else f"{DROP}, {', '.join(_ROLE_WORDS)}"
+    return Complaint("others", f"there is no role {given!r}", remedy)
+
+
+def with_others(given: Table, others: str) -> Table:
+    """The table with every undecided column in this role, or without them."""
+    open_ = given.schema.of_role(Role.UNDECIDED)
+    if others == DROP:
+        return given.without(open_) if open_ else given
+    return given.with_columns([], [given.schema[name].with_(role=Role(others)) for name in open_])
 
 
 def _poset(given: Any) -> PosetSource | None:
@@ -307,7 +332,7 @@ def fitted(
         except SfumatoError as error:
             complaints.append(Complaint(name, error.message, error.remedy))
             continue
-        role = Role(roles.get(name, Role.INSENSITIVE))
+        role = Role(roles.get(name, Role.UNDECIDED))
         columns.append(Column(name, kind, role, order, poset))
     if complaints:
         return None, complaints

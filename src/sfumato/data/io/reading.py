@@ -10,8 +10,8 @@ from typing import Any, ParamSpec
 import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError
-from ..schema import Kind
-from ..table import Table
+from ..schema import Kind, Role
+from ..table import DROP, Table, with_others, wrong_others
 from ..table import table as make_table
 from .csv import parse
 from .files import read_arrow, read_parquet, settle
@@ -41,11 +41,14 @@ def read_with_notes(
     dates: Mapping[str, str] | None = None,
     sets: SetSpec | Sequence[SetSpec] | None = None,
     format: str | None = None,
+    others: str = Role.UNDECIDED,
     **roles: str | Sequence[str],
 ) -> tuple[Table, list[str]]:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
 
-    `read` gives the table alone, `read_with_notes` also every decision taken on the way.
+    `read` gives the table alone, `read_with_notes` also every decision taken on the way. `others`
+    is the role of every column that is not named, or "drop" to leave these out; without it they
+    are undecided, and a table with such a column is not released.
 
     `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite
     .db; .dat with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH,
@@ -65,6 +68,8 @@ def read_with_notes(
     A list of such does one after the other.
     """
     end = locate(source, format)
+    if others != DROP and others not in set(Role):
+        raise SchemaError(end.label, [wrong_others(others)])
     wanted = dict(kinds or {})
     wanted.update({name: "ordinal" for name in categories or {} if name not in wanted})
     wanted.update({name: "date" for name in dates or {} if name not in wanted})
@@ -116,7 +121,10 @@ def read_with_notes(
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, complaints)
     made, said = make_sets(made, listed)
-    return _laid_over(made, later, end), notes + more + said
+    made = _laid_over(made, later, end)
+    if others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
+        said = [*said, f"left out, since nobody named them: {', '.join(gone)}"]
+    return with_others(made, others), notes + more + said
 
 
 def _without_notes(reader: Callable[_P, tuple[Table, list[str]]]) -> Callable[_P, Table]:

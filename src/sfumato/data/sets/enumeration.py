@@ -160,7 +160,7 @@ def _role(schema: Schema, listed: Sequence[str]) -> Role:
     if len(roles) == 1:
         return roles.pop()
     # Whoever knows one of several columns knows something of the set.
-    return Role.QUASI if Role.QUASI in roles else Role.INSENSITIVE
+    return Role.QUASI if Role.QUASI in roles else Role.UNDECIDED
 
 
 def _replaced(table: Table, gone: Sequence[str], lists: pl.Series, column: Column) -> Table:

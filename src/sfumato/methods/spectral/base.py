@@ -33,7 +33,9 @@ class Swapped(NamedTuple):
 class SpectralMethod(Method):
     """A method that acts on the records as points, in a basis of its own."""
 
-    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "target", "insensitive")
+    roles: ClassVar[tuple[str, ...]] = (
+        *("quasi", "confidential", "target", "insensitive", "undecided"),
+    )
     kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
     perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 2

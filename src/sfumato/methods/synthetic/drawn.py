@@ -141,7 +141,9 @@ def telling(marginals: Sequence[Marginal]) -> list[str]:
 class Synthesizer(Method):
     """A method whose rows are all new."""
 
-    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "target", "insensitive")
+    roles: ClassVar[tuple[str, ...]] = (
+        *("quasi", "confidential", "target", "insensitive", "undecided"),
+    )
     kinds: ClassVar[tuple[str, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
     perturbs: ClassVar[bool | None] = True
     least: ClassVar[int] = 3

@@ -145,7 +145,7 @@ def _guess_column(table: Table, name: str) -> Guess:
     kind = table.schema[name].kind
     given = table.schema[name].role
     series = table[name]
-    if given != Role.INSENSITIVE:
+    if given != Role.UNDECIDED:
         return Guess(name, kind, given, "as you said", _poset(name, kind, series))
     present = series.drop_nulls()
     plain = _plain(name)

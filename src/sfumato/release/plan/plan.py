@@ -18,10 +18,21 @@ from ...errors import Complaint, InputError, PlanError, SchemaError
 from ...nested import MeasureParameter, named
 from ...protocols import Declaration, Measure, Method, Partitioner, PosetSource
 from . import toml
-from .requirement import Requirement
+from .requirement import Gate, Requirement
 from .step import Step
 from .table import TablePlan
 
+Others = Literal[
+    "drop",
+    "identifier",
+    "quasi",
+    "confidential",
+    "target",
+    "weight",
+    "household",
+    "insensitive",
+    "undecided",
+]
 SECTIONS = ("input", "columns", "table", "steps", "tune", "map", "require", "measures", "output")
 
 
@@ -42,6 +53,11 @@ class Input(Declaration):
     header: bool = Field(True, description="whether a text file begins with names")
     dates: dict[str, str] = Field(
         default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
+    )
+    others: Others = Field(
+        "undecided",
+        description="the role of columns without one, or drop to leave them out; undecided ones "
+        "stop a release",
     )
     sets: dict[str, Any] | tuple[dict[str, Any], ...] = Field(
         default_factory=dict,
@@ -177,6 +193,8 @@ class Plan:
 
     steps: tuple[Step, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    gate: Gate = field(default_factory=Gate)
+    """The exposure check, which is required of every release unless the plan says otherwise."""
     measures: tuple[Measure, ...] | None = None
     """None stands for the usual panel."""
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
@@ -238,7 +256,7 @@ class Plan:
             ),
             *section("tune", None if self.tune is None else self.tune.plan_words()),
             *section("map", None if self.map is None else self.map.plan_words()),
-            *section("require", _by_name(self.requirements) or None),
+            *section("require", {**self.gate.to_plan(), **_by_name(self.requirements)} or None),
             *section("measures", None if measures is None else listed),
             *section("output", self.output.plan_words() or None),
         ]

@@ -12,7 +12,7 @@ from ...protocols import Declaration, Measure, PosetSource
 from ...registry import find
 from . import toml
 from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
-from .requirement import Requirement, parse_requirement
+from .requirement import Gate, Requirement, parse_requirement
 from .step import Step
 from .table import TablePlan
 
@@ -40,7 +40,7 @@ class Reader:
             input=self.section("input", Input) or Input(),
             columns=self.columns(),
             steps=self.steps(),
-            requirements=self.requirements(),
+            **self.requirements(),
             measures=self.measures(),
             output=self.section("output", Output) or Output(),
             tune=self.section("tune", Tune) if "tune" in self.document else None,
@@ -230,8 +230,12 @@ class Reader:
             self.complain(path, Complaint("then", error.message, error.remedy))
             return None
 
-    def requirements(self) -> tuple[Requirement, ...]:
-        given = self.mapping(["require"], self.document.get("require", {})) or {}
+    def requirements(self) -> dict[str, Any]:
+        """The requirements, and the gate that every release passes."""
+        words = self.mapping(["require"], self.document.get("require", {})) or {}
+        gate, given, complaints = Gate.taken_from(words)
+        for complaint in complaints:
+            self.complain(["require"], complaint)
         found: list[Requirement] = []
         for name, words in given.items():
             try:
@@ -241,7 +245,7 @@ class Reader:
             found += good
             for complaint in bad:
                 self.complain(["require", name], complaint)
-        return tuple(found)
+        return {"requirements": tuple(found), "gate": gate}
 
     def measures(self) -> tuple[Measure, ...] | None:
         if "measures" not in self.document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...protocols import Criterion, Finding, Measure, Measurement
 from ...registry import find
 
 _LIMITS = ("at-most", "at-least")
+EXPOSURE, KNOWN_TO = "exposure", "confidential-known-to"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Requirement:
         value = float(measurement)
         # Not "value > limit": a value that is not a number must not pass.
         met = value >= limit if at_least else value <= limit
+        met = met and not measurement.detail.get("refuses", False)
         return Finding(
             requirement=self.name,
             subject=self.name,
@@ -55,6 +57,50 @@ class Requirement:
         if shorthand and set(parameters) <= {shorthand.replace("_", "-")}:
             return getattr(self.thing, shorthand)
         return parameters
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What `[require]` says of the exposure check, which every release has to pass."""
+
+    checked: bool = True
+    known_to: tuple[str, ...] = ()
+    """Confidential columns that an intruder may know."""
+
+    @classmethod
+    def taken_from(cls, given: Mapping[str, Any]) -> tuple[Gate, dict[str, Any], list[Complaint]]:
+        """The gate, and what else is required."""
+        rest = dict(given)
+        listed = rest.pop(KNOWN_TO, rest.pop(KNOWN_TO.replace("-", "_"), ()))
+        names = (listed,) if isinstance(listed, str) else tuple(listed or ())
+        checked = rest.get(EXPOSURE) is not False
+        if rest.get(EXPOSURE) in (True, False) and isinstance(rest.get(EXPOSURE), bool):
+            del rest[EXPOSURE]
+        bad = [name for name in names if not isinstance(name, str)]
+        what = Complaint(KNOWN_TO, f"{bad[:1]} is not a column", 'e.g. ["creatinine"]')
+        return cls(checked, names if not bad else ()), rest, [what] if bad else []
+
+    def to_plan(self) -> dict[str, Any]:
+        """As a plan file writes it."""
+        found: dict[str, Any] = {} if self.checked else {EXPOSURE: False}
+        return found | ({KNOWN_TO: list(self.known_to)} if self.known_to else {})
+
+    def over(self, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+        """The requirements with the check in front; a limit on record-linkage excuses as many."""
+        rest = [r for r in requirements if r.name != EXPOSURE]
+        if not self.checked:
+            return tuple(rest)
+        asked = [r for r in requirements if r.name == EXPOSURE]
+        asked = asked or parse_requirement(EXPOSURE, True)[0]
+        excused = [r.at_most or 0.0 for r in rest if r.name == "record-linkage"]
+        known = {"known_to": self.known_to} if self.known_to else {}
+        return (
+            *(
+                Requirement(r.thing.model_copy(update=known), max([r.at_most or 0.0, *excused]))
+                for r in asked
+            ),
+            *rest,
+        )
 
 
 def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Complaint]]:

@@ -14,16 +14,17 @@ from ...data.io import read_with_notes
 from ...data.io.sets import replaced_columns
 from ...data.kinds import Misfit, complaint, fit, order_of
 from ...data.people.participants import held_out
-from ...data.schema import Schema, missing_column
-from ...data.table import Table
+from ...data.schema import Role, Schema, missing_column
+from ...data.table import Table, with_others
 from ...data.table import table as make_table
 from ...engines.local import Local
-from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
+from ...errors import Complaint, InputError, ParameterError, ReleaseRefused, SchemaError
 from ...progress import Listener, listening, silent
 from ...protocols import Criterion, Engine, Finding, Measure, Measurement
 from ...rng import checked_seed, draw_seed, stream
+from ..plan.guess import guess
 from ..plan.plan import Plan
-from ..plan.requirement import Requirement, parse_requirement
+from ..plan.requirement import EXPOSURE, Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
 from .evidence import Evidence, Measuring, usual_panel
 from .given import joined
@@ -57,10 +58,13 @@ def protect(
     earlier = (*plan.input.given, *map(str, named))
     plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
     _check_plan(plan)
+    plan = plan.with_(requirements=plan.gate.over(plan.requirements))
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
     tell = progress or silent
     original = with_columns_of(plan, table)
+    _check_roles(original)
+    _check_gate(plan, original)
     _check_promises(plan, original)
     if reference is not None and not isinstance(reference, Table):
         reference = with_columns_of(plan, reference)
@@ -114,8 +118,7 @@ def _evidence(
     plan: Plan, draft: Draft, findings: list[Finding], measuring: Measuring, held_out: bool
 ) -> Evidence:
     """The measures of a draft, and what was found and done."""
-    panel = usual_panel() if plan.measures is None else plan.measures
-    taken, left = measuring.panel(panel, draft.pair)
+    taken, left = measuring.panel(_panel(plan), draft.pair)
     original, masked = draft.pair.original, draft.pair.masked
     records = {"original": original.height, "published": masked.height}
     if held_out and measuring.reference is not None:
@@ -129,6 +132,14 @@ def _evidence(
         columns=_public_columns(original.schema, masked.schema),
         notes=draft.notes,
     )
+
+
+def _panel(plan: Plan) -> list[Measure]:
+    """The measures to take: exposure as the plan requires it, and first."""
+    asked = [r.thing for r in plan.requirements if r.name == EXPOSURE]
+    panel = usual_panel() if plan.measures is None else plan.measures
+    rest = [m for m in panel if m.name != EXPOSURE or not asked]
+    return [*(m for m in asked if isinstance(m, Measure)), *rest]
 
 
 def attempt(
@@ -172,7 +183,7 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
         source = str(base / source)
     options: dict[str, Any] = {
         key: value
-        for key in ("table", "query", "delimiter", "encoding", "decimal", "dates", "sets")
+        for key in ("table", "query", "delimiter", "encoding", "decimal", "dates", "sets", "others")
         if (value := getattr(given, key))
     }
     if not given.header:
@@ -220,7 +231,37 @@ def with_columns_of(plan: Plan, given: Any) -> Table:
         )
     if complaints:
         raise SchemaError("the table", complaints)
-    return table.with_columns(series, columns)
+    return with_others(table.with_columns(series, columns), plan.input.others)
+
+
+def _check_gate(plan: Plan, table: Table) -> None:
+    """Whether the columns that the exposure check is told of are there."""
+    named = [*plan.gate.known_to]
+    for requirement in plan.requirements:
+        if requirement.name == EXPOSURE:
+            for one in requirement.thing.parameters().get("accept", ()):
+                named += [one] if isinstance(one, str) else one
+    unknown = [missing_column(name, table.names) for name in named if name not in table.schema]
+    if unknown:
+        raise SchemaError("[require] exposure", unknown)
+
+
+def _check_roles(table: Table) -> None:
+    """A column that nobody named is not published: what it seems to be is said, not assumed."""
+    named = table.schema.of_role(Role.UNDECIDED)
+    if not named:
+        return
+    complaints = [
+        Complaint(made.name, "has no role", f"{made.role}, perhaps: {made.why}")
+        for made in guess(table)
+        if made.name in named
+    ]
+    remedy = (
+        'give each a role, or leave them all out: [input] others = "drop", --others drop, '
+        'sf.table(..., others="drop")'
+    )
+    everyone = Complaint("", "columns without a role are not published", remedy)
+    raise SchemaError("the table", [*complaints, everyone])
 
 
 def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = None) -> Plan:
@@ -233,6 +274,11 @@ def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = 
         plan = Plan(steps=as_steps(given))
     wanted: list[Requirement] = []
     if isinstance(require, Mapping):
+        gate, require, complaints = Gate.taken_from(require)
+        if complaints:
+            raise ParameterError(complaints[0].what, remedy=complaints[0].remedy)
+        both = (*plan.gate.known_to, *gate.known_to)
+        plan = plan.with_(gate=Gate(plan.gate.checked and gate.checked, both))
         for name, words in require.items():
             good, bad = parse_requirement(name, words)
             if bad:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import figures, sections
+from . import exposure, figures, sections
 from .columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .correlations import correlations
 from .page import Page, version
@@ -44,6 +44,7 @@ def render(release: Release, *, owner: bool) -> str:
     published = gaps(masked)
     evidence = release.evidence
     parts = [
+        ("exposure", "Whom the columns give away", exposure.section(evidence)),
         ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),
@@ -61,7 +62,7 @@ def render(release: Release, *, owner: bool) -> str:
     ]
     if owner:
         parts.insert(
-            3, ("private", "For the owner: who is easiest to find", _private(release, found))
+            4, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
     return Page(
         f"{count(masked.height, 'record')} published: Sfumato report",

@@ -24,6 +24,10 @@ class Words:
 
 
 _KNOWN = {
+    "exposure": (
+        "Found by three columns",
+        "Share of people whom some set of at most three published columns singles out.",
+    ),
     "class-sizes": (
         "Smallest class",
         "Records in the smallest group that shares its quasi-identifiers: this is the k of "

@@ -73,7 +73,7 @@ def _numbered(points: np.ndarray) -> np.ndarray:
     return distinct_rows(plain.view(np.int64), none)[1]
 
 
-ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
+ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE, Role.UNDECIDED)
 MOST_CATEGORIES = 100
 """A coordinate for nearly every record would drown the others."""
 ComparedColumns = Annotated[

@@ -1,0 +1,137 @@
+"""Columns as an intruder compares them: what a person has beside what a record says.
+
+A record agrees with a person on a column if its label covers the person's value; a number if they
+are within half the published unit or a hundredth of the interquartile range, a date within a day, a
+coordinate within a kilometre or so; any other value if it is the same. A suppressed cell agrees
+with everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from ...data.generalized.label_places import has_labels
+from ...data.schema import MEASURED, Kind
+from ...data.table import Table
+from ..linkage.covering import Grid
+
+_DAY = 86_400_000_000
+"""Microseconds: dates are compared as moments."""
+_KILOMETRE = 0.009
+"""Degrees of latitude; a degree of longitude is shorter, which errs to the safe side."""
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A column that an intruder knows: `value[i]` of each person beside the records.
+
+    Record r agrees with person i if low[r] <= value[i] <= high[r]; or, where labels are sets of
+    values, if the bit value[i] of its label is set.
+    """
+
+    name: str
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    bits: np.ndarray | None = None
+    """By label, where labels are sets; `low` then holds the label of each record."""
+
+    def agrees(self, people: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """bool[people, records]; or bool[n] where both are lists of the same length."""
+        value, low, high = self.value[people], self.low[records], self.high[records]
+        if self.bits is None:
+            return (low <= value) & (value <= high)
+        words = self.bits[low, value >> 6]
+        return (words >> (value & 63).astype(np.uint64)) & np.uint64(1) != 0
+
+    @cached_property
+    def code(self) -> np.ndarray:
+        """uint64: records with the same code agree with the same people."""
+        return self.low.astype(np.uint64) << np.uint64(32) | self.high.astype(np.uint64)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Records by where their labels begin."""
+        return np.argsort(self.low, kind="stable")
+
+    @cached_property
+    def nearby(self) -> np.ndarray:
+        """int64[2, people]: where in `order` the records stand that may agree with each person."""
+        if self.bits is not None:
+            return np.array([[0], [self.low.size]]).repeat(self.value.size, axis=1)
+        starts, widest = self.low[self.order], (self.high - self.low).max(initial=0)
+        return np.array(
+            (
+                np.searchsorted(starts, self.value - widest, "left"),
+                np.searchsorted(starts, self.value, "right"),
+            )
+        )
+
+
+def known(original: Table, people: Table, masked: Table, name: str, what: str = "") -> Known:
+    """A column of some people, and of the records of a release; `what` it was recognized as."""
+    before, after = original.schema[name], masked.schema[name]
+    grid = Grid()
+    if has_labels(before, after, masked[name]):
+        grid.add_labels(original, name, people, masked)
+        if grid.bits:
+            label = grid.labels[0]
+            return Known(name, grid.sets[0], label, np.zeros_like(label), grid.bits[0])
+    elif before.kind in MEASURED:
+        near = tolerance(original[name], masked[name], before.kind, what)
+        return _within(name, people[name], masked[name], masked.suppressed(name), near)
+    else:
+        grid.add_values(name, people, masked)
+    return Known(name, grid.runs[0], grid.low[0], grid.high[0])
+
+
+def tolerance(original: pl.Series, masked: pl.Series, kind: str, what: str) -> float:
+    """How far a published number may lie from what a person knows of it."""
+    if kind == Kind.DATE:
+        return float(_DAY)
+    values = original.drop_nulls().cast(pl.Float64)
+    values = values.filter(values.is_finite())
+    if values.is_empty():
+        return 0.0
+    low, high = (float(values.quantile(q) or 0.0) for q in (0.25, 0.75))
+    near = max(_unit(masked.drop_nulls().cast(pl.Float64)) / 2, (high - low) / 100)
+    return max(near, _KILOMETRE) if what == "coordinate" else near
+
+
+def _unit(values: pl.Series) -> float:
+    """The last decimal place that the values use."""
+    values = values.filter(values.is_finite())
+    for places in range(_DECIMALS):
+        if ((values.round(places) - values).abs() <= 1e-9 * (1 + values.abs())).all():
+            return 10.0**-places
+    return 0.0
+
+
+def _within(
+    name: str, people: pl.Series, masked: pl.Series, hidden: np.ndarray, near: float
+) -> Known:
+    """Numbers as ranks among the people's values: a record covers those that are near it."""
+    own, theirs = _numbers(people), _numbers(masked)
+    domain = np.unique(own[~np.isnan(own)])
+    value = np.where(np.isnan(own), 0, np.searchsorted(domain, own) + 1)
+    # A hair more than the tolerance, so that rounding does not part what is just as near.
+    slack = near * (1 + 1e-9)
+    low = np.searchsorted(domain, theirs - slack, "left") + 1
+    high = np.searchsorted(domain, theirs + slack, "right")
+    missing = np.isnan(theirs)
+    low[missing], high[missing] = 0, 0
+    low[hidden], high[hidden] = 0, domain.size
+    empty = high < low
+    low[empty], high[empty] = domain.size + 1, domain.size + 1
+    return Known(name, value.astype(np.int32), low.astype(np.int32), high.astype(np.int32))
+
+
+def _numbers(series: pl.Series) -> np.ndarray:
+    if series.dtype.is_temporal():
+        series = series.cast(pl.Datetime("us")).cast(pl.Int64)
+    return series.cast(pl.Float64).fill_null(float("nan")).to_numpy()

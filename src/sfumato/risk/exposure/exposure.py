@@ -1,0 +1,221 @@
+"""The measure `exposure`, which every release has to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...data.recognize import KNOWABLE, Found, recognize
+from ...data.schema import NUMERIC, Kind, Role
+from ...data.table import Table
+from ...protocols import Context, Measure, Measurement
+from .agreement import known
+from .plain import GivenBack, Plain, giving_back, naming, unmasked
+from .singled import MOST, Names, Search, Singled
+
+_PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
+"""People who are looked for, and how many in files with more records than these."""
+_OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
+_MEASURED = 12
+"""Confidential numbers of which pairs are tried."""
+
+
+class Exposure(Measure):
+    """Share of people whom some three published columns single out; refuses what names people.
+
+    Looked at is what is about to be written, whatever the roles say. It refuses (a) a column that
+    is recognized as a name, contact, number of a person, coordinate, exact date or text about
+    people, or in which nearly every record has a value of its own, if it is published as it is; (b)
+    a set of at most three columns that others can know by which too many people are singled out:
+    exactly one record agrees with the person, and it is theirs; (c) a column that gives back what
+    was masked in another.
+    """
+
+    name: ClassVar[str] = "exposure"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    about: ClassVar[Literal["risk", "utility"]] = "risk"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    compares: ClassVar[str | None] = "tables"
+    limit: ClassVar[float | None] = 0.05
+    unit: ClassVar[str] = "%"
+    usual: ClassVar[bool] = True
+
+    accept: tuple[str | tuple[str, ...], ...] = Field(
+        (), description='columns, and sets of them, that may expose people: ["income", ["x", "y"]]'
+    )
+    known_to: tuple[str, ...] = Field(
+        (), description="confidential columns that an intruder may know"
+    )
+
+    def measure(self, context: Context) -> Measurement:
+        view = _View(self, context)
+        names = view.naming()
+        back = view.giving_back()
+        worst = view.worst()
+        value = max((found.lower for found in worst), default=0.0)
+        because = [f"{one.column} is published as it is ({one.why})" for one in names]
+        because += [
+            f"{one.by} gives back {one.masked}: guessing by it is right in {one.right:.0%}, by the "
+            f"masked {one.masked} in {one.expected:.0%}"
+            for one in back[:5]
+        ]
+        detail: dict[str, Any] = {"refuses": bool(because)}
+        if worst:
+            most = max(worst, key=lambda found: found.lower)
+            because.append(f"whoever knows {_listed(most.columns)} finds {most.share:.0%}")
+            detail["singled out"] = [
+                {"columns": list(found.columns), "share": found.share} for found in worst
+            ]
+        detail |= view.remarks()
+        if because:
+            detail["because"] = "; ".join(because)
+        return self.result(value, detail=detail)
+
+
+@dataclass(frozen=True)
+class _Share(Singled):
+    """A set of columns, whom it singles out, and of these how many beyond chance."""
+
+    lower: float
+
+
+class _View:
+    """What an intruder sees of a release, and who could be found in it."""
+
+    def __init__(self, exposure: Exposure, context: Context) -> None:
+        self.pair, self.rng, self.reference = context.pair, context.rng, context.reference
+        self.accepted = [(one,) if isinstance(one, str) else tuple(one) for one in exposure.accept]
+        self.known_to = exposure.known_to
+        self.shares = unmasked(self.pair)
+        masked = self.pair.masked
+        changed = [name for name in masked.names if self.shares.get(name, 0.0) == 0]
+        self.found: Mapping[str, Found] = recognize(masked.without(changed))
+        self.own: np.ndarray | None = None
+        self.people = self._people()
+
+    def _people(self) -> Table:
+        """A sample of the people whose records are published; of all, where nobody's are."""
+        if not self.pair.aligned:
+            rows = self.rng.permutation(self.pair.original.height)[:_FEWER]
+            return self.pair.original.take(rows)
+        rows, records = self.pair.aligned_rows()
+        chosen = self.rng.permutation(rows.size)[: _PEOPLE if rows.size <= _LARGE else _FEWER]
+        self.own = records[chosen]
+        return self.pair.original.take(rows[chosen])
+
+    @property
+    def _alone(self) -> set[str]:
+        return {one[0] for one in self.accepted if len(one) == 1}
+
+    def naming(self) -> list[Plain]:
+        return [
+            n for n in naming(self.pair, self.shares, self.found) if n.column not in self._alone
+        ]
+
+    def giving_back(self) -> list[GivenBack]:
+        return giving_back(self.pair, self.shares, self._alone, self.rng)
+
+    def knowable(self) -> list[str]:
+        """Columns that others can know of a person."""
+        names = []
+        for name in self.pair.shared():
+            column, seen = self.pair.original.schema[name], self.found.get(name)
+            open_ = column.role in _OPEN or (seen is not None and seen.what in KNOWABLE)
+            masked_set = column.kind == Kind.SET and self.shares.get(name, 0.0) < 1.0
+            if (open_ or name in self.known_to) and name not in self._alone and not masked_set:
+                names.append(name)
+        return names
+
+    def worst(self) -> list[_Share]:
+        """The worst set of one, two and three columns."""
+        names = self.knowable()
+        search = self._search(names)
+        barred = [one for one in self.accepted if len(one) > 1]
+        if len(names) <= MOST:
+            return [self._beyond_chance(one) for one in search.worst(barred)]
+        few = search.worst(barred, (1, 2))
+        keys = {n for n in names if search.share([n]) > (Exposure.limit or 0.0)}
+        rest = [n for n in names if n not in keys]
+        self.skipped = sorted(keys)
+        found = [*few, *self._search(rest).worst(barred, (3,))]
+        return [self._beyond_chance(one) for one in found]
+
+    skipped: Sequence[str] = ()
+
+    def _search(
+        self, names: Sequence[str], people: Table | None = None, shuffled: bool = False
+    ) -> Search:
+        made = []
+        for name in names:
+            what = self.found[name].what if name in self.found else ""
+            column = known(
+                self.pair.original,
+                self.people if people is None else people,
+                self.pair.masked,
+                name,
+                what,
+            )
+            if shuffled:
+                column.value[:] = self.rng.permutation(column.value)
+            made.append(column)
+        return Search(made, None if people is not None else self.own, self.rng)
+
+    def _beyond_chance(self, found: Singled) -> _Share:
+        """Where records are nobody's or values were drawn: less those found by chance, and less
+        the doubt."""
+        drawn = [n for n in found.columns if 0.0 <= self.shares.get(n, 1.0) < 1.0]
+        if self.own is not None and not drawn:
+            return _Share(found.columns, found.share, found.share)
+        m = self.people.height
+        if self.own is None and self.reference is not None:
+            rows = self.rng.permutation(self.reference.height)[:_FEWER]
+            others = self.reference.take(rows)
+            chance = self._search(found.columns, others).share(found.columns)
+            n = others.height
+        else:
+            chance, n = self._search(found.columns, shuffled=True).share(found.columns), m
+        spread = found.share * (1 - found.share) / max(m, 1) + chance * (1 - chance) / max(n, 1)
+        lower = found.share - chance - 1.645 * float(np.sqrt(spread))
+        return _Share(found.columns, found.share, max(lower, 0.0))
+
+    def remarks(self) -> dict[str, Any]:
+        """What does not refuse and must be known all the same."""
+        said: dict[str, Any] = {}
+        if self.skipped:
+            said["keys left out of sets of three"] = list(self.skipped)
+        accepted = [
+            {"columns": list(one), "share": self._search(there).share(there)}
+            for one in self.accepted
+            if (
+                there := [
+                    n
+                    for n in one
+                    if n in self.pair.masked.schema and n in self.pair.original.schema
+                ]
+            )
+        ]
+        if accepted:
+            said["accepted"] = accepted
+        numbers = [
+            c.name
+            for c in self.pair.original.schema
+            if c.role == Role.CONFIDENTIAL
+            and c.kind in NUMERIC
+            and c.name in self.pair.masked.schema
+            and c.name not in self.known_to
+        ][:_MEASURED]
+        if numbers:
+            found = self._search(numbers).worst(sizes=(1, 2))
+            if found:
+                said["confidential"] = [
+                    {"columns": list(one.columns), "share": one.share} for one in found
+                ]
+        return said
+
+
+def _listed(names: Names) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,199 @@
+"""What needs no search to be seen: columns that name people, and columns that give others back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ...data.codec import encode
+from ...data.generalized.label_places import has_labels
+from ...data.pair import Pair
+from ...data.recognize import PERSONAL, Found
+from ...data.schema import NUMERIC, Kind, Role
+from ...data.table import Table
+
+DISTINCT = 0.9
+"""A column is a key where so many of its values are distinct."""
+_ENOUGH = 20
+"""Values below which being distinct means nothing."""
+_LEFT = 0.05
+"""A column is published as it is where more than this share of its cells are."""
+_GROUP = 5
+_BETTER = 0.2
+_SURE = 3.0
+"""Standard errors: many pairs of columns are tried, and some agree by chance."""
+_SAMPLE = 50_000
+_FEW = 100
+_PLACES = ("coordinate", "date", "date-time")
+"""What is recognized by a value that another person may have as well: it is theirs only in their
+own record."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A column that is published as it is though it must not be, and what it is."""
+
+    column: str
+    why: str
+
+
+def unmasked(pair: Pair) -> dict[str, float]:
+    """By column: the share of its cells that hold the original's value, in the same record if it
+    is known whose records they are."""
+    found = {}
+    for column in pair.masked.schema:
+        name = column.name
+        if name not in pair.original.schema:
+            found[name] = 1.0  # made by a step: nobody can say what of
+        elif not has_labels(pair.original.schema[name], column, pair.masked[name]):
+            found[name] = _equal(pair, name) if pair.aligned else occurring(pair, name)
+    return found
+
+
+def _equal(pair: Pair, name: str) -> float:
+    rows, records = pair.aligned_rows()
+    before, after = pair.original[name].gather(rows), pair.masked[name].gather(records)
+    if before.dtype == after.dtype and not before.dtype.is_nested():
+        same = before == after
+    else:
+        same = _as_text(before) == _as_text(after)
+    return float(same.drop_nulls().mean() or 0.0)  # type: ignore[arg-type]
+
+
+def occurring(pair: Pair, name: str) -> float:
+    """The share of a column's published values that somebody in the original has."""
+    after = _as_text(pair.masked[name]).drop_nulls()
+    before = _as_text(pair.original[name]).drop_nulls().unique()
+    return float(after.is_in(before.implode()).mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    if isinstance(series.dtype, pl.List):
+        return series.cast(pl.List(pl.String)).list.sort().list.join("\x1f")
+    if series.dtype.is_integer():
+        return series.cast(pl.Float64).cast(pl.String)
+    return series.cast(pl.String)
+
+
+def naming(pair: Pair, shares: Mapping[str, float], found: Mapping[str, Found]) -> list[Plain]:
+    """Columns that name people, or hold a value for nearly everyone, and were left as they are."""
+    listed = []
+    for name, share in shares.items():
+        seen = found.get(name)
+        if seen is not None and seen.what in PERSONAL:
+            if seen.what not in _PLACES and name in pair.original.schema:
+                share = max(share, occurring(pair, name))
+            if share > _LEFT:
+                listed.append(Plain(name, f"{seen.what}: {seen.why}"))
+        elif share > _LEFT and is_key(pair.masked, name):
+            listed.append(Plain(name, "nearly every record has a value of its own"))
+    return listed
+
+
+def is_key(table: Table, name: str) -> bool:
+    """Whether texts, whole numbers or dates tell nearly all records apart."""
+    column, values = table.schema[name], table[name].drop_nulls()
+    if column.kind in (Kind.CONTINUOUS, Kind.SET) or len(values) < _ENOUGH:
+        return False
+    if column.kind in NUMERIC and column.role == Role.CONFIDENTIAL:
+        return False
+    return values.n_unique() >= DISTINCT * len(values)
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """A masked column that another column tells."""
+
+    masked: str
+    by: str
+    right: float
+    """How often the most frequent value beside the other column's is right."""
+    expected: float
+    """How often the most frequent value under the masked label is."""
+
+
+def giving_back(
+    pair: Pair, shares: Mapping[str, float], left_out: Iterable[str], rng: np.random.Generator
+) -> list[GivenBack]:
+    """Published columns that tell more of a masked one than its own labels do."""
+    if not pair.aligned:
+        return []
+    rows, records = pair.aligned_rows()
+    published = [n for n in pair.masked.names if n not in left_out]
+    hidden = [
+        name
+        for name in published
+        if name in pair.original.schema and shares.get(name, 0.0) < 1.0
+        and pair.original.schema[name].kind != Kind.SET
+    ]  # fmt: skip
+    codes = {n: encode(_as_text(pair.masked[n].gather(records))).codes for n in published}
+    found = []
+    for name in hidden:
+        truth = encode(_as_text(pair.original[name].gather(rows))).codes
+        there = np.flatnonzero(truth)  # code 0: what is missing cannot be given back
+        truth = truth[there]
+        expected = right_guesses(codes[name][there], truth)
+        for other in published:
+            told = None if other == name else _told(codes[other][there], truth, expected, rng)
+            if told is not None:
+                found.append(GivenBack(name, other, *told))
+    return sorted(found, key=lambda one: one.expected - one.right)
+
+
+def _told(
+    other: np.ndarray, truth: np.ndarray, expected: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float] | None:
+    """How often either guess is right, where the other column's is so much better."""
+    rows = _in_groups(other, rng)
+    if rows.size < _GROUP:
+        return None
+    right = right_guesses(other[rows], truth[rows])
+    gain = right - expected[rows]
+    # A few records may agree by chance: what is said of them must hold for others like them.
+    doubt = _SURE * float(gain.std()) / np.sqrt(rows.size)
+    better = float(gain.mean())
+    if better < _BETTER or better <= doubt:
+        return None
+    return float(right.mean()), float(right.mean()) - better
+
+
+def _in_groups(other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Records that share their value with enough others; whole groups, where there are many."""
+    sizes = np.bincount(other)
+    sizes[:1] = 0  # who has no value shares none
+    large = np.flatnonzero(sizes >= _GROUP)
+    if sizes[large].sum() > _SAMPLE and large.size > _FEW:
+        large = rng.permutation(large)
+        large = large[np.cumsum(sizes[large]) <= _SAMPLE]
+    rows = np.flatnonzero(np.isin(other, large))
+    return rows if rows.size <= _SAMPLE else np.sort(rng.choice(rows, _SAMPLE, replace=False))
+
+
+def right_guesses(groups: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """How often the most frequent value of the others in a record's group is the record's own; a
+    tie counts half. Whoever is alone in a group is guessed by everybody else."""
+    right = _leave_one_out(groups.astype(np.int64), truth)
+    alone = np.bincount(groups)[groups] == 1
+    if alone.any():
+        right[alone] = _leave_one_out(np.zeros(groups.size, np.int64), truth)[alone]
+    return right
+
+
+def _leave_one_out(groups: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    width = int(truth.max(initial=0)) + 1
+    cells, cell, count = np.unique(groups * width + truth, return_inverse=True, return_counts=True)
+    group = cells // width
+    order = np.lexsort((-count, group))
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    follows = np.append(starts[1:], order.size)
+    top = np.repeat(count[order[starts]], follows - starts)
+    second = np.where(follows - starts > 1, count[order[np.minimum(starts + 1, order.size - 1)]], 0)
+    rival = np.empty_like(count)
+    rival[order] = top
+    rival[order[starts]] = second
+    own = count - 1
+    tie = np.where((own == rival) & (own > 0), 0.5, 0.0)
+    return np.where(own > rival, 1.0, tie)[cell.reshape(-1)]

@@ -1,0 +1,257 @@
+"""Exposure: columns that name people, sets that single them out, and columns that give others
+back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.data.pair import Pair
+from sfumato.data.table import Table
+from sfumato.errors import ReleaseRefused, SchemaError
+from sfumato.measurement import Measurement
+from sfumato.protocols import Context
+from sfumato.risk.exposure import singled
+from sfumato.risk.exposure.exposure import Exposure
+from sfumato.risk.exposure.plain import right_guesses
+from tests.oracle.singled import worst
+
+pytestmark = pytest.mark.exposure
+
+
+def expose(
+    original: Table, masked: Table, rows: Any = "same", seed: int = 0, **more: Any
+) -> Measurement:
+    rows = np.arange(masked.height) if isinstance(rows, str) else rows
+    rng = np.random.default_rng(seed)
+    return Exposure(**more).measure(Context(Pair(original, masked, rows), rng))
+
+
+def equal(column: str, person: Any, record: Any) -> bool:
+    return bool(person == record)
+
+
+@given(
+    cells=st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=40),
+    seed=st.integers(0, 4),
+)
+def test_the_worst_set_is_that_of_every_person_beside_every_record(
+    cells: list[tuple[int, ...]], seed: int
+) -> None:
+    frame = {f"c{j}": [f"v{row[j]}" for row in cells] for j in range(4)}
+    table = sf.table(frame, quasi=list(frame))
+    order = np.random.default_rng(seed).permutation(len(cells))
+    found = expose(table, table.take(order), order, seed)
+    people = table.frame.to_dicts()
+    own = np.argsort(order)
+    assert found.value == worst(people, [people[i] for i in order], own, list(frame), equal)
+
+
+@given(
+    values=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=4, max_size=40),
+)
+def test_numbers_agree_within_their_tolerance(values: list[tuple[int, int]]) -> None:
+    frame = {f"x{j}": [row[j] / 10 for row in values] for j in range(2)}
+    table = sf.table(frame, quasi=list(frame))
+    noisy = table.with_columns([(table[n] + 0.1).round(1).alias(n) for n in frame], [])
+    near = {}
+    for name in frame:
+        low, high = (float(table[name].quantile(q) or 0) for q in (0.25, 0.75))
+        near[name] = max((high - low) / 100, 0.5 if (noisy[name] % 1 == 0).all() else 0.05)
+
+    def agrees(column: str, person: float, record: float) -> bool:
+        return abs(person - record) <= near[column] + 1e-9
+
+    found = expose(table, noisy)
+    everyone = list(range(len(values)))
+    expected = worst(table.frame.to_dicts(), noisy.frame.to_dicts(), everyone, list(frame), agrees)
+    shares = [one["share"] for one in found.detail.get("singled out", [])]
+    assert max(shares, default=0.0) == pytest.approx(expected)
+
+
+def test_labels_cover_whom_they_may_stand_for() -> None:
+    table = sf.table({"age": [20, 21, 40, 41, 60], "sex": list("ffmmf")}, quasi=["age", "sex"])
+    release = sf.protect(
+        table, sf.method("mondrian", k=2), seed=1, require={"exposure": {"at-most": 1.0}}
+    )
+    assert release.evidence["exposure"].value == 0.0
+    only = table.with_columns(
+        [pl.Series("age", ["[20, 41]"] * 4 + ["60"])],
+        [table.schema["age"].with_(generalized=True)],
+    )
+    assert expose(table, only).value == pytest.approx(1 / 5)
+
+
+def test_a_sample_and_a_search_by_order_find_what_all_records_show(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    frame = {f"c{j}": rng.integers(0, 12, 600).astype(str).tolist() for j in range(5)}
+    frame["x"] = np.round(rng.normal(size=600), 2).tolist()
+    table = sf.table(frame, quasi=list(frame))
+    whole = expose(table, table)
+    monkeypatch.setattr(singled, "_FIRST", 64)
+    assert expose(table, table).value == whole.value
+    monkeypatch.setattr(singled, "_CELLS", 600 * 100)
+    for seed in range(5):
+        found = expose(table, table, seed=seed).value
+        assert whole.value - 0.02 <= found <= whole.value
+
+
+def test_just_inside_and_just_outside_the_limit() -> None:
+    """Of 100 people five or six stand alone; all others have a twin."""
+    for lone, passes in ((5, True), (6, False)):
+        twins = (100 - lone) // 2
+        codes = [f"t{i // 2}" for i in range(2 * twins)] + [f"a{i}" for i in range(100 - 2 * twins)]
+        n = len(codes)
+        assert n == 100
+        table = sf.table({"region": codes, "pay": [1.5] * n}, quasi="region", confidential="pay")
+        found = expose(table, table)
+        assert found.value == pytest.approx((100 - 2 * twins) / 100)
+        if passes and found.value > 0.05:
+            continue
+        met = found.value <= 0.05
+        require = {"exposure": {"at-most": 0.05}}
+        step = sf.method("top-bottom-coding", columns=["pay"], top=2.0)
+        if met:
+            sf.protect(table, step, seed=1, require=require)
+        else:
+            with pytest.raises(ReleaseRefused, match="region"):
+                sf.protect(table, step, seed=1, require=require)
+
+
+def test_a_limit_on_record_linkage_excuses_as_many() -> None:
+    codes = [f"t{i // 2}" for i in range(90)] + [f"a{i}" for i in range(10)]
+    table = sf.table({"region": codes, "pay": [1.5] * 100}, quasi="region", confidential="pay")
+    step = sf.method("top-bottom-coding", columns=["pay"], top=2.0)
+    with pytest.raises(ReleaseRefused, match="exposure"):
+        sf.protect(table, step, seed=1)
+    release = sf.protect(table, step, seed=1, require={"record-linkage": 0.9})
+    assert [f.limit for f in release.evidence.findings if f.requirement == "exposure"] == [0.9]
+
+
+def test_what_is_accepted_is_shown() -> None:
+    frame = {"lat": [f"a{i % 19}" for i in range(38)], "lon": [f"b{i // 19}" for i in range(38)]}
+    table = sf.table({**frame, "x": ["a"] * 38}, quasi=["lat", "lon", "x"])
+    found = expose(table, table)
+    assert found.value == 1.0
+    excused = expose(table, table, accept=[["lat", "lon"]])
+    assert excused.value == 0.0
+    assert excused.detail["accepted"] == [{"columns": ["lat", "lon"], "share": 1.0}]
+
+
+def test_confidential_numbers_do_not_refuse_unless_known() -> None:
+    rng = np.random.default_rng(0)
+    frame = {"sex": ["f", "m"] * 100, "lab": np.round(rng.normal(size=200), 4).tolist()}
+    table = sf.table(frame, quasi="sex", confidential="lab")
+    found = expose(table, table)
+    assert found.value == 0.0
+    assert not found.detail["refuses"]
+    (alone,) = (one for one in found.detail["confidential"] if one["columns"] == ["lab"])
+    assert alone["share"] > 0.2
+    assert expose(table, table, known_to=["lab"]).value >= alone["share"]
+
+
+NAMES = [
+    f"{first} {last}"
+    for first in ("Anna", "José", "Marie", "John", "Giulia")
+    for last in ("Schmidt", "García", "Dubois", "Miller", "Rossi")
+]
+
+
+@pytest.mark.parametrize("role", ["quasi", "confidential", "insensitive", "target"])
+def test_names_are_refused_whatever_their_role(role: str) -> None:
+    table = sf.table({"who": NAMES * 4, "sex": ["f", "m"] * 50}, quasi="sex", others=role)
+    found = expose(table, table)
+    assert found.detail["refuses"]
+    assert "who" in found.detail["because"]
+    assert not expose(table, table, accept=["who"]).detail["refuses"]
+
+
+def test_a_key_is_refused_and_a_pseudonym_is_not() -> None:
+    table = sf.table(
+        {"code": [f"Q{i:04d}x" for i in range(100)], "sex": ["f", "m"] * 50},
+        quasi="sex",
+        household="code",
+    )
+    assert "code" in expose(table, table).detail["because"]
+    release = sf.protect(
+        table, [sf.method("pseudonymize", columns=["code"]), sf.method("mondrian")], seed=1
+    )
+    assert "code" in release.table.names
+    assert not release.evidence["exposure"].detail["refuses"]
+
+
+def test_a_column_that_gives_back_a_masked_one_is_refused() -> None:
+    """Population density tells the area that was generalized away."""
+    rng = np.random.default_rng(0)
+    area = rng.integers(0, 20, 400)
+    density = np.array([f"{117 + 31 * a} per km2" for a in range(20)])[area]
+    frame = {"area": [f"area {a}" for a in area], "density": density.tolist()}
+    table = sf.table(frame, quasi="area", insensitive="density")
+    hidden = table.with_columns(
+        [pl.Series("area", ["*"] * 400)], [table.schema["area"].with_(generalized=True)]
+    )
+    found = expose(table, hidden)
+    assert found.detail["refuses"]
+    assert "density gives back area" in found.detail["because"]
+    mixed = table.with_columns(
+        [pl.Series("density", rng.permutation(density)), hidden["area"]],
+        [table.schema["area"].with_(generalized=True)],
+    )
+    assert not expose(table, mixed).detail["refuses"]
+
+
+def naive_right(groups: list[int], truth: list[int]) -> list[float]:
+    found = []
+    for i, (group, own) in enumerate(zip(groups, truth, strict=True)):
+        others = [t for j, t in enumerate(truth) if j != i and groups[j] == group]
+        others = others or [t for j, t in enumerate(truth) if j != i]
+        counts = {t: others.count(t) for t in others}
+        top = max(counts.values(), default=0)
+        best = [t for t, many in counts.items() if many == top]
+        found.append(0.0 if own not in best else 1.0 if len(best) == 1 else 0.5)
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30))
+def test_guesses_leave_out_whom_they_guess(rows: list[tuple[int, int]]) -> None:
+    groups, truth = map(list, zip(*rows, strict=True))
+    found = right_guesses(np.array(groups), np.array(truth))
+    assert found.tolist() == naive_right(groups, truth)
+
+
+def test_records_of_nobody_are_compared_with_chance() -> None:
+    rng = np.random.default_rng(0)
+    frame = {f"c{j}": rng.integers(0, 40, 500).astype(str).tolist() for j in range(4)}
+    table = sf.table(frame, quasi=list(frame))
+    fresh = {f"c{j}": rng.integers(0, 40, 500).astype(str).tolist() for j in range(4)}
+    drawn = sf.table(fresh, quasi=list(fresh))
+    assert expose(table, drawn, None).value <= 0.05
+    copied = expose(table, table, None).value
+    assert copied > 0.05
+
+
+def test_the_gate_can_be_switched_off_and_says_so(tmp_path: Any) -> None:
+    table = sf.table({"who": NAMES * 4, "sex": ["f", "m"] * 50}, quasi=["sex", "who"])
+    step = sf.method("pram", columns=["sex"])
+    with pytest.raises(ReleaseRefused, match="who is published as it is"):
+        sf.protect(table, step, seed=1)
+    release = sf.protect(table, step, seed=1, require={"exposure": False})
+    assert all(f.requirement != "exposure" for f in release.evidence.findings)
+    saved = release.save(tmp_path / "r")
+    assert "exposure check was switched off" in (saved / "report.html").read_text()
+    assert "exposure = false" in (tmp_path / "r.private" / "plan.toml").read_text()
+
+
+def test_columns_of_the_gate_must_be_there() -> None:
+    table = sf.table({"sex": ["f", "m"] * 50}, quasi="sex")
+    for require in ({"exposure": {"accept": ["sx"]}}, {"confidential-known-to": ["sx"]}):
+        with pytest.raises(SchemaError, match="sx"):
+            sf.protect(table, sf.method("mondrian"), seed=1, require=require)
