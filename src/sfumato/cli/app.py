@@ -70,13 +70,13 @@ def protect(
         list[str] | None,
         Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
-    others: Annotated[
-        str, Option(help="Role of the columns without one, or drop to leave them out.")
-    ] = "",
     at: base.At = "",
     replace: base.ReplaceRelease = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
+    others: Annotated[
+        str, Option(help="Role of the columns without one, or drop to leave them out.")
+    ] = "",
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
     from ..release.plan.plan import Input, Plan

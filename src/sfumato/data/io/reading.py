@@ -195,6 +195,7 @@ def _laid_over(made: Table, words: _Words, end: Endpoint) -> Table:
             kinds={**dict.fromkeys(columns, str(Kind.SET)), **words.kinds},
             posets=words.posets,
             categories=words.categories,
+            others=Role.UNDECIDED,
             **words.roles,
         )
     except SchemaError as error:
@@ -226,7 +227,12 @@ def _finish(
         raise SchemaError(end.label, complaints)
     try:
         made = make_table(
-            frame, kinds=sound, posets=words.posets, categories=words.categories, **words.roles
+            frame,
+            kinds=sound,
+            posets=words.posets,
+            categories=words.categories,
+            others=Role.UNDECIDED,
+            **words.roles,
         )
     except SchemaError as error:
         raise SchemaError(end.label, [*complaints, *error.complaints]) from None

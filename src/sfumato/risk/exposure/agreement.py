@@ -44,10 +44,11 @@ class Known:
     def agrees(self, people: np.ndarray, records: np.ndarray) -> np.ndarray:
         """bool[people, records]; or bool[n] where both are lists of the same length."""
         value, low, high = self.value[people], self.low[records], self.high[records]
-        if self.bits is None:
-            return (low <= value) & (value <= high)
-        words = self.bits[low, value >> 6]
-        return (words >> (value & 63).astype(np.uint64)) & np.uint64(1) != 0
+        found: np.ndarray = (low <= value) & (value <= high)
+        if self.bits is not None:
+            words = self.bits[low, value >> 6]
+            found = (words >> (value & 63).astype(np.uint64)) & np.uint64(1) != 0
+        return found
 
     @cached_property
     def code(self) -> np.ndarray:

@@ -29,6 +29,7 @@ _AGAIN = 3
 
 Names = tuple[str, ...]
 Chosen = tuple[int, ...]
+Rows = np.ndarray | slice
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ class Search:
 
     def _race(self, size: int, barred: Sequence[Names]) -> Singled | None:
         """The worst set of this size: whoever has the most left runs on."""
-        number, heap = count(), []
+        number = count()
+        heap: list[tuple[int, int, _Runner]] = []
         for runner in self._starters(size, barred):
             if runner.people.size:
                 heapq.heappush(heap, (-runner.people.size, next(number), runner))
@@ -147,18 +149,18 @@ class Search:
         words = self._words(runner.block, runner.chosen, runner.people)
         return self._next(runner, words, slice(None))
 
-    def _next(self, runner: _Runner, words: np.ndarray | None, rows: object) -> _Runner:
+    def _next(self, runner: _Runner, words: np.ndarray | None, rows: Rows) -> _Runner:
         """The runner after one more block; whoever too many records agree with is out."""
         if words is None:
             return runner
-        agreeing = runner.agreeing + np.bitwise_count(words[rows]).sum(axis=1, dtype=np.int64)  # type: ignore[index]
+        agreeing = runner.agreeing + np.bitwise_count(words[rows]).sum(axis=1, dtype=np.int64)
         left = agreeing <= self._allowed
         block = runner.block + 1
         if block == len(self._blocks):
             left = agreeing == self._allowed
         return _Runner(runner.chosen, runner.people[left], agreeing[left], block)
 
-    def _words(self, block: int, chosen: Chosen, rows: object) -> np.ndarray | None:
+    def _words(self, block: int, chosen: Chosen, rows: Rows) -> np.ndarray | None:
         """uint64[people, words]: which records of a block agree on all of these columns."""
         if not self._blocks:
             return None
@@ -166,7 +168,7 @@ class Search:
         for j in chosen:
             if (block, j) not in self._bits:
                 self._bits[block, j] = self._packed(self.columns[j], self._blocks[block])
-            these = self._bits[block, j][rows]  # type: ignore[index]
+            these = self._bits[block, j][rows]
             words = these if words is None else words & these
         return words
 
