@@ -15,7 +15,15 @@ from ..errors import Complaint
 from .schema import Kind
 
 _NOMINAL = 'mend the value, or use kind = "nominal"'
-_BOOLEAN_WORDS = {"true": True, "false": False, "1": True, "0": False}
+TRUTHS = (
+    *(("true", "false"), ("1", "0"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein")),
+    *(("j", "n"), ("wahr", "falsch"), ("oui", "non"), ("o", "n"), ("vrai", "faux"), ("sí", "no")),
+    *(("si", "no"), ("sì", "no"), ("s", "n"), ("vero", "falso"), ("sim", "não"), ("sim", "nao")),
+    *(("ja", "nee"), ("waar", "onwaar"), ("tak", "nie"), ("t", "n")),
+)
+"""Words for true and false, in pairs."""
+TRUTH = {word: word == pair[0] for pair in TRUTHS for word in pair}
+"""What each such word means in a column that is declared boolean."""
 
 
 class Misfit(ValueError):
@@ -182,11 +190,11 @@ def _boolean(series: pl.Series) -> pl.Series:
     if series.dtype == pl.Boolean:
         return series
     _no_lists(series)
-    words = series.cast(pl.String).str.to_lowercase()
-    known = list(_BOOLEAN_WORDS)
+    words = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+    known = list(TRUTH)
     bad = ~words.is_in(known).fill_null(True)
     _first(bad, series, "which is neither true nor false", 'write true or false, or use "nominal"')
-    return words.replace_strict(known, list(_BOOLEAN_WORDS.values()), return_dtype=pl.Boolean)
+    return words.replace_strict(known, list(TRUTH.values()), return_dtype=pl.Boolean)
 
 
 def _date(series: pl.Series) -> pl.Series:

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.people.hipaa import ITEMS, is_free_text, mentions, recognize
+from sfumato.data.recognize import recognize
+from sfumato.data.recognize.texts import mentions
 from sfumato.errors import InputError, MethodError, ParameterError, SchemaError
-from sfumato.methods.identifiers.safe_harbor import Item, SafeHarbor
+from sfumato.methods.identifiers.safe_harbor import ITEMS, Item, SafeHarbor
 from tests.oracle import safe_harbor as oracle
 
 RNG = np.random.default_rng(0)
@@ -134,10 +135,9 @@ SAMPLES: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize("name", SAMPLES)
 def test_columns_are_recognized(name: str) -> None:
     item, values = SAMPLES[name]
-    found = recognize(sf.table({name: values}), name)
-    assert found is not None
+    found = SafeHarbor()._findings(sf.table({name: values}))[name]
     assert found.item == item
-    assert found.number == ITEMS[item][0]
+    assert found.number == ITEMS[item][0] == recognize(sf.table({name: values}))[name].item
     outcome = mask(sf.table({name: values}), as_of=dt.date(2025, 1, 1))
     if item not in ("date", "year", "age"):
         assert outcome.table.names == []
@@ -197,7 +197,7 @@ NOTES = [
 
 def test_free_text_goes_or_is_pointed_at() -> None:
     table = sf.table({"notes": NOTES, "x": [i % 4 for i in range(N)]})
-    assert is_free_text(table["notes"], table.schema["notes"].kind)
+    assert recognize(table)["notes"].what == "free-text"
     assert mask(table).table.names == ["x"]
     kept = mask(table, free_text="keep")
     assert kept.table.names == ["notes", "x"]

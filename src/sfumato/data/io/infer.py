@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from ...errors import Complaint
+from ..kinds import TRUTH
 from ..schema import Kind
 from . import numbers
 from .dates import Dates, dates, looks_like_date
@@ -27,7 +28,6 @@ _CODE_NAME = re.compile(
 )
 _CODE_WIDTH = 4
 _TRUTH = {"true": True, "false": False}
-_DECLARED_TRUTH = {**_TRUTH, "1": True, "0": False, "yes": True, "no": False, "t": True, "f": False}
 _LONG_TEXT = 40
 _MOSTLY = 0.9
 
@@ -347,7 +347,7 @@ def _as_declared(text: pl.Series, kind: Kind, decimal: str | None, form: str | N
         empty = {Kind.DATE: pl.Date(), Kind.BOOLEAN: pl.Boolean(), Kind.INTEGER: pl.Int64()}
         return text.cast(empty.get(kind, pl.Float64()))
     if kind == Kind.BOOLEAN:
-        return _truth(text, _DECLARED_TRUTH)
+        return _truth(text, TRUTH)
     if kind == Kind.DATE and form:
         return text.str.strip_chars().str.to_date(form, strict=False)
     if kind == Kind.DATE:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...data.people.hipaa import BIRTH, ITEMS, Found, is_free_text, is_unique, mentions, plain_name
-from ...data.people.hipaa import recognize as recognize_column
+from ...data.recognize import recognize
+from ...data.recognize.texts import mentions
+from ...data.recognize.view import views
+from ...data.recognize.words import BIRTH, plain_name
 from ...data.schema import Role
 from ...data.table import Table
 from ...errors import MethodError
@@ -50,7 +52,62 @@ Item = Literal[
     "other",
     "none",
 ]
+ITEMS: dict[str, tuple[int, str]] = {
+    "name": (1, "a name"),
+    "geography": (2, "a place smaller than a state"),
+    "zip": (2, "a ZIP code"),
+    "date": (3, "a date"),
+    "date-part": (3, "a part of a date other than the year"),
+    "year": (3, "a year"),
+    "age": (3, "an age"),
+    "telephone": (4, "a telephone number"),
+    "fax": (5, "a fax number"),
+    "email": (6, "an e-mail address"),
+    "social-security": (7, "a social security number"),
+    "medical-record": (8, "a medical record number"),
+    "health-plan": (9, "a health plan beneficiary number"),
+    "account": (10, "an account number"),
+    "licence": (11, "a certificate or licence number"),
+    "vehicle": (12, "a vehicle identifier or plate"),
+    "device": (13, "a device identifier or serial number"),
+    "url": (14, "a web address"),
+    "ip-address": (15, "an internet address"),
+    "biometric": (16, "a biometric identifier"),
+    "photograph": (17, "a photograph"),
+    "other": (18, "another unique number, characteristic or code"),
+    "none": (0, "none of the eighteen"),
+}
+"""The items by the name they have in a plan: their number in the rule, and what they are."""
+_OTHERWISE: dict[str, Item] = {
+    "address": "geography",
+    "place": "geography",
+    "coordinate": "geography",
+    "postal-code": "zip",
+    "date-time": "date",
+    "e-mail": "email",
+    "national-number": "social-security",
+    "record-number": "medical-record",
+    "health-number": "health-plan",
+    "plate": "vehicle",
+    "unique-code": "other",
+    "other-person": "other",
+    "household": "other",
+    "free-text": "other",
+}
+"""What the recognizers call otherwise."""
 _OLDEST = 90
+
+
+class Seen(NamedTuple):
+    """One of the eighteen, and why it was seen."""
+
+    item: str
+    why: str
+
+    @property
+    def number(self) -> int:
+        """Its number in the rule."""
+        return ITEMS[self.item][0]
 
 
 class SafeHarbor(Method):
@@ -129,29 +186,32 @@ class SafeHarbor(Method):
         warnings += self._remains(table, findings)
         return Outcome(masked, facts=facts, warnings=tuple(warnings))
 
-    def _findings(self, table: Table) -> dict[str, Found]:
+    def _findings(self, table: Table) -> dict[str, Seen]:
         """Every column that must be treated, and as what."""
         for name in [*self.columns_are, *self.columns]:
             table.schema[name]  # complains by name where there is none
-        found: dict[str, Found] = {}
-        for name in self.columns or table.names:
-            one = self._recognize(table, name)
-            if one is not None and one.item != "none":
-                found[name] = one
-        return found
+        seen = self._seen(table)
+        wanted = self.columns or table.names
+        return {n: seen[n] for n in wanted if n in seen and seen[n].item != "none"}
 
-    def _recognize(self, table: Table, name: str) -> Found | None:
-        column = table.schema[name]
-        if name in self.columns_are:
-            return Found(self.columns_are[name], "so it was said")
-        if column.generalized:
-            return None  # its labels were made on purpose; the check names it
-        seen = recognize_column(table, name)
-        if seen is None and self.free_text == "drop" and is_free_text(table[name], column.kind):
-            return Found("other", "it is free text, where anything may stand")
+    def _seen(self, table: Table) -> dict[str, Seen]:
+        """What every column is among the eighteen, as far as anything speaks for it."""
+        found = recognize(table)
+        seen: dict[str, Seen] = {}
+        for column in table.schema:
+            one = found.get(column.name)
+            text = one is not None and one.what == "free-text"
+            if column.name in self.columns_are:
+                seen[column.name] = Seen(self.columns_are[column.name], "so it was said")
+            elif column.generalized:
+                continue  # its labels were made on purpose; the check names it
+            elif one is not None and (one.item or (text and self.free_text == "drop")):
+                seen[column.name] = Seen(_OTHERWISE.get(one.what, one.what), one.why)
+            elif column.role in (Role.IDENTIFIER, Role.HOUSEHOLD):
+                seen[column.name] = Seen("other", f"its role is {column.role}")
         return seen
 
-    def _year(self, table: Table, findings: dict[str, Found], warnings: list[str]) -> int | None:
+    def _year(self, table: Table, findings: dict[str, Seen], warnings: list[str]) -> int | None:
         """The year in which ages are counted; None where the table does not tell."""
         timed = [n for n, f in findings.items() if f.item in ("date", "year") and n in table.names]
         if not timed:
@@ -168,9 +228,7 @@ class SafeHarbor(Method):
             )
         return latest
 
-    def _treat(
-        self, table: Table, name: str, found: Found, year: int | None, areas: Any
-    ) -> Treated:
+    def _treat(self, table: Table, name: str, found: Seen, year: int | None, areas: Any) -> Treated:
         series, column = table[name], table.schema[name]
         if column.generalized and found.item in ("zip", "date", "year", "age"):
             raise MethodError(
@@ -196,32 +254,33 @@ class SafeHarbor(Method):
             return ages_to_90(series, column, plain_name(name))
         return Treated(None, None, "removed")
 
-    def _remains(self, table: Table, findings: dict[str, Found]) -> list[str]:
+    def _remains(self, table: Table, findings: dict[str, Seen]) -> list[str]:
         """What may still identify, in the columns that were left as they are."""
         notes = []
+        seen, looks = self._seen(table), views(table)
+        texts = {name for name, one in recognize(table).items() if one.what == "free-text"}
         for name in table.names:
             if name in findings or self.columns_are.get(name) == "none":
                 continue
-            series, column = table[name], table.schema[name]
-            if column.generalized:
+            if name not in looks:
                 notes.append(
                     f"{name} was generalized before: see that its labels are coarse enough"
                 )
                 continue
-            seen = self._recognize(table, name)
-            if seen is not None:  # `columns` named others
-                notes.append(f"{name} looks like {ITEMS[seen.item][1]} and was left as it is")
+            if name in seen:  # `columns` named others
+                notes.append(f"{name} looks like {ITEMS[seen[name].item][1]} and was left as it is")
                 continue
-            if is_free_text(series, column.kind):
+            if name in texts:
                 notes.append(f"{name} is free text, where names and dates may stand")
-            for item, cells in mentions(series).items():
-                notes.append(f"{cells:,} cells of {name} hold what looks like {ITEMS[item][1]}")
-            if is_unique(series, column.kind):
+            for what, cells in mentions(table[name]).items():
+                words = ITEMS[_OTHERWISE.get(what, what)][1]
+                notes.append(f"{cells:,} cells of {name} hold what looks like {words}")
+            if looks[name].unique and not table[name].dtype.is_float():
                 notes.append(
                     f"nearly every record has its own {name}: if it is a number that identifies, "
                     f'say columns_are = {{{name} = "other"}}'
                 )
-            elif _five_digits(series):
+            elif _five_digits(table[name]):
                 notes.append(
                     f"{name} has five digits: if it is a ZIP code, say "
                     f'columns_are = {{{name} = "zip"}}'

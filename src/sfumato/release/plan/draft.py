@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,10 +18,11 @@ from ...data.schema import Kind, Role, missing_column
 from ...data.table import Table
 from ...errors import SchemaError
 from . import toml
-from .guess import Guess, guess, long_form, over_89
+from .guess import Guess, guess, long_form, over_89, read_again
 
 _K = 5
 _AGES = 5.0
+_SHOWN = 12
 _TOGETHER = """\
 # k-anonymity holds for all quasi-identifiers together, and a search for sets groups by sets alone.
 # So the others are made a set as well, of items such as sex=f: one search keeps them all. Numbers
@@ -51,9 +52,16 @@ _ORDER = (
 
 
 def draft_plan(
-    source: Any, *, path: str | None = None, output: str = "release", **options: Any
+    source: Any,
+    *,
+    path: str | None = None,
+    output: str = "release",
+    ask: Callable[[Guess], str] | None = None,
+    **options: Any,
 ) -> str:
-    """A commented plan for a file or a table; each guess with its reason.
+    """A commented plan for a file or a table; each guess with its reason and how sure it is.
+
+    `ask` is called for each guess that is unsure, the least sure first, and gives the role.
 
     >>> from sfumato.data.table import table
     >>> text = draft_plan(table({"name": ["A. Moss", "B. Reed"], "sex": ["f", "m"]}))
@@ -66,23 +74,68 @@ def draft_plan(
     else:
         table, notes = read_with_notes(source, **options)
         path = path or str(source)
-    guesses, listed = _beside_sets(table, guess(table))
-    head = _head(table, path, notes, options, listed)
+    made = guess(table, from_file=not isinstance(source, Table))
+    guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
+    head = _head(table, guesses, path, notes, options, listed)
     steps = _steps(table, guesses, listed)
     return "\n".join((head, _columns(table, guesses), steps, _rest(guesses, output)))
 
 
+def _unsure(guesses: list[Guess]) -> list[Guess]:
+    """What a person should look at first, the least sure before the others."""
+    return sorted((made for made in guesses if made.unsure), key=lambda made: made.confidence)
+
+
+def _asked(guesses: list[Guess], ask: Callable[[Guess], str]) -> list[Guess]:
+    """The guesses, unsure ones with the role that a person gave them."""
+    given = {made.name: Role(ask(made)) for made in _unsure(guesses)}
+    return [
+        replace(made, role=given[made.name], why="as you said", confidence=1.0)
+        if made.name in given
+        else made
+        for made in guesses
+    ]
+
+
+def _check_first(guesses: list[Guess]) -> list[str]:
+    """What is unsure, and what may stand for a missing value, before everything else."""
+    unsure = _unsure(guesses)
+    lines = [f"#   {made.name}: {made.role}? {made.why}" for made in unsure[:_SHOWN]]
+    if len(unsure) > _SHOWN:
+        lines.append(f"#   and {len(unsure) - _SHOWN} more that say how sure they are")
+    for made in guesses:
+        if made.shape.stand_ins:
+            words = ", ".join(map(toml.value, made.shape.stand_ins))
+            lines.append(f"#   {made.name}: does {words} mean missing? [input] missing = [{words}]")
+        if made.shape.missing:
+            words = ", ".join(map(toml.value, made.shape.missing))
+            lines.append(f"#   {made.name}: {words} among its numbers is taken for missing")
+    return ["# Please check first:", *map(_printable, lines), ""] if lines else []
+
+
+def _printable(line: str) -> str:
+    """A comment on one line, whatever a column is called."""
+    return "".join(c if c.isprintable() else " " for c in line)
+
+
 def _head(
-    table: Table, path: str | None, notes: list[str], options: dict[str, Any], listed: list[str]
+    table: Table,
+    guesses: list[Guess],
+    path: str | None,
+    notes: list[str],
+    options: dict[str, Any],
+    listed: list[str],
 ) -> str:
     lines = [
         f"# A draft for {Path(path).name if path else 'the table'}: {table.height:,} records, "
         f"{len(table.names)} columns.",
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
+        *_check_first(guesses),
     ]
     lines += [f"# The reader noted: {note}" for note in notes]
     given: dict[str, Any] = {"path": path} if path else {}
+    given |= read_again(guesses)
     given |= {key: value for key, value in options.items() if key in ("table", "query")}
     sets = specs(options.get("sets"))
     comment = ""
@@ -130,7 +183,7 @@ def _bins(series: pl.Series, made: Guess, old: bool) -> dict[str, Any]:
     values = values.filter(values.is_finite())
     low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
     tenth = high / 10 - low / 10
-    step = _AGES if made.why.startswith("age") and tenth < 4 * _AGES else _width(tenth)
+    step = _AGES if made.what == "age" and tenth < 4 * _AGES else _width(tenth)
     if made.kind != Kind.CONTINUOUS:
         step = max(1.0, step)
     first, last = math.floor(low / step), math.ceil((90 if old else high) / step)
@@ -162,11 +215,18 @@ def _columns(table: Table, guesses: list[Guess]) -> str:
         for made in chosen:
             words: dict[str, Any] = {"role": str(made.role), "kind": str(made.kind)}
             if made.kind == Kind.ORDINAL:
-                words["categories"] = list(table.schema[made.name].categories)
+                order = made.shape.categories or table.schema[made.name].categories
+                words["categories"] = list(order)
             if made.poset:
                 words["poset"] = made.poset
-            lines.append(f"{toml.key(made.name)} = {toml.value(words)}  # {made.why}")
+            lines.append(f"{toml.key(made.name)} = {toml.value(words)}  # {_said(made)}")
     return "\n".join(lines) + "\n"
+
+
+def _said(made: Guess) -> str:
+    """The reason on one line, and how sure it is."""
+    why = _printable(made.why)
+    return why if made.confidence == 1 else f"{why} ({made.confidence:.0%} sure)"
 
 
 def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:

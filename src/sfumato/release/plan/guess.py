@@ -1,131 +1,53 @@
-"""Guessing what the columns of a file are, and saying why: names, patterns, uniqueness.
+"""Guessing the kinds and roles of a file's columns from what the recognizers find, with reasons.
 
-The eighteen identifiers are those of the HIPAA Privacy Rule, 45 CFR 164.514(b)(2) (Lasko 2007,
-figure 1-1). A guess is a draft for a person to correct; it errs on the side of protection.
+A guess is a draft for a person to correct; it errs on the side of protection. Numbers in brackets
+are lines of the HIPAA list, 45 CFR 164.514(b)(2) (Lasko 2007, figure 1-1).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from ...data.schema import Kind, Role
+from ...data.recognize import WHATS, Found, determined, recognize
+from ...data.recognize.view import View, views
+from ...data.recognize.words import plain_name
+from ...data.schema import NUMERIC, Kind, Role
 from ...data.table import Table
+from .kinds import Shape, shape
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be, and why."""
+    """What a column seems to be, why, and how sure that is."""
 
     name: str
     kind: Kind
     role: Role
     why: str
     poset: dict[str, Any] = field(default_factory=dict)
+    what: str = ""
+    confidence: float = 1.0
+    shape: Shape = field(default_factory=Shape)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a person should look at it before anything else."""
+        return self.confidence < _SURE
 
 
-# Words in a column's name. The first that matches decides; the number is the line of the HIPAA
-# list.
-_NAMED: dict[Role, tuple[tuple[str, str], ...]] = {
-    Role.IDENTIFIER: (
-        (
-            r"(first|last|sur|given|family|full|middle|maiden)_?name|^name$|_name$|^patient$",
-            "a person's name (HIPAA 1)",
-        ),
-        (r"phone|mobile|^tel$", "a telephone number (HIPAA 4)"),
-        (r"(^|_)fax", "a fax number (HIPAA 5)"),
-        (r"e_?mail", "an e-mail address (HIPAA 6)"),
-        (
-            r"^ssn|social_?security|national_?id|passport|tax_?id|^bsn$|nhs_?(no|num)",
-            "a social security or national number (HIPAA 7)",
-        ),
-        (
-            r"^mrn$|(record|chart|patient|case|person|client)_?(no|nr|num|number|id)$|medical_?record",
-            "a record number (HIPAA 8)",
-        ),
-        (
-            r"(plan|beneficiary|insurance|member|policy)_?(no|nr|num|number|id)$",
-            "a health plan number (HIPAA 9)",
-        ),
-        (r"account|^iban|card_?(no|num)", "an account number (HIPAA 10)"),
-        (r"licen[cs]e|certificate", "a certificate or licence number (HIPAA 11)"),
-        (r"vehicle|^vin$|(^|_)plate", "a vehicle identifier (HIPAA 12)"),
-        (r"device_?id|serial|^imei|^mac$|mac_addr", "a device identifier (HIPAA 13)"),
-        (r"^url$|website|web_?page|homepage", "a web address (HIPAA 14)"),
-        (r"^ip$|ip_?addr", "a network address (HIPAA 15)"),
-        (
-            r"finger_?print|voice_?print|biometric|retina|^iris_?(scan|code)",
-            "a biometric identifier (HIPAA 16)",
-        ),
-        (r"photo|portrait|face_?image", "a photograph (HIPAA 17)"),
-        (r"street|address", "an address (HIPAA 2)"),
-    ),
-    Role.HOUSEHOLD: (
-        (
-            r"household_?(id|no|nr)?$|family_?id|^hh_?id|_hid$|dwelling",
-            "it ties people of one household together",
-        ),
-    ),
-    Role.WEIGHT: (
-        (
-            r"(sampl|survey|design|person|replicate).*w(eigh)?t$|(^|_)wgt|^p?wgtp$|^weights?$|fnlwgt",
-            "a sampling weight by its name",
-        ),
-    ),
-    Role.TARGET: (
-        (
-            r"readmi|died|dead|surviv|mortal|outcome|target|^label$|^class$|^y$|default$|churn",
-            "an outcome that models predict",
-        ),
-    ),
-    Role.QUASI: (
-        (
-            r"(^|_)(zip|zip_?code|post_?(al_?)?code|postcode|county|city|town|municipality|district"
-            r"|region|state|province|puma|country|commune|geo)(_|$)",
-            "geography (HIPAA 2)",
-        ),
-        (
-            r"birth|^dob$|_date$|^date|(admission|discharge|death|visit)_?(day|time)|(^|_)year(_|$)",
-            "a date that others may know (HIPAA 3)",
-        ),
-        (r"(^|_)age(_|$)|^agep$", "age (HIPAA 3)"),
-        (
-            r"sex$|gender|(^|_)race|ethnic|national|citizen|relig|marital|marriage|^msp$|educ|school"
-            r"|degree|occupation|(^|_)job|profession|workclass|industry|language|household_?size"
-            r"|children|housing|tenure|height|veteran|disab|length_?of_?stay|^los$",
-            "a trait that acquaintances and registers know",
-        ),
-    ),
-    Role.CONFIDENTIAL: (
-        (
-            r"diagnos|(^|_)icd|disease|illness|symptom|drug|medic|therap|treat|procedure|(^|_)hiv"
-            r"|cancer|psych|alcohol|smok|income|salary|wage|earn|(^|_)pay|charge|cost|balance|debt"
-            r"|loan|(^|_)tax|wealth|revenue|score|grade|crime|offen[cs]e|sexual|politic|(^|_)vote",
-            "what a person would want kept private",
-        ),
-    ),
-}
-_VALUES: tuple[tuple[str, str], ...] = (
-    (r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$", "its values are e-mail addresses (HIPAA 6)"),
-    (r"^\d{3}-\d{2}-\d{4}$", "its values look like social security numbers (HIPAA 7)"),
-    (r"^(https?://|www\.)\S+$", "its values are web addresses (HIPAA 14)"),
-    (r"^(\d{1,3}\.){3}\d{1,3}$", "its values are network addresses (HIPAA 15)"),
-    (
-        r"^\+?\(?\d{2,4}\)?[ -/]\d{3,4}[ -]?\d{3,4}$",
-        "its values look like telephone numbers (HIPAA 4)",
-    ),
-    (r"^[A-HJ-NPR-Z0-9]{17}$", "its values look like vehicle numbers (HIPAA 12)"),
-)
-_ZIP = re.compile(r"zip|post_?(al_?)?code|postcode")
-_ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
-_ICD_SET = rf"{_ICD[:-1]}([ ,;]+{_ICD[1:-1]})*$"
+_SURE = 0.7
+_NOTHING = 0.3
 _DIAGNOSES = "its cells are sets of diagnosis codes, published whole; quasi if others may know some"
-_UNIQUE = 0.95
-_FEW = 5
-_SAMPLE = 10_000
+_QUASI = frozenset(
+    "postal-code place region date date-time date-part year age trait ordinal".split()
+)
+_CONFIDENTIAL = frozenset(("private", "diagnosis", "measurement", "likert"))
+_ITSELF = {"household": Role.HOUSEHOLD, "weight": Role.WEIGHT, "target": Role.TARGET}
 _OLD = 89
 _KEY = re.compile(
     r"(^|_)(id|key|((person|people|patient|customer|client|member|user|visitor|subject|respondent"
@@ -136,107 +58,111 @@ _REPEATS = 0.8
 _PAIRS = 0.9
 
 
-def guess(table: Table) -> list[Guess]:
-    """A guess for every column."""
-    return [_guess_column(table, name) for name in table.names]
+def guess(table: Table, *, from_file: bool = False) -> list[Guess]:
+    """A guess for every column; `from_file` says that its text can be read again as other kinds."""
+    found, seen = recognize(table), views(table)
+    made = [_guess(table, name, found.get(name), seen.get(name), from_file) for name in table.names]
+    return _telling(table, _one_weight(made))
 
 
-def _guess_column(table: Table, name: str) -> Guess:
-    kind = table.schema[name].kind
-    given = table.schema[name].role
-    series = table[name]
-    if given != Role.UNDECIDED:
-        return Guess(name, kind, given, "as you said", _poset(name, kind, series))
-    present = series.drop_nulls()
-    plain = _plain(name)
-    seen = _by_pattern(name, kind, present)
-    if seen is not None:
-        return seen
-    if kind == Kind.SET:
-        return _guess_set(name, plain, present)
-    for role, patterns in _NAMED.items():
-        for pattern, why in patterns:
-            if re.search(pattern, plain) and _possible(role, kind, present):
-                return Guess(name, kind, role, why, _poset(plain, kind, present))
-    return _by_values(name, kind, present)
-
-
-def _plain(name: str) -> str:
-    """A name in lower case, its words joined by underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
-def _by_pattern(name: str, kind: Kind, present: pl.Series) -> Guess | None:
-    """What the values look like, which a name cannot belie."""
-    if kind not in (Kind.NOMINAL, Kind.TEXT) or present.is_empty():
-        return None
-    sample = present.cast(pl.String).head(_SAMPLE)
-    if _share(sample, _ICD_SET) > 0.9 and _share(sample, r"\s") > 0.1:
-        return Guess(name, Kind.SET, Role.CONFIDENTIAL, _DIAGNOSES)
-    for pattern, why in _VALUES:
-        if _share(sample, pattern) == 1:
-            return Guess(name, kind, Role.IDENTIFIER, why)
-    # Serial numbers can look like diagnoses, but diagnoses repeat.
-    if _share(sample, _ICD) > 0.9 and sample.n_unique() < 0.5 * len(sample):
-        return Guess(name, kind, Role.CONFIDENTIAL, "its values look like diagnosis codes")
-    return None
-
-
-def _guess_set(name: str, plain: str, present: pl.Series) -> Guess:
-    """Sets single people out whatever their items are; a name may say that they point to one."""
-    for role in (Role.IDENTIFIER, Role.HOUSEHOLD):
-        for pattern, why in _NAMED[role]:
-            if re.search(pattern, plain):
-                return Guess(name, Kind.SET, role, why)
-    sample = present.head(_SAMPLE)
-    items = sample.filter(sample.list.len() > 0).explode().cast(pl.String)
-    if len(items) and _share(items, _ICD) > 0.9 and items.n_unique() < 0.5 * len(items):
-        return Guess(name, Kind.SET, Role.CONFIDENTIAL, _DIAGNOSES)
-    return Guess(name, Kind.SET, Role.QUASI, "a handful of items finds a person")
-
-
-def _share(sample: pl.Series, pattern: str) -> float:
-    """The share of the values that a pattern describes."""
-    return int(sample.str.contains(pattern).sum()) / max(1, len(sample))
-
-
-def _possible(role: Role, kind: Kind, present: pl.Series) -> bool:
-    """A name can mislead: a weight is a number, an outcome has few values."""
-    if role == Role.WEIGHT:
-        return kind in (Kind.CONTINUOUS, Kind.INTEGER)
-    if role == Role.TARGET:
-        return kind != Kind.CONTINUOUS and present.n_unique() <= 10
-    if role == Role.IDENTIFIER:
-        # "device" with three values identifies nobody; a name that comes back does.
-        return len(present) < 20 or present.n_unique() > _FEW
-    return True
-
-
-def _by_values(name: str, kind: Kind, present: pl.Series) -> Guess:
-    distinct, count = present.n_unique(), len(present)
-    if kind in _SINGLE and count >= 20 and distinct >= _UNIQUE * count:
-        unlike = f"{distinct:,} of {count:,} values are distinct"
-        role, why = Role.IDENTIFIER, f"{unlike}: any unique code identifies (HIPAA 18)"
-    elif kind == Kind.DATE:
-        role, why = Role.QUASI, "dates single people out (HIPAA 3)"
-    elif kind == Kind.CONTINUOUS:
-        role, why = Role.CONFIDENTIAL, "a measurement; make it quasi if others may know it"
-    elif kind == Kind.TEXT:
-        role, why = Role.IDENTIFIER, "free text often holds names"
-    elif distinct <= 1:
-        role, why = Role.INSENSITIVE, "it never changes"
+def _guess(
+    table: Table, name: str, found: Found | None, view: View | None, from_file: bool
+) -> Guess:
+    column = table.schema[name]
+    what = found.what if found else ""
+    if column.role != Role.UNDECIDED or view is None:
+        poset = _poset(what, column.kind, view)
+        return Guess(name, column.kind, column.role, "as you said", poset, what)
+    if found is None or (found.what == "measurement" and column.kind == Kind.SET):
+        made = _by_default(view)
     else:
-        role, why = Role.QUASI, f"{distinct:,} values that others may know; correct if not"
-    return Guess(name, kind, role, why)
+        made = Guess(name, column.kind, _role(what), _why(found), {}, what, found.confidence)
+    seen = shape(view, what, from_file)
+    if seen.kind == Kind.SET:
+        return replace(made, kind=Kind.SET, role=Role.CONFIDENTIAL, why=_DIAGNOSES, confidence=0.8)
+    if what == "diagnosis" and column.kind == Kind.SET:
+        made = replace(made, why=_DIAGNOSES)
+    kind = seen.kind or column.kind
+    return replace(made, kind=kind, shape=seen, poset=_poset(what, kind, view))
 
 
-def _poset(name: str, kind: Kind, present: pl.Series) -> dict[str, Any]:
+def _role(what: str) -> Role:
+    """The role of a thing; whatever points to a person and is no more than that is an identifier."""
+    if what in _ITSELF:
+        return _ITSELF[what]
+    if what in _CONFIDENTIAL:
+        return Role.CONFIDENTIAL
+    return Role.QUASI if what in _QUASI else Role.IDENTIFIER
+
+
+def _why(found: Found) -> str:
+    item = f" (HIPAA {found.item})" if found.item else ""
+    return f"{WHATS[found.what].words}{item}: {found.why}"
+
+
+def _by_default(view: View) -> Guess:
+    """Where nothing speaks: what never changes is harmless, and anything else others may know."""
+    name, kind = view.name, view.kind
+    if kind == Kind.SET:
+        return Guess(name, kind, Role.QUASI, "a handful of items finds a person", confidence=0.7)
+    if view.distinct <= 1 and view.whole.drop_nulls().n_unique() <= 1:
+        sure = 0.8 if view.size else 0.6
+        return Guess(name, kind, Role.INSENSITIVE, "it never changes", confidence=sure)
+    why = f"{view.distinct:,} values that others may know; correct if not"
+    return Guess(name, kind, Role.QUASI, why, confidence=_NOTHING)
+
+
+def _one_weight(guesses: list[Guess]) -> list[Guess]:
+    """Only one column can be the weight; the others are published as they are, and said so."""
+    given = [made for made in guesses if made.role == Role.WEIGHT]
+    if len(given) < 2:
+        return guesses
+    chosen = max(given, key=lambda made: made.confidence)
+    return [
+        replace(made, role=Role.CONFIDENTIAL)
+        if made in given and made is not chosen and made.what == "weight"
+        else made
+        for made in guesses
+    ]
+
+
+def _telling(table: Table, guesses: list[Guess]) -> list[Guess]:
+    """Columns that would be published as they are but tell a quasi-identifier become one."""
+    by_name = {made.name: made for made in guesses}
+    open_ = [made.name for made in guesses if _published(made)]
+    quasi = [made.name for made in guesses if made.role == Role.QUASI and made.kind != Kind.SET]
+    if not open_:
+        return guesses
+    for first, second, right in determined(table, open_, [*quasi, *open_]):
+        both = second in open_
+        if both and not (_measured(by_name[first]) and _measured(by_name[second])):
+            continue
+        for name, other in ((first, second), (second, first)) if both else ((first, second),):
+            why = f"it tells {other} ({right:.0%} right), which would undo its protection"
+            by_name[name] = replace(
+                by_name[name], role=Role.QUASI, why=why, confidence=min(0.6, right)
+            )
+    return [by_name[made.name] for made in guesses]
+
+
+def _published(made: Guess) -> bool:
+    """Whether a guess would publish the column's values as they are, and may be changed."""
+    alone = made.role in (Role.CONFIDENTIAL, Role.INSENSITIVE) and made.why != "as you said"
+    return alone and made.kind != Kind.SET and made.what not in ("likert", "diagnosis", "weight")
+
+
+def _measured(made: Guess) -> bool:
+    return made.what in ("measurement", "") and made.kind in NUMERIC
+
+
+def _poset(what: str, kind: Kind, view: View | None) -> dict[str, Any]:
     """A hierarchy where the values suggest one."""
-    if kind in (Kind.NOMINAL, Kind.TEXT) and _ZIP.search(name) and len(present):
-        lengths = present.cast(pl.String).str.len_chars()
-        longest = int(lengths.max())  # type: ignore[arg-type]
-        if longest >= 4 and lengths.min() == longest:
-            return {"kind": "prefix", "lengths": [longest, 3, 2] if longest > 3 else [longest, 2]}
+    if what != "postal-code" or kind not in (Kind.NOMINAL, Kind.TEXT) or view is None:
+        return {}
+    lengths = {len(text) for text in view.listed}
+    longest = max(lengths, default=0)
+    if longest >= 4 and min(lengths) == longest:
+        return {"kind": "prefix", "lengths": [longest, 3, 2]}
     return {}
 
 
@@ -244,7 +170,8 @@ def over_89(table: Table, guesses: list[Guess]) -> list[str]:
     """Columns of ages that go beyond 89, which the Privacy Rule asks to put into one category."""
     found = []
     for made in guesses:
-        if made.why.startswith("age") and made.kind in (Kind.INTEGER, Kind.CONTINUOUS):
+        numeric = made.kind in NUMERIC and table[made.name].dtype.is_numeric()
+        if made.what == "age" and made.role == Role.QUASI and numeric:
             top = table[made.name].max()
             if isinstance(top, int | float) and top > _OLD:
                 found.append(made.name)
@@ -266,15 +193,34 @@ def long_form(table: Table) -> LongForm | None:
     if any(column.kind == Kind.SET for column in table.schema):
         return None
     for key in table.names:
-        if table.schema[key].kind not in _SINGLE or not _KEY.search(_plain(key)):
+        if table.schema[key].kind not in _SINGLE or not _KEY.search(plain_name(key)):
             continue
         ids = table[key]
         if ids.null_count() or ids.n_unique() > _REPEATS * table.height:
             continue
-        spread = table.frame.group_by(key).agg(pl.exclude(key).n_unique())
-        varies = [name for name in table.names if name != key and (spread[name] > 1).any()]
+        varies = _varying(table, key)
         if len(varies) == 1 and table.schema[varies[0]].kind in _SINGLE:
             pairs = table.frame.select(key, varies[0]).n_unique()
             if pairs > _PAIRS * table.height:
                 return LongForm(key, varies[0])
     return None
+
+
+def _varying(table: Table, key: str) -> list[str]:
+    """Columns that differ among the records of one id; a few ids tell most of those that do."""
+    few = table.frame.get_column(key).unique(maintain_order=True).head(500).implode()
+    found = _differing(table.frame.filter(table.frame.get_column(key).is_in(few)), key)
+    return found if len(found) > 1 else _differing(table.frame, key)
+
+
+def _differing(frame: pl.DataFrame, key: str) -> list[str]:
+    spread = frame.group_by(key).agg(pl.exclude(key).n_unique())
+    return [name for name in frame.columns if name != key and (spread[name] > 1).any()]
+
+
+def read_again(guesses: list[Guess]) -> Mapping[str, Any]:
+    """What the reader must be told so that the columns become what they are guessed to be."""
+    dates = {made.name: made.shape.date for made in guesses if made.shape.date}
+    missing = sorted({word for made in guesses for word in made.shape.missing})
+    given: dict[str, Any] = {"missing": missing} if missing else {}
+    return given | ({"dates": dates} if dates else {})

@@ -1,0 +1,271 @@
+"""One column: what its values look like and what its name says, weighed against each other.
+
+The form of the values is believed first, where it can hardly be anything else; then the name, if
+the values allow what it says; then weaker likenesses. In doubt the safer of two answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from ..schema import NUMERIC, Kind
+from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
+from .dates import dated, is_years
+from .found import PERSONAL, WHATS, Found
+from .names import name_share
+from .numbers import checked, plated
+from .places import could_be_coordinate, could_be_postal, is_address, is_coordinate, is_postal
+from .texts import dialled, formed, is_free_text
+from .view import ENOUGH, View
+from .words import BIRTH, COUNTED, NUMBERED, called
+
+FEW = 5
+_LISTED, _ALIKE = 0.6, 0.85
+_NAMED_NAMES = 0.3
+_PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
+_BODY = (35.0, 130.0)
+_NUMBERS = frozenset(
+    """telephone fax national-number health-number record-number account licence plate device
+    unique-code other-person household biometric photograph url ip-address e-mail""".split()
+)
+
+
+def judge(view: View) -> Found | None:
+    """What one column seems to be; None where nothing speaks."""
+    if not view.size:
+        return _by_name_alone(view)
+    if view.kind == Kind.SET:
+        return _judge_set(view)
+    for look in (_by_form, _by_name, _by_likeness, _by_spread):
+        found = look(view)
+        if found is not None:
+            return found
+    return None
+
+
+def is_names(values: Sequence[str]) -> bool:
+    """Whether different texts are names of people: most are listed, or nearly all look so."""
+    if len(values) < FEW:
+        return False
+    listed, alike = name_share(values)
+    return listed >= _LISTED or (len(values) >= ENOUGH and alike >= _ALIKE and listed >= 0.1)
+
+
+def _found(view: View, what: str, why: str, confidence: float) -> Found:
+    return Found(view.name, what, why, confidence)
+
+
+def _by_name_alone(view: View) -> Found | None:
+    """An empty column: what its name says, since the next file may fill it."""
+    said = [what for what in called(view.plain) if what not in ("weight", "target")]
+    return _found(view, said[0], "its name says so; it holds no values", 0.6) if said else None
+
+
+def _by_form(view: View) -> Found | None:
+    """Values whose form is hardly that of anything else."""
+    what = formed(view)
+    if what is not None:
+        return _found(view, what, "its values look like it", 0.95)
+    if is_coordinate(view):
+        return _found(view, "coordinate", "its values look like it", 0.9)
+    said = called(view.plain)
+    when = dated(view, named=bool({"date", "date-part", "year"} & set(said[:1])))
+    if when is not None and not (view.textual and "age" in said):
+        return _found(view, when, "it holds dates", 0.95)
+    if view.textual or view.whole_numbers:
+        proved = checked(view)
+        if proved is not None and not {"private", "weight"} & set(said[:1]):
+            return _found(view, proved[0], f"its check digits are right ({proved[1]})", 0.95)
+    return None
+
+
+def _by_name(view: View) -> Found | None:
+    """What the name says and the values allow; values that are personal overrule a harmless name."""
+    for what in called(view.plain):
+        if not _possible(what, view):
+            continue
+        if what not in PERSONAL:
+            seen = _by_likeness(view) if view.textual else None
+            beside = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
+            if seen is not None and seen.what in PERSONAL:
+                # Towns are called like people, and so are firms and drugs.
+                if seen.what == "free-text" or what not in beside:
+                    return seen
+        sure = 0.9 if _POSSIBLE.get(what) or what in _NUMBERS else 0.75
+        return _found(view, what, "its name says so", sure)
+    if NUMBERED.search(view.plain) and view.unique:
+        return _found(view, "unique-code", "nearly every record has its own", 0.85)
+    return None
+
+
+def _by_likeness(view: View) -> Found | None:
+    """Texts that look like something, though other things could look alike."""
+    if not view.textual:
+        return None
+    if is_free_text(view) and not is_names(view.listed):
+        return _found(view, "free-text", "it is running text, where anything may stand", 0.8)
+    if is_address(view, named=False):
+        return _found(view, "address", "its values look like streets and numbers", 0.85)
+    if dialled(view, named=False):
+        return _found(view, "telephone", "its values look like it", 0.75)
+    if is_icd(view.listed, named=False) and view.spread < 0.5:
+        return _found(view, "diagnosis", "its values are valid diagnosis codes", 0.8)
+    if is_names(view.listed) and _not_categories(view):
+        return _found(view, "name", "its values are names of people", 0.8)
+    if view.distinct >= ENOUGH and view.spread >= 0.5 and view.share(_PERSON) >= 0.9:
+        return _found(view, "name", "its values are written like full names", 0.65)
+    if plated(view):
+        return _found(view, "plate", "its values look like it", 0.7)
+    if is_postal(view):
+        return _found(view, "postal-code", "its values look like it", 0.7)
+    return None
+
+
+def _not_categories(view: View) -> bool:
+    """Names come in numbers: a handful that repeats without end are days, months or colours."""
+    return view.distinct > 12 or (view.distinct >= FEW and view.size < 4 * view.distinct)
+
+
+def _by_spread(view: View) -> Found | None:
+    """What remains: how the values are spread."""
+    unlike = view.kind in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
+    if unlike and view.unique and not len(view.numerals[1]) and not _is_amount(view):
+        return _found(view, "unique-code", "nearly every record has its own value", 0.8)
+    if is_years(view, named=False):
+        return _found(view, "year", "its numbers are years", 0.6)
+    if view.kind == Kind.CONTINUOUS or _is_amount(view):
+        return _found(view, "measurement", "it holds numbers with many values", 0.5)
+    if is_scale(view) and not COUNTED.search(view.plain):
+        return _found(view, "ordinal", "its numbers are the steps of a scale", 0.5)
+    if view.textual and order_of(view.listed):
+        return _found(view, "ordinal", "its categories have an order", 0.6)
+    return None
+
+
+def _is_amount(view: View) -> bool:
+    """Whether text or whole numbers are amounts rather than codes: no fixed width, no sequence."""
+    if not len(view.numbers) or view.kind == Kind.CONTINUOUS:
+        return view.kind == Kind.CONTINUOUS
+    if not view.whole_numbers:
+        return True
+    if view.textual:
+        return bool(np.mean([not text.isdigit() for text in view.listed]) > 0.2)
+    low, high = view.range
+    # Amounts reach over several orders of magnitude; running numbers fill their range.
+    middle = float(np.median(np.abs(view.numbers)))
+    return high - low > 20 * len(view.numbers) and high > 4 * middle and low < middle / 4
+
+
+def _judge_set(view: View) -> Found | None:
+    """Sets of things that point to people, or of diagnoses."""
+    for what in called(view.plain):
+        if what in _NUMBERS | {"name", "address"}:
+            return _found(view, what, "its name says so", 0.8)
+    items = view.values.filter(view.values.list.len() > 0).explode().cast(pl.String).drop_nulls()
+    named = "diagnosis" in called(view.plain)
+    if len(items) and is_icd(items.unique().head(500).to_list(), named):
+        return _found(view, "diagnosis", "its cells are sets of diagnosis codes", 0.85)
+    return None
+
+
+def is_icd_sets(view: View) -> bool:
+    """Whether texts are lists of diagnosis codes, cut by blanks or commas."""
+    if not view.textual or view.share(rf"{ICD}(?:{SEPARATED}{ICD})*") < 0.9:
+        return False
+    if float(view.texts.str.contains(SEPARATED).mean() or 0.0) <= 0.1:  # type: ignore[arg-type]
+        return False
+    cut = view.texts.str.replace_all(SEPARATED, " ").str.split(" ").explode().unique().to_list()
+    return is_icd([code for code in cut if code], "diagnosis" in called(view.plain))
+
+
+def _possible(what: str, view: View) -> bool:
+    """A name can mislead: a licence of three classes identifies nobody."""
+    rule = _POSSIBLE.get(what)
+    if rule is not None:
+        return rule(view)
+    if what in _NUMBERS:
+        return view.kind not in (Kind.BOOLEAN, Kind.CONTINUOUS, Kind.DATE) and _many(view)
+    return view.kind != Kind.DATE
+
+
+def _many(view: View) -> bool:
+    return view.size < ENOUGH or view.distinct > FEW
+
+
+def _names_possible(view: View) -> bool:
+    """A column called "name" may hold products; texts of few names are still people's."""
+    if not view.textual or view.share(r"[^\p{L}]*") > 0.5:
+        return False
+    return True
+
+
+def _is_age(view: View) -> bool:
+    if view.kind == Kind.BOOLEAN:
+        return False
+    if not len(view.numbers):
+        return view.textual
+    return bool(np.quantile(view.numbers, 0.95) <= 1500 and np.quantile(view.numbers, 0.05) >= -1)
+
+
+def _is_weight(view: View) -> bool:
+    """A sampling weight is a positive number that is no body's weight."""
+    if not len(view.numbers) or view.kind == Kind.BOOLEAN or view.range[0] < 0:
+        return False
+    return view.distinct > 2 and not is_body_weight(view)
+
+
+def is_body_weight(view: View) -> bool:
+    """Whether numbers under a bare word for weight look like kilograms (or pounds) of people."""
+    bare = view.plain.rstrip("0123456789_") in _BARE or view.plain.endswith(("_kg", "_lb", "_lbs"))
+    if not bare or len(view.numbers) < 3:
+        return False
+    low, middle, high = np.quantile(view.numbers, (0.1, 0.5, 0.9))
+    scale = 2.2 if middle > 110 else 1.0
+    return bool(_BODY[0] <= middle / scale <= 100 and 0.4 * middle < low and high < 1.8 * middle)
+
+
+_BARE = ("weight", "wt", "gewicht", "peso", "poids", "waga", "body_weight", "korpergewicht")
+
+
+def _is_target(view: View) -> bool:
+    return view.kind not in (Kind.CONTINUOUS, Kind.DATE) and view.distinct <= 10
+
+
+def _is_private(view: View) -> bool:
+    return view.kind != Kind.DATE and not (view.unique and view.textual and not len(view.numbers))
+
+
+def _is_part(view: View) -> bool:
+    rate = "per" in view.plain.split("_")
+    return view.kind != Kind.BOOLEAN and view.distinct <= 400 and not rate
+
+
+_POSSIBLE: dict[str, Callable[[View], bool]] = {
+    "name": _names_possible,
+    "address": lambda view: is_address(view, named=True),
+    "postal-code": could_be_postal,
+    "coordinate": could_be_coordinate,
+    "date": lambda view: dated(view, named=True) is not None or _is_text_date(view),
+    "date-part": _is_part,
+    "year": lambda view: is_years(view, named=True),
+    "age": _is_age,
+    "weight": _is_weight,
+    "target": _is_target,
+    "private": _is_private,
+    "free-text": lambda view: view.textual and is_free_text(view, named=True),
+    "diagnosis": lambda view: view.kind not in (Kind.DATE, Kind.CONTINUOUS),
+    "trait": lambda view: view.kind != Kind.DATE and not (view.unique and view.textual),
+    "place": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
+    "region": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
+    "telephone": lambda view: _many(view) and view.kind not in (Kind.BOOLEAN, Kind.DATE),
+    "unique-code": lambda view: _many(view) and view.kind in (Kind.NOMINAL, Kind.TEXT, *NUMERIC),
+}
+"""What the values must be like for a name to be believed."""
+
+
+def _is_text_date(view: View) -> bool:
+    """Under a name that tells a birth or a death, texts are dates that nobody could read yet."""
+    return bool(view.textual and BIRTH.search(view.plain) and view.share(r".*\d.*") > 0.5)

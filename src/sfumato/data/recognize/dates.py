@@ -1,0 +1,91 @@
+"""Dates and moments in every form that people write, also several in one column."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from ..schema import Kind
+from .view import ENOUGH, View
+
+_D, _M, _Y = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[5-9]\d\d|2[01]\d\d)"
+# The first letters of the months in eight languages.
+_MONTH = (
+    r"(?:jan|ene|gen|sty|feb|fev|fév|lut|mar|mär|mrz|mrt|maa|apr|avr|abr|kwi|may|mai|mag|mei|maj"
+    r"|jun|jui|giu|cze|jul|lug|lip|aug|aou|aoû|ago|sie|sep|set|wrz|oct|okt|ott|out|paź|paz|nov|noi"
+    r"|lis|dec|déc|dez|dic|gru)\p{L}*"
+)
+_OF = r"(?:de |del |di |of |van )?"
+_TIME = r"[T ,]+(?:um |à |at )?\d{1,2}[:h.]\d{2}(?::\d{2}(?:[.,]\d+)?)? ?(?:[ap]\.?m\.?|uhr)?(?:z| ?[+-]\d\d:?\d\d)?"
+_DAY = r"(?:\p{L}{2,10}[.,]? )?"
+_DATES = (
+    rf"{_Y}[-/. ]{_M}[-/. ]{_D}",
+    rf"{_D}[-/. ]{_M}[-/. ](?:{_Y}|\d\d)",
+    rf"{_M}[-/]{_D}[-/](?:{_Y}|\d\d)",
+    rf"{_D}(?:\.|st|nd|rd|th|er|º)?[ -]?{_OF}{_MONTH}\.?,?[ -]?{_OF}(?:{_Y}|\d\d)",
+    rf"{_MONTH}\.? {_D}(?:st|nd|rd|th)?,? {_Y}",
+    rf"{_Y}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])",
+    rf"{_Y}[- ]{_MONTH}[- ]{_D}",
+)
+_MONTHS = (rf"{_M}[-/.]{_Y}", rf"{_Y}[-/.]{_M}", rf"{_MONTH}\.?[ -/]{_Y}")
+DATE = f"(?i){_DAY}(?:{'|'.join((*_DATES, *_MONTHS))})"
+MOMENT = f"(?i){_DAY}(?:{'|'.join(_DATES)}){_TIME}"
+CLOCK = r"(?i)(?:[01]?\d|2[0-3])[:h][0-5]\d(?::[0-5]\d)?(?: ?[ap]m)?"
+_MOST, _SOME = 0.75, 0.3
+_FEW_MOMENTS = 0.5
+_FIRST, _LAST = 1850, 2150
+_SECONDS, _MILLISECONDS = (3e8, 4.2e9), (3e11, 4.2e12)
+_SERIALS = (3_650, 73_051)
+
+
+def dated(view: View, named: bool) -> str | None:
+    """ "date", "date-time" or None; where the name speaks of a date, fewer values must be one."""
+    if view.kind == Kind.DATE:
+        return "date-time" if _has_times(view.values) else "date"
+    if view.kind == Kind.CONTINUOUS and not named:
+        return None
+    if view.values.dtype.is_numeric():
+        return _numeric(view, named)
+    if not view.textual or not len(view.texts):
+        return None
+    moments = view.share(MOMENT)
+    found = view.share(DATE) + moments
+    if named and found < _MOST and view.share(CLOCK) >= _MOST and view.distinct > ENOUGH:
+        return "date-time"
+    if found < (_SOME if named else _MOST):
+        return None
+    return "date-time" if moments > _FEW_MOMENTS * found else "date"
+
+
+def _has_times(values: pl.Series) -> bool:
+    """Whether moments are told more finely than by days."""
+    if not isinstance(values.dtype, pl.Datetime):
+        return False
+    return bool((values.dt.truncate("1d") != values).any())
+
+
+def _numeric(view: View, named: bool) -> str | None:
+    """20240131, or where the name says so seconds since 1970 and days of a spreadsheet."""
+    if not view.whole_numbers:
+        return None
+    low, high = view.range
+    if low >= _FIRST * 10_000 and high < _LAST * 10_000:
+        day, month = view.numbers % 100, view.numbers // 100 % 100
+        fits = (day >= 1) & (day <= 31) & (month >= 1) & (month <= 12)
+        if fits.mean() > 0.95:
+            return "date"
+    for least, most in (_SECONDS, _MILLISECONDS):
+        if named and least <= low and high <= most:
+            return "date-time"
+    return "date" if named and _SERIALS[0] <= low and high <= _SERIALS[1] else None
+
+
+def is_years(view: View, named: bool) -> bool:
+    """Whether whole numbers are years: between 1850 and 2150, and by themselves near to ours."""
+    if not len(view.numbers) or not view.whole_numbers:
+        return False
+    low, high = view.range
+    if named:
+        usual = np.quantile(view.numbers, (0.05, 0.95))
+        return bool(usual[0] >= _FIRST and usual[1] <= _LAST)
+    return low >= 1900 and high <= 2040 and view.distinct >= 5

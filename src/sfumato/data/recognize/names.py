@@ -1,0 +1,136 @@
+"""Names of people: first, last and full ones, of many languages and scripts.
+
+`names.bin` holds 24-bit hashes of the names in Faker's locales (MIT licence, names.LICENSE), made
+by benchmarks/name_list.py, and before them the weights of a small model of letter groups that
+knows names which are not in the list. Neither can be read back as a list of names.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+
+BUCKETS = 8192
+"""Weights of the model, one byte each, at the beginning of the file; the last is its constant."""
+SCALE = 24.0
+_BITS = 24
+_SOME = 600
+_SEPARATORS = re.compile(r"[^\w'’.]+|_", re.UNICODE)
+_TITLES = frozenset(
+    """mr mrs ms miss mister master dr prof sir lady lord rev hon md phd jr sr ii iii iv esq
+    herr frau fraulein dipl ing mag med univ m mme mlle monsieur madame mademoiselle
+    sr sra srta don dona dna senor senora senorita sig sigra signor signora dott dottssa avv
+    exmo exma dhr mevr mw drs pan pani inz mgr hr fr fru ms mx""".split()
+)
+_PARTICLES = frozenset(
+    """von van vom zu zur zum der den de del della delle dei degli di da das do dos du des la le
+    les lo los las el al bin ibn bint ben ter ten te 't af av y e i und d o san st saint nee geb
+    verh abu""".split()
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def normal(word: str) -> str:
+    """A word as the list has it: lower case, letters only, without accents.
+
+    >>> normal("Müller"), normal("Marcell728"), normal("O'Neill")
+    ('muller', 'marcell', 'oneill')
+    """
+    # Most words are plain letters, and this runs on every word of a file's sample.
+    if word.isascii():
+        return word.lower() if word.isalpha() else "".join(filter(str.isalpha, word.lower()))
+    text = unicodedata.normalize("NFKD", word.casefold().replace("ł", "l").replace("ø", "o"))
+    # Composed again, or a Korean syllable would be three letters.
+    return unicodedata.normalize("NFC", "".join(filter(str.isalpha, text)))
+
+
+def hashed(word: str) -> int:
+    """The truncated hash of a normal word."""
+    return zlib.crc32(word.encode()) & ((1 << _BITS) - 1)
+
+
+def grams(word: str) -> list[int]:
+    """The buckets of a word's letter groups, beginnings and ends marked."""
+    marked = f"<{word}>"
+    return [
+        zlib.crc32(marked[i : i + n].encode()) % (BUCKETS - 1)
+        for n in (2, 3, 4)
+        for i in range(len(marked) - n + 1)
+    ]
+
+
+@lru_cache(maxsize=1)
+def _stored() -> tuple[np.ndarray, frozenset[int]]:
+    """The model's weights and the hashes of the list."""
+    raw = np.frombuffer(files(__package__).joinpath("names.bin").read_bytes(), dtype=np.uint8)
+    weights = raw[:BUCKETS].view(np.int8).astype(np.float64) / SCALE
+    triples = raw[BUCKETS:].reshape(-1, 3).astype(np.int64)
+    codes = triples[:, 0] << 16 | triples[:, 1] << 8 | triples[:, 2]
+    return weights, frozenset(codes.tolist())
+
+
+@lru_cache(maxsize=20_000)
+def listed(word: str) -> bool:
+    """Whether a normal word is in the list of names."""
+    known = _stored()[1]
+    if hashed(word) in known:
+        return True
+    if _CJK.match(word) and 2 <= len(word) <= 5:
+        # Family and given name are written without a blank between them.
+        return any(hashed(word[:i]) in known and hashed(word[i:]) in known for i in (1, 2))
+    # Genitive and feminine endings of Slavic family names.
+    return word.endswith(("ova", "eva")) and hashed(word[:-1]) in known
+
+
+@lru_cache(maxsize=20_000)
+def likely(word: str) -> bool:
+    """Whether the letters of a normal word are more like those of names than of other words."""
+    weights = _stored()[0]
+    return bool(weights[grams(word)].sum() + weights[-1] > 0)
+
+
+def parts(value: str) -> tuple[list[str], bool]:
+    """The words of a name without titles and particles, and whether it had a title.
+
+    >>> parts("Braund, Mr. Owen H.")
+    (['braund', 'owen'], True)
+    """
+    words = [w for w in _SEPARATORS.split(value) if w]
+    plain = [normal(word) for word in words]
+    title = any(
+        n in _TITLES and (w.endswith(".") or len(n) > 2) for n, w in zip(plain, words, strict=True)
+    )
+    kept = [
+        n
+        for n in plain
+        if n and n not in _TITLES and n not in _PARTICLES and (len(n) > 1 or _CJK.match(n))
+    ]
+    return kept, title
+
+
+_SHAPE = re.compile(r"^[^\W\d_][\w'’.-]*(?:,? +[\w'’.()\"-]+){0,6}$", re.UNICODE)
+
+
+def name_share(values: Sequence[str]) -> tuple[float, float]:
+    """Of distinct values, the share with listed names, and the share whose words are like names.
+
+    A value with a digit in it is none, except behind a name (Synthea's "Marcell728").
+    """
+    chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
+    found = alike = 0
+    for value in chosen:
+        if not _SHAPE.match(value) or re.search(r"\d.*\D", value):
+            continue
+        words, title = parts(value)
+        if not words or len(words) > 6:
+            continue
+        hits = sum(map(listed, words))
+        found += title or hits * 2 >= len(words)
+        alike += title or (not value[0].islower() and all(listed(w) or likely(w) for w in words))
+    return found / max(1, len(chosen)), alike / max(1, len(chosen))

@@ -1,0 +1,220 @@
+"""The whole table: what columns tell about one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from ..schema import Kind
+from ..table import Table
+from .codes import stem
+from .columns import judge
+from .found import PERSONAL, Found
+from .places import is_grid, is_pair
+from .view import ENOUGH, View, sample, views
+from .words import NUMBERED
+
+Finds = dict[str, Found]
+_BATTERY, _UNNAMED = 4, 6
+_STEPS = 11
+_POINTERS = 4
+_CERTAIN = 0.9
+_WEIGHTS_FIRST = ("final", "pw", "person", "fnl", "samp", "survey")
+
+
+def recognize(table: Table) -> Finds:
+    """What each column is found to be; columns for which nothing speaks are left out.
+
+    It looks at a sample of 10,000 rows and at the whole of a column only where it counts how many
+    different values it has.
+
+    >>> from sfumato.data.table import table
+    >>> found = recognize(table({"reach": ["ann@x.org", "bob@y.net"]}))["reach"]
+    >>> found.what, found.item, found.why
+    ('e-mail', 6, 'its values look like it')
+    """
+    seen = views(table)
+    found = {name: one for name, view in seen.items() if (one := judge(view)) is not None}
+    for look in (_coordinates, _others, _batteries, _weights):
+        found |= look(seen, found)
+    return found
+
+
+def _coordinates(seen: Mapping[str, View], found: Finds) -> Finds:
+    """North beside east, in degrees or metres, which one column alone does not give away."""
+    made: Finds = {}
+    for one, other in pairwise(seen.values()):
+        open_ = all(_is_open(found.get(v.name)) for v in (one, other))
+        by_name = [v.name for v in (one, other) if _what(found, v) == "coordinate"]
+        if open_ and (is_pair(one, other) or is_pair(other, one) or is_grid(one, other)):
+            why = "beside its neighbour it looks like a coordinate"
+            made |= {v.name: Found(v.name, "coordinate", why, 0.65) for v in (one, other)}
+        elif len(by_name) == 1:
+            rest = other if by_name[0] == one.name else one
+            if rest.plain in ("long", "lo", "l", "x", "y") and len(rest.numbers):
+                made[rest.name] = Found(rest.name, "coordinate", "it stands beside a latitude", 0.8)
+    return made
+
+
+def _is_open(found: Found | None) -> bool:
+    """Whether nothing has been found but how the values are spread."""
+    return found is None or (found.what in ("measurement", "ordinal") and found.confidence < 0.7)
+
+
+def _what(found: Finds, view: View) -> str:
+    return found[view.name].what if view.name in found else ""
+
+
+def _others(seen: Mapping[str, View], found: Finds) -> Finds:
+    """Numbers of somebody else: most of them occur in the column that numbers the records."""
+    keys = [view for view in seen.values() if _is_key(view, found)]
+    made: Finds = {}
+    for view in seen.values():
+        for key in keys:
+            if view is not key and not _is_key(view, found) and _points(view, key):
+                why = f"its values are numbers of other records ({key.name})"
+                made[view.name] = Found(view.name, "other-person", why, 0.85)
+    return made
+
+
+def _is_key(view: View, found: Finds) -> bool:
+    numbers = ("unique-code", "record-number", "national-number", "health-number")
+    return view.unique and _what(found, view) in numbers
+
+
+def _points(view: View, key: View) -> bool:
+    """Whether values point into a key, by more than small numbers would by chance."""
+    if view.kind not in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER) or view.distinct < _POINTERS:
+        return False
+    if view.textual != key.textual:
+        return False
+    values = view.values.unique()
+    inside = values.cast(pl.String).is_in(key.whole.cast(pl.String).unique().implode())
+    if float(inside.mean() or 0.0) < _CERTAIN:  # type: ignore[arg-type]
+        return False
+    if view.textual:
+        return True
+    # Counts are among running numbers, too; pointers reach over all of them.
+    reach = view.range[1] - view.range[0] >= 0.5 * (key.range[1] - key.range[0])
+    return reach and (view.spread > 0.3 or bool(NUMBERED.search(view.plain)))
+
+
+def _batteries(seen: Mapping[str, View], found: Finds) -> Finds:
+    """Questions with the same few answers, by the numbers in their names or side by side."""
+    made: Finds = {}
+    for group in (*_by_stem(seen), *_side_by_side(seen, found)):
+        for view in group:
+            if _what(found, view) not in PERSONAL:
+                why = f"one of {len(group)} questions with the same answers"
+                made[view.name] = Found(view.name, "likert", why, 0.8)
+    return made
+
+
+def _answers(view: View) -> frozenset[str] | None:
+    """The few answers of a question; None for other columns."""
+    if view.kind in (Kind.CONTINUOUS, Kind.DATE, Kind.SET) and not view.whole_numbers:
+        return None
+    return frozenset(view.listed) if 1 < view.distinct <= _STEPS else None
+
+
+def _by_stem(seen: Mapping[str, View]) -> list[list[View]]:
+    """Columns named alike but for a number, with answers of one small range."""
+    groups: dict[str, list[View]] = {}
+    for view in seen.values():
+        if stem(view.plain) != view.plain and _answers(view) is not None:
+            groups.setdefault(stem(view.plain), []).append(view)
+    return [group for group in groups.values() if len(group) >= _BATTERY and _one_range(group)]
+
+
+def _one_range(group: list[View]) -> bool:
+    every = frozenset().union(*(_answers(view) or () for view in group))
+    return len(every) <= _STEPS + 3  # and a few words or numbers for "no answer"
+
+
+def _side_by_side(seen: Mapping[str, View], found: Finds) -> list[list[View]]:
+    """Runs of columns with the same three answers or more, about which no name speaks."""
+    runs: list[list[View]] = [[]]
+    for view in seen.values():
+        answers = _answers(view)
+        silent = _is_open(found.get(view.name)) and answers is not None and len(answers) > 2
+        if not silent:
+            runs.append([])
+        elif runs[-1] and _answers(runs[-1][-1]) == answers:
+            runs[-1].append(view)
+        else:
+            runs.append([view])
+    return [run for run in runs if len(run) >= _UNNAMED]
+
+
+def _weights(seen: Mapping[str, View], found: Finds) -> Finds:
+    """One weight is chosen; the others are said to be others."""
+    names = [name for name, one in found.items() if one.what == "weight"]
+    if len(names) < 2:
+        return {}
+
+    def rank(name: str) -> tuple[bool, int]:
+        plain = seen[name].plain
+        return not plain.startswith(_WEIGHTS_FIRST), len(plain)
+
+    chosen = min(names, key=rank)
+    return {
+        name: replace(found[name], why=f"another weight beside {chosen}", confidence=0.4)
+        for name in names
+        if name != chosen
+    }
+
+
+def determined(
+    table: Table, tellers: Sequence[str], told: Sequence[str]
+) -> list[tuple[str, str, float]]:
+    """Pairs of columns of which the first tells the second, and how often it is right.
+
+    Among rows that share a value (at least five), the most frequent value of the other is right
+    nine times in ten; between two tellers, the second must tell the first as well.
+    """
+    rows = sample(table)
+    codes = {name: _codes(rows.get_column(name)) for name in dict.fromkeys((*tellers, *told))}
+    made = []
+    for first in (name for name in tellers if _repeats(codes[name])):
+        for second in told:
+            if first == second or not _varied(codes[second]):
+                continue
+            right = _guessed(codes[first], codes[second])
+            if second in tellers and right >= _CERTAIN:
+                right = min(right, _guessed(codes[second], codes[first]))
+            if right >= _CERTAIN:
+                made.append((first, second, right))
+    return made
+
+
+def _codes(series: pl.Series) -> np.ndarray:
+    if isinstance(series.dtype, pl.List):
+        return np.zeros(len(series), dtype=np.int64)
+    return series.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+
+
+def _repeats(codes: np.ndarray) -> bool:
+    """Whether a column has several values that come back."""
+    levels = len(np.unique(codes))
+    return len(codes) >= 5 * ENOUGH and 4 <= levels <= len(codes) / 5
+
+
+def _varied(codes: np.ndarray) -> bool:
+    """Whether no value of a column is so frequent that anybody guesses it."""
+    return bool(np.bincount(codes).max() < 0.7 * len(codes))
+
+
+def _guessed(first: np.ndarray, second: np.ndarray) -> float:
+    """How often the most frequent partner, leave one out, is the right one."""
+    wide = int(second.max()) + 1
+    cells, counts = np.unique(first * wide + second, return_counts=True)
+    groups = cells // wide
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    sizes = np.add.reduceat(counts, starts)
+    best = np.maximum.reduceat(counts, starts)
+    enough = sizes >= 5
+    return float(np.where(enough & (best > 1), best, 0).sum() / max(1, len(first)))

@@ -1,0 +1,91 @@
+"""What texts give away by their form alone, whatever the column is called; and running text."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ..kinds import is_text
+from ..schema import Kind
+from .view import ENOUGH, View
+
+_NUMBERED = r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_HEX = r"[0-9a-fA-F]{1,4}"
+FORMS: tuple[tuple[str, str], ...] = (
+    ("e-mail", r"[\p{L}0-9._%+-]+@[\p{L}0-9.-]+\.\p{L}{2,}"),
+    ("national-number", r"\b\d{3}-\d{2}-\d{4}\b"),
+    ("url", r"\b(?:https?://|www\.)\S+"),
+    ("telephone", r"(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\) ?|\b\d{3}[ .-])\d{3}[ .-]\d{4}\b"),
+    ("telephone", r"\+\d{1,3}[ .-]?\(?\d[\d ()./-]{6,}\d"),
+    ("ip-address", rf"\b{_NUMBERED}\b"),
+    ("ip-address", rf"\b(?:{_HEX}:){{7}}{_HEX}\b|\b(?:{_HEX}:){{1,6}}(?::{_HEX}){{1,6}}\b"),
+    ("device", r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b"),
+    ("unique-code", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+    ("record-number", r"\bMRN[ :#-]*\d+\b"),
+    ("postal-code", r"\b\d{5}-\d{4}\b"),
+    (
+        "date",
+        r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?|\b\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})\b",
+    ),
+    ("coordinate", r"-?\d{1,2}\.\d{3,}[,;] ?-?\d{1,3}\.\d{3,}"),
+)
+"""Forms that are looked for in whole cells, and in running text."""
+_DIALLED = r"\(?\+?\(?0?\d[\d ()./-]{5,18}\d"
+_LOOKS = 0.2
+"""The share of values that must look like such a thing for the column to be taken as one."""
+_DIGITS = 6
+
+
+def formed(view: View) -> str | None:
+    """What the values of a column are by their form, if a fifth of them has it."""
+    if not len(view.texts) or not view.textual:
+        return None
+    for what, pattern in FORMS:
+        if what != "date" and view.share(pattern) >= _LOOKS:
+            return what
+    return None
+
+
+def dialled(view: View, named: bool) -> bool:
+    """Whether values are telephone numbers without a country's code: a zero, blanks, strokes."""
+    if not view.textual or (not named and (view.distinct < ENOUGH or view.spread < 0.5)):
+        return False
+    digits = view.texts.str.replace_all(r"\D", "")
+    if view.share(_DIALLED) < 0.8 or int(digits.str.len_chars().median() or 0) <= _DIGITS:
+        return False
+    if named:
+        return True
+    trunk = float(view.texts.str.contains(r"^[(+]*0[1-9]").mean() or 0.0)  # type: ignore[arg-type]
+    apart = float(view.texts.str.contains(r"\d[ ()/-]+\d").mean() or 0.0)  # type: ignore[arg-type]
+    return trunk >= 0.8 and (apart >= 0.5 or bool((digits.str.len_chars() >= 9).mean() > 0.9))  # type: ignore[operator]
+
+
+def is_free_text(view: View, named: bool = False) -> bool:
+    """Whether a column holds what somebody wrote rather than categories.
+
+    Sentences: several words, mostly in lower case, that hardly come back; where few cells are
+    filled or many say the same, it is the different texts that count.
+    """
+    if view.kind == Kind.TEXT:
+        return True
+    if not view.textual or len(view.texts) < 3:
+        return False
+    words = view.texts.str.count_matches(r"\S+")
+    long = float(((view.texts.str.len_chars() > 30) & (words >= 3)).mean() or 0.0)  # type: ignore[operator, arg-type]
+    prose = float((view.texts.str.contains(r"\p{Ll}\S* \p{Ll}\S* \S") & (words >= 4)).mean() or 0.0)  # type: ignore[arg-type]
+    if view.spread > 0.5 and len(view.texts) >= 3:
+        return long > 0.5 or prose > (0.25 if named else 0.5)
+    several = view.distinct >= ENOUGH and view.spread > 0.02
+    return several and max(long, prose) > (0.3 if named else 0.6)
+
+
+def mentions(series: pl.Series) -> dict[str, int]:
+    """In how many cells something of such a form stands, by what it is."""
+    found: dict[str, int] = {}
+    if not is_text(series):
+        return found
+    texts = series.drop_nulls().cast(pl.String)
+    for what, pattern in FORMS:
+        cells = int(texts.str.contains(pattern).sum())
+        if cells:
+            found[what] = max(found.get(what, 0), cells)
+    return found
