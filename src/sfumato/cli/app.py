@@ -46,16 +46,20 @@ def init(
     ] = None,
     table: Annotated[str, Option(help="Table of a database.")] = "",
     query: Annotated[str, Option(help="Query of a database.")] = "",
+    ask: Annotated[
+        bool, Option("--ask", help="Ask for the roles of which the draft is not sure.")
+    ] = False,
     replace: base.ReplacePlan = False,
     json: base.Json = False,
 ) -> None:
-    """Look at a file and draft a plan, each guess with its reason."""
+    """Look at a file and draft a plan, each guess with its reason and how sure it is."""
     from ..release.plan.draft import draft_plan
 
     options = {key: value for key, value in (("table", table), ("query", query)) if value}
     target = output or Path(_plan_name(file))
     base.refuse_existing(target, replace=replace, other="--output OTHER.toml")
-    text = draft_plan(file, path=base.source_of(file, target.parent), **options)
+    asked = show.role_of if ask else None
+    text = draft_plan(file, path=base.source_of(file, target.parent), ask=asked, **options)
     show.write_plan(target, text)
     show.drafted(target, text, json=json)
 

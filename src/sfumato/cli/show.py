@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
     from ..methods.recoding.camouflage import Interval
+    from ..release.plan.guess import Guess
     from ..release.records.evidence import Evidence
     from ..release.records.recover import Recovered
     from ..release.records.release import Release
@@ -149,7 +150,22 @@ def drafted(target: Path, text: str, *, json: bool) -> None:
             name, _, rest = line.partition(" = ")
             role = rest.partition('role = "')[2].partition('"')[0]
             print(f"  {role:<13} {name:<22} {rest.rpartition('  # ')[2]}")
+    first = text.partition("# Please check first:\n")[2].partition("\n\n")[0]
+    if first:
+        print("\nplease check first:", first.replace("#   ", "  "), sep="\n")
     print(f"\nwrote {target}: read it, correct the guesses, then\n  sfumato protect {target}")
+
+
+def role_of(made: Guess) -> str:
+    """The role that a person gives a column of which the draft is not sure."""
+    import typer
+    from click import Choice
+
+    from ..data.schema import Role
+
+    words = f"{made.name}: {made.why}\n  its role"
+    roles = Choice([role.value for role in Role])
+    return str(typer.prompt(words, default=made.role.value, type=roles, err=True))
 
 
 def released(release: Release, target: Path, notes: list[str], *, json: bool) -> None:

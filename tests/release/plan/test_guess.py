@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.release.plan.guess import guess
+from sfumato.release.plan.guess import Guess, guess
+from sfumato.release.records.run import read_input
 
 N = 60
 UNIQUE = [f"A{i:05d}" for i in range(N)]
@@ -124,3 +126,110 @@ def test_any_table_gets_a_plan_that_parses(content: dict[str, list[str | None]])
     table = sf.table(pl.DataFrame(content, schema=dict.fromkeys(content, pl.String)))
     plan = sf.Plan.parse(sf.draft_plan(table))
     assert set(plan.columns) == set(content)
+
+
+def plan_of(content: dict[str, list[object]], tmp_path: Path) -> tuple[sf.Plan, str]:
+    """The plan drafted for a file with semicolons, which is then read by it."""
+    pl.DataFrame(content).write_csv(tmp_path / "data.csv", separator=";")
+    text = sf.draft_plan(str(tmp_path / "data.csv"))
+    (tmp_path / "plan.toml").write_text(text)
+    return sf.Plan.read(tmp_path / "plan.toml"), text
+
+
+def test_one_weight_is_drafted_and_the_others_are_named(tmp_path: Path) -> None:
+    plan, text = plan_of(
+        {"wt": [0.5 + i / 7 for i in range(N)], "wt_hh": [0.9 + i / 11 for i in range(N)]}, tmp_path
+    )
+    assert [str(plan.columns[name].role) for name in ("wt", "wt_hh")] == ["weight", "confidential"]
+    assert "another weight beside wt" in text
+
+
+def test_stand_ins_are_named_and_words_among_numbers_read_as_missing(tmp_path: Path) -> None:
+    ages = [20 + i % 50 if i % 9 else 999 for i in range(N)]
+    income = [str(1000 + 37 * i) if i % 7 else "N" for i in range(N)]
+    spelled = [f"{i + 1}'{i + 100}" for i in range(N)]
+    plan, text = plan_of({"age": ages, "income": income, "rent": spelled}, tmp_path)
+    assert 'age: does "999" mean missing?' in text
+    assert plan.input.missing == ("N",)
+    kinds = {name: str(plan.columns[name].kind) for name in plan.columns}
+    assert kinds == {"age": "integer", "income": "integer", "rent": "integer"}
+    table, _ = read_input(plan, tmp_path)
+    assert table["income"].null_count() == sum(i % 7 == 0 for i in range(N))
+    assert table["rent"][1] == 2101
+
+
+def test_dates_that_could_be_read_two_ways_are_settled_in_the_plan(tmp_path: Path) -> None:
+    days = [f"{i % 12 + 1:02d}/{i % 11 + 1:02d}/1980" for i in range(N)]
+    plan, _ = plan_of({"Geburtsdatum": days}, tmp_path)
+    assert plan.input.dates == {"Geburtsdatum": "%d/%m/%Y"}
+    assert read_input(plan, tmp_path)[0]["Geburtsdatum"].dtype == pl.Date
+
+
+def test_dates_in_several_formats_are_quasi_and_asked_first() -> None:
+    mixed = [f"{i % 28 + 1}.3.1970" if i % 2 else f"1971-04-{i % 28 + 1:02d}" for i in range(N)]
+    text = sf.draft_plan(sf.table({"v1": mixed}))
+    assert str(sf.Plan.parse(text).columns["v1"].role) == "quasi"
+    assert "# Please check first:\n#   v1: quasi? a date (HIPAA 3)" in text
+
+
+def test_opinions_are_confidential_and_no_quasi_identifiers() -> None:
+    items = {f"item_{i}": [(i + j * j) % 7 % 5 + 1 for j in range(N)] for i in range(40)}
+    found = guess(sf.table(items))
+    assert {str(made.role) for made in found} == {"confidential"}
+    assert {str(made.kind) for made in found} == {"ordinal"}
+
+
+def test_what_tells_a_quasi_identifier_becomes_one() -> None:
+    areas = [3.5 + 7 * i for i in range(15)]
+    density = [900.0 / (1 + i) for i in range(15)]
+    rows = [i * 7 % 15 for i in range(600)]
+    found = {
+        made.name: made
+        for made in guess(
+            sf.table(
+                {
+                    "size": [areas[i] for i in rows],
+                    "density": [density[i] for i in rows],
+                    "crp": [i / 600 for i in range(600)],
+                }
+            )
+        )
+    }
+    assert str(found["size"].role) == str(found["density"].role) == "quasi"
+    assert "it tells density" in found["size"].why
+    assert str(found["crp"].role) == "confidential"
+
+
+def test_names_relatives_and_numbers_of_others_are_never_quasi() -> None:
+    ids = [f"R{i:04d}" for i in range(N)]
+    first = ("Anna", "Peter", "Zuzanna", "Lukas", "Chloé", "Giulia", "Wanda")
+    last = ("Smith", "Müller", "Lefebvre", "García", "Rossi", "Teixeira")
+    table = sf.table(
+        {
+            "no": ids,
+            "v2": [first[i % 7] for i in range(N)],
+            "v3": [last[i % 6] for i in range(N)],
+            "maiden": [last[i % 5] if i % 3 == 0 else None for i in range(N)],
+            "v5": [
+                f"her {('aunt', 'uncle')[i % 2]} {first[i % 7]} has it too, since {i}"
+                for i in range(N)
+            ],
+            "v6": [ids[(i * 7) % N] if i % 4 else None for i in range(N)],
+        }
+    )
+    assert {str(made.role) for made in guess(table)} == {"identifier"}
+
+
+def test_a_person_is_asked_what_is_unsure_first() -> None:
+    asked: list[str] = []
+
+    def answer(made: Guess) -> str:
+        asked.append(made.name)
+        return "insensitive"
+
+    table = sf.table({"sex": ["f", "m"] * 30, "v2": FEW, "v3": [1, 2, 3] * 20})
+    plan = sf.Plan.parse(sf.draft_plan(table, ask=answer))
+    assert asked == ["v2", "v3"]
+    assert [str(plan.columns[name].role) for name in table.names] == [
+        *("quasi", "insensitive", "insensitive")
+    ]

@@ -96,12 +96,11 @@ _EDGE = re.compile(r"^(?:<=?|>=?|≤|≥|under|over|unter|uber|bis|ab)?\s*(\d+(?
 _SCALED = re.compile(r"^(\d{1,2})\s*[-–=:.)(]\s*\p{L}".replace(r"\p{L}", r"[^\W\d_]"))
 _STANDINS = (-999, -998, -997, -99, -98, -97, -9, -8, -7, -1)
 _NINES = re.compile(r"^(?:9{2,}|9+[78]|8{2,}|7{2,}|9{2,}\.9+)$")
-_WORDS_FOR_MISSING = frozenset(
-    """n na n/a n.a. nan none null nil - -- . ? x k.a. ka keine angabe unbekannt entfallt
-    unknown missing not applicable refused dk don't know inconnu nc nsp sans objet desconocido
-    ns nc no aplica non noto ignoto n.d. nd desconhecido ignorado onbekend nvt n.v.t. brak
-    nieznane b.d. bd nie dotyczy #n/a #null!""".split()
-)
+_MISSING_WORDS = """n,na,n/a,n.a.,nan,none,null,nil,-,--,.,?,x,k.a.,ka,keine angabe,unbekannt,
+entfällt,unknown,missing,not applicable,refused,dk,don't know,inconnu,nc,nsp,sans objet,desconocido,
+ns,no aplica,non noto,ignoto,n.d.,nd,desconhecido,ignorado,onbekend,nvt,n.v.t.,brak,nieznane,b.d.,
+bd,nie dotyczy,#n/a,#null!,*"""
+_WORDS_FOR_MISSING = frozenset(word.strip() for word in _MISSING_WORDS.split(","))
 
 
 @lru_cache(maxsize=1)

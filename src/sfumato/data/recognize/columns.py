@@ -14,7 +14,7 @@ import polars as pl
 from ..schema import NUMERIC, Kind
 from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
 from .dates import dated, is_years
-from .found import PERSONAL, WHATS, Found
+from .found import PERSONAL, Found
 from .names import name_share
 from .numbers import checked, plated
 from .places import could_be_coordinate, could_be_postal, is_address, is_coordinate, is_postal
@@ -24,12 +24,15 @@ from .words import BIRTH, COUNTED, NUMBERED, called
 
 FEW = 5
 _LISTED, _ALIKE = 0.6, 0.85
-_NAMED_NAMES = 0.3
+_LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
 _BODY = (35.0, 130.0)
 _NUMBERS = frozenset(
-    """telephone fax national-number health-number record-number account licence plate device
-    unique-code other-person household biometric photograph url ip-address e-mail""".split()
+    (
+        *("telephone", "fax", "national-number", "health-number", "record-number", "account"),
+        *("licence", "plate", "device", "unique-code", "other-person", "household", "biometric"),
+        *("photograph", "url", "ip-address", "e-mail"),
+    )
 )
 
 
@@ -51,7 +54,9 @@ def is_names(values: Sequence[str]) -> bool:
     if len(values) < FEW:
         return False
     listed, alike = name_share(values)
-    return listed >= _LISTED or (len(values) >= ENOUGH and alike >= _ALIKE and listed >= 0.1)
+    if listed >= _LISTED or (listed >= _LISTED / 2 and alike >= _ALIKE - 0.2):
+        return True
+    return len(values) >= ENOUGH and alike >= _ALIKE and listed >= _LISTED / 6
 
 
 def _found(view: View, what: str, why: str, confidence: float) -> Found:
@@ -83,17 +88,15 @@ def _by_form(view: View) -> Found | None:
 
 
 def _by_name(view: View) -> Found | None:
-    """What the name says and the values allow; values that are personal overrule a harmless name."""
+    """What the name says and the values allow; personal values overrule a harmless name."""
     for what in called(view.plain):
         if not _possible(what, view):
             continue
-        if what not in PERSONAL:
-            seen = _by_likeness(view) if view.textual else None
-            beside = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
-            if seen is not None and seen.what in PERSONAL:
-                # Towns are called like people, and so are firms and drugs.
-                if seen.what == "free-text" or what not in beside:
-                    return seen
+        seen = _by_likeness(view) if what not in PERSONAL else None
+        # Towns are called like people, and so are firms and drugs.
+        beside = seen is not None and seen.what != "free-text" and what in _LIKE_PEOPLE
+        if seen is not None and seen.what in PERSONAL and not beside:
+            return seen
         sure = 0.9 if _POSSIBLE.get(what) or what in _NUMBERS else 0.75
         return _found(view, what, "its name says so", sure)
     if NUMBERED.search(view.plain) and view.unique:
@@ -125,8 +128,10 @@ def _by_likeness(view: View) -> Found | None:
 
 
 def _not_categories(view: View) -> bool:
-    """Names come in numbers: a handful that repeats without end are days, months or colours."""
-    return view.distinct > 12 or (view.distinct >= FEW and view.size < 4 * view.distinct)
+    """A handful that repeats without end may be months or colours, unless nearly all are names."""
+    if view.distinct > 12 or view.size < 4 * view.distinct:
+        return True
+    return name_share(view.listed)[0] >= 0.8
 
 
 def _by_spread(view: View) -> Found | None:
@@ -197,9 +202,7 @@ def _many(view: View) -> bool:
 
 def _names_possible(view: View) -> bool:
     """A column called "name" may hold products; texts of few names are still people's."""
-    if not view.textual or view.share(r"[^\p{L}]*") > 0.5:
-        return False
-    return True
+    return view.textual and view.share(r"[^\p{L}]*") <= 0.5
 
 
 def _is_age(view: View) -> bool:
@@ -235,7 +238,7 @@ def _is_target(view: View) -> bool:
 
 
 def _is_private(view: View) -> bool:
-    return view.kind != Kind.DATE and not (view.unique and view.textual and not len(view.numbers))
+    return view.kind != Kind.DATE and not (view.textual and not len(view.numbers) and view.unique)
 
 
 def _is_part(view: View) -> bool:
@@ -257,7 +260,7 @@ _POSSIBLE: dict[str, Callable[[View], bool]] = {
     "private": _is_private,
     "free-text": lambda view: view.textual and is_free_text(view, named=True),
     "diagnosis": lambda view: view.kind not in (Kind.DATE, Kind.CONTINUOUS),
-    "trait": lambda view: view.kind != Kind.DATE and not (view.unique and view.textual),
+    "trait": lambda view: view.kind != Kind.DATE and not (view.textual and view.unique),
     "place": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
     "region": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
     "telephone": lambda view: _many(view) and view.kind not in (Kind.BOOLEAN, Kind.DATE),

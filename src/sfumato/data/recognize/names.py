@@ -22,17 +22,15 @@ SCALE = 24.0
 _BITS = 24
 _SOME = 600
 _SEPARATORS = re.compile(r"[^\w'’.]+|_", re.UNICODE)
-_TITLES = frozenset(
-    """mr mrs ms miss mister master dr prof sir lady lord rev hon md phd jr sr ii iii iv esq
-    herr frau fraulein dipl ing mag med univ m mme mlle monsieur madame mademoiselle
-    sr sra srta don dona dna senor senora senorita sig sigra signor signora dott dottssa avv
-    exmo exma dhr mevr mw drs pan pani inz mgr hr fr fru ms mx""".split()
-)
-_PARTICLES = frozenset(
-    """von van vom zu zur zum der den de del della delle dei degli di da das do dos du des la le
-    les lo los las el al bin ibn bint ben ter ten te 't af av y e i und d o san st saint nee geb
-    verh abu""".split()
-)
+_TITLE_WORDS = """mr mrs ms miss mister master dr prof sir lady lord rev hon md phd jr sr ii iii iv
+esq herr frau fraulein dipl ing mag med univ mme mlle monsieur madame mademoiselle sra srta don dona
+dna senor senora senorita sig sigra signor signora dott dottssa avv exmo exma dhr mevr mw drs pan
+pani inz mgr hr fr fru mx"""
+_PARTICLE_WORDS = """von van vom zu zur zum der den de del della delle dei degli di da das do dos du
+des la le les lo los las el al bin ibn bint ben ter ten te af av y e i und d o san st saint nee geb
+verh abu"""
+_TITLES = frozenset(_TITLE_WORDS.split())
+_PARTICLES = frozenset(_PARTICLE_WORDS.split())
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 

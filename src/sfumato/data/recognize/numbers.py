@@ -6,7 +6,7 @@ Where a number has check digits, they decide: python-stdnum knows how they are m
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 
 from .view import ENOUGH, View
@@ -26,15 +26,16 @@ _CHECKED: tuple[tuple[str, str], ...] = (
 )
 _SHAPES: tuple[tuple[str, str, str], ...] = (
     ("national-number", "us.ssn", r"\d{3}-\d{2}-\d{4}"),
+    ("device", "imei", r"(?:01|35|86|9[89])-?\d{6}-?\d{6}-?\d"),
     ("account", "luhn", r"[3-6]\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}"),
-    ("device", "imei", r"\d{2}-?\d{6}-?\d{6}-?\d"),
 )
 _PLATES = (
     r"[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?",
     r"[A-Z]{2}-?\d{3}-?[A-Z]{2}",
     r"\d{4}[ -]?[B-DF-HJ-NP-TV-Z]{3}",
     r"[A-Z]{2}\d{2} ?[A-Z]{3}",
-    r"(?:[A-Z]{1,3}-\d{1,3}-[A-Z]{1,3}|\d{1,3}-[A-Z]{1,3}-\d{1,3}|[A-Z]{2}-[A-Z]{2}-\d{2}|\d{2}-\d{2}-[A-Z]{2})",
+    r"[A-Z]{1,3}-\d{1,3}-[A-Z]{1,3}|\d{1,3}-[A-Z]{1,3}-\d{1,3}",
+    r"[A-Z]{2}-[A-Z]{2}-\d{2}|\d{2}-\d{2}-[A-Z]{2}",
     r"[A-Z]{2,3} \d{2,5}[A-Z]{0,2}",
 )
 _VIN = r"[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}[A-HJ-NPR-Z0-9]{2}\d{4}"
@@ -43,7 +44,7 @@ _TRIED = 150
 _MOST = 0.9
 
 
-@lru_cache(maxsize=None)
+@cache
 def _validator(module: str) -> Callable[[str], bool]:
     loaded = import_module(f"stdnum.{module}")
     return loaded.is_valid  # type: ignore[no-any-return]

@@ -8,7 +8,11 @@ from ..schema import Kind
 from .view import ENOUGH, View
 
 _DECIMAL = r"[+-]?\d{1,3}[.,]\d{2,}"
-_DEGREES = r"\d{1,3}(?:[.,]\d+)? ?°? ?(?:\d{1,2}(?:[.,]\d+)? ?['′’]? ?(?:\d{1,2}(?:[.,]\d+)? ?(?:\"|″|''|”)? ?)?)?"
+# With a decimal, a sign of degrees or minutes behind it: "N10" alone may be any code.
+_DEGREES = (
+    r"\d{1,3}(?:[.,]\d+ ?°?|(?: ?° ?| )(?:\d{1,2}(?:[.,]\d+)? ?['′’]? ?"
+    r"(?:\d{1,2}(?:[.,]\d+)? ?(?:\"|″|''|”)?)?)?) ?"
+)
 COORDINATES = (
     rf"\(?{_DECIMAL} ?°?[,;/ ] ?{_DECIMAL} ?°?\)?",
     rf"[NSEWO] ?{_DEGREES}[,;/ ]*(?:[NSEWO] ?{_DEGREES})?",
@@ -67,7 +71,7 @@ def _is_geohash(view: View) -> bool:
 
 
 def is_address(view: View, named: bool) -> bool:
-    """Whether texts are streets with numbers, or where the name says so, anything of many values."""
+    """Whether texts are streets with numbers; where the name says so, any of many values."""
     if not view.textual:
         return False
     if named:
@@ -76,7 +80,7 @@ def is_address(view: View, named: bool) -> bool:
         return False
     formed = max(view.share(pattern) for pattern in _ADDRESS)
     streets = float(view.texts.str.contains(_STREETS).mean() or 0.0)  # type: ignore[arg-type]
-    return formed >= _MOST and streets >= 0.4 or streets >= _MOST and formed >= 0.4
+    return min(formed, streets) >= 0.4 and max(formed, streets) >= _MOST
 
 
 def is_postal(view: View) -> bool:

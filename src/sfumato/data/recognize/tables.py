@@ -21,7 +21,7 @@ from .words import NUMBERED
 Finds = dict[str, Found]
 _BATTERY, _UNNAMED = 4, 6
 _STEPS = 11
-_POINTERS = 4
+_POINTERS, _TRIED = 4, 50
 _CERTAIN = 0.9
 _WEIGHTS_FIRST = ("final", "pw", "person", "fnl", "samp", "survey")
 
@@ -50,7 +50,9 @@ def _coordinates(seen: Mapping[str, View], found: Finds) -> Finds:
     for one, other in pairwise(seen.values()):
         open_ = all(_is_open(found.get(v.name)) for v in (one, other))
         by_name = [v.name for v in (one, other) if _what(found, v) == "coordinate"]
-        if open_ and (is_pair(one, other) or is_pair(other, one) or is_grid(one, other)):
+        paired = open_ and (is_pair(one, other) or is_pair(other, one))
+        # Metres of many people are all different, and look like codes.
+        if paired or (not set(by_name) and _unnamed(found, one, other) and is_grid(one, other)):
             why = "beside its neighbour it looks like a coordinate"
             made |= {v.name: Found(v.name, "coordinate", why, 0.65) for v in (one, other)}
         elif len(by_name) == 1:
@@ -58,6 +60,11 @@ def _coordinates(seen: Mapping[str, View], found: Finds) -> Finds:
             if rest.plain in ("long", "lo", "l", "x", "y") and len(rest.numbers):
                 made[rest.name] = Found(rest.name, "coordinate", "it stands beside a latitude", 0.8)
     return made
+
+
+def _unnamed(found: Finds, *both: View) -> bool:
+    """Whether the names of columns say nothing about what they are."""
+    return all(found[v.name].confidence <= 0.8 for v in both if v.name in found)
 
 
 def _is_open(found: Found | None) -> bool:
@@ -83,24 +90,34 @@ def _others(seen: Mapping[str, View], found: Finds) -> Finds:
 
 def _is_key(view: View, found: Finds) -> bool:
     numbers = ("unique-code", "record-number", "national-number", "health-number")
-    return view.unique and _what(found, view) in numbers
+    return _what(found, view) in numbers and view.unique
 
 
 def _points(view: View, key: View) -> bool:
     """Whether values point into a key, by more than small numbers would by chance."""
     if view.kind not in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER) or view.distinct < _POINTERS:
         return False
-    if view.textual != key.textual:
+    if view.textual != key.textual or not _alike(view, key):
         return False
-    values = view.values.unique()
-    inside = values.cast(pl.String).is_in(key.whole.cast(pl.String).unique().implode())
-    if float(inside.mean() or 0.0) < _CERTAIN:  # type: ignore[arg-type]
-        return False
+    tried = view.values.unique(maintain_order=True).head(_TRIED)
+    hits = key.whole.filter(key.whole.is_in(tried.implode())).n_unique()
+    return hits >= _CERTAIN * len(tried)
+
+
+def _alike(view: View, key: View) -> bool:
+    """Whether values could be the key's: texts of its form, or numbers from all of its range."""
     if view.textual:
-        return True
+        return {_form(text) for text in view.listed} <= {_form(text) for text in key.listed}
+    low, high = key.range
+    inside = low <= view.range[0] and view.range[1] <= high
     # Counts are among running numbers, too; pointers reach over all of them.
-    reach = view.range[1] - view.range[0] >= 0.5 * (key.range[1] - key.range[0])
-    return reach and (view.spread > 0.3 or bool(NUMBERED.search(view.plain)))
+    reach = view.range[1] - view.range[0] >= 0.5 * (high - low)
+    return inside and reach and (view.spread > 0.3 or bool(NUMBERED.search(view.plain)))
+
+
+def _form(text: str) -> str:
+    """A text's length and first character, digits all alike."""
+    return f"{len(text)}{'0' if text[:1].isdigit() else text[:1]}"
 
 
 def _batteries(seen: Mapping[str, View], found: Finds) -> Finds:

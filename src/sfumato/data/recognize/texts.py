@@ -20,6 +20,7 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("ip-address", rf"\b(?:{_HEX}:){{7}}{_HEX}\b|\b(?:{_HEX}:){{1,6}}(?::{_HEX}){{1,6}}\b"),
     ("device", r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b"),
     ("unique-code", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+    ("unique-code", r"\b(?:[0-9a-f]{32,128}|[0-9A-F]{32,128})\b"),
     ("record-number", r"\bMRN[ :#-]*\d+\b"),
     ("postal-code", r"\b\d{5}-\d{4}\b"),
     (
@@ -50,13 +51,18 @@ def dialled(view: View, named: bool) -> bool:
     if not view.textual or (not named and (view.distinct < ENOUGH or view.spread < 0.5)):
         return False
     digits = view.texts.str.replace_all(r"\D", "")
-    if view.share(_DIALLED) < 0.8 or int(digits.str.len_chars().median() or 0) <= _DIGITS:
+    if view.share(_DIALLED) < 0.8 or _typical(digits) <= _DIGITS:
         return False
     if named:
         return True
     trunk = float(view.texts.str.contains(r"^[(+]*0[1-9]").mean() or 0.0)  # type: ignore[arg-type]
     apart = float(view.texts.str.contains(r"\d[ ()/-]+\d").mean() or 0.0)  # type: ignore[arg-type]
     return trunk >= 0.8 and (apart >= 0.5 or bool((digits.str.len_chars() >= 9).mean() > 0.9))  # type: ignore[operator]
+
+
+def _typical(digits: pl.Series) -> float:
+    middle = digits.str.len_chars().cast(pl.Float64).median()
+    return middle if isinstance(middle, float) else 0.0
 
 
 def is_free_text(view: View, named: bool = False) -> bool:
@@ -70,12 +76,14 @@ def is_free_text(view: View, named: bool = False) -> bool:
     if not view.textual or len(view.texts) < 3:
         return False
     words = view.texts.str.count_matches(r"\S+")
-    long = float(((view.texts.str.len_chars() > 30) & (words >= 3)).mean() or 0.0)  # type: ignore[operator, arg-type]
+    long = float(((view.texts.str.len_chars() > 30) & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
     prose = float((view.texts.str.contains(r"\p{Ll}\S* \p{Ll}\S* \S") & (words >= 4)).mean() or 0.0)  # type: ignore[arg-type]
     if view.spread > 0.5 and len(view.texts) >= 3:
         return long > 0.5 or prose > (0.25 if named else 0.5)
-    several = view.distinct >= ENOUGH and view.spread > 0.02
-    return several and max(long, prose) > (0.3 if named else 0.6)
+    if view.distinct < ENOUGH or view.spread < 0.02:
+        return False
+    plain = float((view.texts.str.contains(r"\p{Ll} \p{Ll}") & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
+    return max(long, prose, plain * (view.spread > 0.1)) > (0.3 if named else 0.6)
 
 
 def mentions(series: pl.Series) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""Words in the names of columns: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish.
+"""Words in the names of columns, in English, German, French, Spanish, Italian, Portuguese, Dutch
+and Polish.
 
 An entry is a word of the name, `_` a place where words may be joined or apart; `*` leaves an end
 open, `=` asks for the whole name, and `#` for a word for "number" behind it or before it
@@ -35,80 +36,81 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "url",
-        "url* *_url website* *webseite* homepage* web_page* web_site* site_web sito_web pagina_web "
-        "strona_www strona_internetowa linkedin* facebook* twitter* instagram*",
+        "url* *_url website* *webseite* homepage* web_page* web_site* site_web sito_web "
+        "pagina_web strona_www strona_internetowa linkedin* facebook* twitter* instagram*",
     ),
     (
         "device",
         "device# *imei* *mac_addr* =mac serial# =serial seriennummer* *geratenummer* "
-        "*geraetenummer* numero_de_serie numero_serie numero_di_serie serienummer* numer_seryjny "
-        "udid udi idfa advertising_id",
+        "*geraetenummer* numero_de_serie numero_serie numero_di_serie serienummer* "
+        "numer_seryjny udid udi idfa advertising_id",
     ),
     (
         "national-number",
         "ssn* *_ssn social_security* *sozialversicherung* sv_nr svnr sv_nummer svnummer "
-        "national_id* national_insurance* nino *securite_sociale* num_secu* nir nss dni nie nif "
-        "cpf bsn *burgerservice* sofinummer pesel nip codice_fiscale* cod_fisc* codfisc =cf "
-        "*personalausweis* ausweis# personnummer *steuer_id* *steuernummer* *steueridentifikation* "
-        "tax_id* tax# tin identificacion_fiscal numero_fiscal contribuinte* numero_identificacion "
-        "documento_identidad =documento cedula* curp ahv* avs avs# rodne* identity_number* "
-        "id_card* identity_card* carte_identite* carta_identita* cartao_cidadao dowod* "
-        "numer_dowodu seguridad_social *rijksregister* identiteitskaart* aadhaar* citizen# "
-        "personenkennzahl *nationalnummer* nin",
+        "national_id* national_insurance* nino *securite_sociale* num_secu* nir nss dni nie "
+        "nif cpf bsn *burgerservice* sofinummer pesel nip codice_fiscale* cod_fisc* codfisc "
+        "=cf *personalausweis* ausweis# personnummer *steuer_id* *steuernummer* "
+        "*steueridentifikation* tax_id* tax# tin identificacion_fiscal numero_fiscal "
+        "contribuinte* numero_identificacion documento_identidad =documento cedula* curp ahv* "
+        "avs avs# rodne* identity_number* id_card* identity_card* carte_identite* "
+        "carta_identita* cartao_cidadao dowod* numer_dowodu seguridad_social *rijksregister* "
+        "identiteitskaart* aadhaar* citizen# personenkennzahl *nationalnummer* nin",
     ),
     (
         "health-number",
-        "insur*# plan# member# beneficiary# policy# medicare# medicaid# subscriber# mbi hicn nhs# "
-        "nhs versicherten* versicherungs# versicherungsnummer* *krankenversicher*# kvnr kv_nr "
-        "kv_nummer *kassennummer* carte_vitale* tarjeta_sanitaria* tessera_sanitaria* "
-        "numero_utente polis# polisnummer* poliza* polizza* *verzekering*# ubezpieczen*# mutuelle# "
-        "assurance# assure# asegurado# seguro# cns",
+        "insur*# plan# member# beneficiary# policy# medicare# medicaid# subscriber# mbi hicn "
+        "nhs# nhs versicherten* versicherungs# versicherungsnummer* *krankenversicher*# kvnr "
+        "kv_nr kv_nummer *kassennummer* carte_vitale* tarjeta_sanitaria* tessera_sanitaria* "
+        "numero_utente polis# polisnummer* poliza* polizza* *verzekering*# ubezpieczen*# "
+        "mutuelle# assurance# assure# asegurado# seguro# cns",
     ),
     (
         "other-person",
         "mother# father# parent# partner# spouse# sibling# brother# sister# twin# contact# "
-        "index_case* linked_case* related# relative# guardian# infected_by infector* source_case* "
-        "source# mutter# vater# eltern# ehepartner# ehegatte*# geschwister# kontaktperson# "
-        "kontakt# mere# pere# conjoint# madre# padre# conyuge# pareja# coniuge# mae# pai# conjuge# "
-        "moeder# vader# ouder# matka# matki# ojciec# ojca# malzon*# rodzic*# doctor# arzt# "
-        "hausarzt# medecin# medico# huisarts# arts# lekarz*# physician# nurse# teacher# lehrer# "
-        "interviewer# supervisor# manager# vorgesetzt*# next_of_kin# referrer# referred_by "
-        "caregiver# bezugsperson# "
-        "mother_case* father_case* partner_case* spouse_case* contact_case* mother_record* "
-        "father_record* spouse_record* partner_record* sibling_record* relative_record*",
+        "index_case* linked_case* related# relative# guardian# infected_by infector* "
+        "source_case* source# mutter# vater# eltern# ehepartner# ehegatte*# geschwister# "
+        "kontaktperson# kontakt# mere# pere# conjoint# madre# padre# conyuge# pareja# "
+        "coniuge# mae# pai# conjuge# moeder# vader# ouder# matka# matki# ojciec# ojca# "
+        "malzon*# rodzic*# doctor# arzt# hausarzt# medecin# medico# huisarts# arts# lekarz*# "
+        "physician# nurse# teacher# lehrer# interviewer# supervisor# manager# vorgesetzt*# "
+        "next_of_kin# referrer# referred_by caregiver# bezugsperson# mother_case* "
+        "father_case* partner_case* spouse_case* contact_case* mother_record* father_record* "
+        "spouse_record* partner_record* sibling_record* relative_record*",
     ),
     (
         "record-number",
-        "mrn medical_record* record# record_locator chart# patient# patienten# case# fall# client# "
-        "person# personal# personen# encounter# episode# specimen# accession# admission# visit# "
-        "subject# proband*# teilnehmer# respondent# participant# employee# mitarbeiter# matrikel* "
-        "matriculation* student# schuler# schueler# eleve# etudiant# alumno# estudiante# kunde# "
-        "kunden# customer# user# mitglied# mitglieds# aktenzeichen* akte# akten# dossier# "
-        "expediente# historia_clinica* historia# nhc cartella_clinica* cartella# processo# "
-        "sprawa# sprawy# klient*# klant# pacjent*# paciente# paziente# utente# cliente# "
-        "verblijf# opname# sejour# aufnahme# proben# probe# lab# befund# staff# worker# "
-        "lavoratore# trabajador# empleado# pracownik*# medewerker# socio# pupil# learner# "
-        "inwoner# leerling# uczen# ucznia#",
+        "mrn medical_record* record# record_locator chart# patient# patienten# case# fall# "
+        "client# person# personal# personen# encounter# episode# specimen# accession# "
+        "admission# visit# subject# proband*# teilnehmer# respondent# participant# employee# "
+        "mitarbeiter# matrikel* matriculation* student# schuler# schueler# eleve# etudiant# "
+        "alumno# estudiante# kunde# kunden# customer# user# mitglied# mitglieds# "
+        "aktenzeichen* akte# akten# dossier# expediente# historia_clinica* historia# nhc "
+        "cartella_clinica* cartella# processo# sprawa# sprawy# klient*# klant# pacjent*# "
+        "paciente# paziente# utente# cliente# verblijf# opname# sejour# aufnahme# proben# "
+        "probe# lab# befund# staff# worker# lavoratore# trabajador# empleado# pracownik*# "
+        "medewerker# socio# pupil# learner# inwoner# leerling# uczen# ucznia#",
     ),
     (
         "account",
-        "iban* *_iban konto# =konto *kontonummer* account# acct# =account =acct bank_account* card# "
-        "*kreditkarte* credit_card* *tarjeta_credito* tarjeta# carte_bancaire* carta_credito* "
-        "carta_di_credito cartao_credito* cartao# rekening# *rekeningnummer* =rachunek rachunek# "
-        "numer_rachunku =rib conto_corrente* cuenta# cuenta_bancaria* compte# compte_bancaire "
-        "conta# conta_bancaria bic swift",
+        "iban* *_iban konto# =konto *kontonummer* account# acct# =account =acct bank_account* "
+        "card# *kreditkarte* credit_card* *tarjeta_credito* tarjeta# carte_bancaire* "
+        "carta_credito* carta_di_credito cartao_credito* cartao# rekening# *rekeningnummer* "
+        "=rachunek rachunek# numer_rachunku =rib conto_corrente* cuenta# cuenta_bancaria* "
+        "compte# compte_bancaire conta# conta_bancaria bic swift",
     ),
     (
         "licence",
-        "*licen[cs]e* licen[cs]ia* licen[cz]a* certificate* passport* *pasaporte* *passaporte* "
-        "*passeport* *reisepass* pass# *paspoort* *paszport* *passaporto* *fuhrerschein* "
-        "*fuehrerschein* permis_conduire permis_de_conduire carnet_conducir carne_conducir "
-        "patente* rijbewijs* prawo_jazdy carta_conducao drivers driver# approbation*",
+        "*licen[cs]e* licen[cs]ia* licen[cz]a* certificate* passport* *pasaporte* "
+        "*passaporte* *passeport* *reisepass* pass# *paspoort* *paszport* *passaporto* "
+        "*fuhrerschein* *fuehrerschein* permis_conduire permis_de_conduire carnet_conducir "
+        "carne_conducir patente* rijbewijs* prawo_jazdy carta_conducao drivers driver# "
+        "approbation*",
     ),
     (
         "plate",
-        "vehicle# vehicle vin fahrgestell* *kennzeichen* *plate plate* *immatriculation* =matricula "
-        "matricula_* targa* kenteken* *rejestracyjn* placa* nummernschild*",
+        "vehicle# vehicle vin fahrgestell* *kennzeichen* *plate plate* *immatriculation* "
+        "=matricula matricula_* targa* kenteken* *rejestracyjn* placa* nummernschild*",
     ),
     (
         "biometric",
@@ -117,67 +119,68 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "photograph",
-        "photo photos photograph* portrait* picture* lichtbild* foto fotos fotograf* face_image* "
-        "passbild* =bild zdjecie* immagine* imagen* *_photo *_foto",
+        "photo photos photograph* portrait* picture* lichtbild* foto fotos fotograf* "
+        "face_image* passbild* =bild zdjecie* immagine* imagen* *_photo *_foto",
     ),
     (
         "name",
         "first_name* last_name* sur_name* given_name* family_name* full_name* middle_name* "
-        "maiden_name* nick_name* user_name* fore_name* second_name* preferred_name* birth_name* "
-        "patient_name* doctor_name* physician_name* provider_name* guardian_name* spouse_name* "
-        "mother_name* father_name* relative_name* contact_name* employer_name* employee_name* "
-        "person_name* student_name* customer_name* client_name* child_name* partner_name* "
-        "parent_name* teacher_name* nurse_name* owner_name* mothers_name* fathers_name* "
-        "name_of_patient name_last name_first name_full =name =names =name_1 =first =last =middle "
-        "=maiden =fname =lname =mname =patient =patients *initials next_of_kin =kin "
-        "nachname* vorname* *familienname* *geburtsname* rufname* zuname* madchenname* "
-        "maedchenname* spitzname* benutzername* *patientenname* "
-        "=nom =noms nom_de_famille nom_famille nom_naissance nom_de_naissance nom_usage nom_patient "
-        "nom_complet nom_jeune_fille nom_prenom* prenom* "
-        "=nombre =nombres nombre_completo nombre_paciente nombre_apellid* nombre_y_apellid* "
-        "primer_nombre segundo_nombre apellid* =nome nome_completo nome_paziente nome_paciente "
-        "nome_cognome nome_e_cognome nome_mae nome_da_mae nome_pai nome_proprio cognome* "
-        "sobrenome* apelid* =naam volledige_naam *achternaam* *voornaam* *roepnaam* *meisjesnaam* "
-        "imie* imiona nazwisk*",
+        "maiden_name* nick_name* user_name* fore_name* second_name* preferred_name* "
+        "birth_name* patient_name* doctor_name* physician_name* provider_name* guardian_name* "
+        "spouse_name* mother_name* father_name* relative_name* contact_name* employer_name* "
+        "employee_name* person_name* student_name* customer_name* client_name* child_name* "
+        "partner_name* parent_name* teacher_name* nurse_name* owner_name* mothers_name* "
+        "fathers_name* name_of_patient name_last name_first name_full =name =names =name_1 "
+        "=first =last =middle =maiden =fname =lname =mname =patient =patients *initials "
+        "next_of_kin =kin nachn* vorn* *familienname* *geburtsname* geb_name* rufname* "
+        "zuname* madchenname* maedchenname* spitzname* benutzername* *patientenname* =nom "
+        "=noms nom_de_famille nom_famille nom_naissance nom_de_naissance nom_usage "
+        "nom_patient nom_complet nom_jeune_fille nom_prenom* prenom* =nombre =nombres "
+        "nombre_completo nombre_paciente nombre_apellid* nombre_y_apellid* primer_nombre "
+        "segundo_nombre apellid* =nome nome_completo nome_paziente nome_paciente nome_cognome "
+        "nome_e_cognome nome_mae nome_da_mae nome_pai nome_proprio cognome* sobrenome* "
+        "apelid* =naam volledige_naam *achternaam* *voornaam* *roepnaam* *meisjesnaam* imie* "
+        "imiona nazwisk*",
     ),
     (
         "address",
-        "address* *address *addr addr* adresse* *adresse direccion* indirizzo* endereco* =adres "
-        "adres_* ulica* *strasse* *str_nr street* *street =rue rue_* =calle calle_* =via =rua rua_* "
-        "straat* *straatnaam* domicilio* morada* *anschrift* hausnummer* hausnr* house_no* "
-        "house_number* huisnummer* numero_civico nr_domu domicile*",
+        "address* *address *addr addr* adresse* *adresse direccion* indirizzo* endereco* "
+        "=adres adres_* ulica* *strasse* *str_nr street* *street =rue rue_* =calle calle_* "
+        "=via =rua rua_* straat* *straatnaam* domicilio* morada* *anschrift* hausnummer* "
+        "hausnr* house_no* house_number* huisnummer* numero_civico nr_domu domicile*",
     ),
     (
         "postal-code",
-        "zip zip_code* zip[35] *_zip post_code* postal* *postleitzahl* plz* *_plz code_postal* =cp "
-        "codigo_postal* cod_postal* =cap codice_postale* =cep =npa kod_pocztowy* postnummer* "
-        "postnr* pin_code",
+        "zip zip_code* zip[35] *_zip post_code* postal* *postleitzahl* plz* *_plz "
+        "code_postal* =cp codigo_postal* cod_postal* =cap codice_postale* =cep =npa "
+        "kod_pocztowy* postnummer* postnr* pin_code",
     ),
     (
         "coordinate",
         "lat =long lon lng latitud* longitud* *latitude *longitude breitengrad* langengrad* "
-        "laengengrad* szerokosc_geo* dlugosc_geo* lengtegraad* breedtegraad* *coord *coord_[xy] "
-        "coord* *coordinate* *koordinat* *coordenad* *wspolrzedn* gps* *_gps geo_point* "
-        "geopoint* geom geometry wkt geo_hash* easting* northing* *hochwert* *rechtswert* utm* "
-        "*_lat *_lon *_lng *_long coordonnee* plus_code what3words",
+        "laengengrad* szerokosc_geo* dlugosc_geo* lengtegraad* breedtegraad* *coord "
+        "*coord_[xy] coord* *coordinate* *koordinat* *coordenad* *wspolrzedn* gps* *_gps "
+        "geo_point* geopoint* geom geometry wkt geo_hash* easting* northing* *hochwert* "
+        "*rechtswert* utm* *_lat *_lon *_lng *_long coordonnee* plus_code what3words",
     ),
     (
         "household",
-        "household# =household hh# =hid hhid family# haushalt# haushalts# =haushalt menage# =menage "
-        "hogar# =hogar famiglia# nucleo_familiare* agregado# agregado_familiar huishoud*# "
-        "=huishouden gospodarstw*# dwelling# foyer# =foyer familien# famille# familia# rodzin*#",
+        "household# =household hh# =hid hhid family# haushalt# haushalts# =haushalt menage# "
+        "=menage hogar# =hogar famiglia# nucleo_familiare* agregado# agregado_familiar "
+        "huishoud*# =huishouden gospodarstw*# dwelling# foyer# =foyer familien# famille# "
+        "familia# rodzin*#",
     ),
     (
         "place",
         "city* *_city town* village* county* precinct* parish* *municipal* borough* district* "
         "suburb* neighbo* commune* puma* fips* msa cbsa geo geo_code* *birth_place* "
-        "place_of_birth place place_of_* hometown location census_tract* census_block* "
-        "ort *_ort *wohnort* *geburtsort* stadt *_stadt gemeinde* kreis *landkreis* bezirk* ags "
-        "stadtteil* viertel ville* lieu* departement* arrondissement* quartier ciudad* municipio* "
-        "localidad* lugar* comarca* barrio* citta* comune* provincia* quartiere* luogo* cidade* "
-        "concelho* freguesia* bairro* localidade* naturalidade* distrito* *plaats* stad gemeente* "
-        "wijk* buurt* miasto* miejscowosc* gmina* powiat* miejsce* nuts_?3 lau residence* "
-        "*wohnsitz* residencia* residenza* woonadres",
+        "place_of_birth place place_of_* hometown location census_tract* census_block* ort "
+        "*_ort *wohnort* *geburtsort* stadt *_stadt gemeinde* kreis *landkreis* bezirk* ags "
+        "stadtteil* viertel ville* lieu* departement* arrondissement* quartier ciudad* "
+        "municipio* localidad* lugar* comarca* barrio* citta* comune* provincia* quartiere* "
+        "luogo* cidade* concelho* freguesia* bairro* localidade* naturalidade* distrito* "
+        "*plaats* stad gemeente* wijk* buurt* miasto* miejscowosc* gmina* powiat* miejsce* "
+        "nuts_?3 lau residence* *wohnsitz* residencia* residenza* woonadres",
     ),
     ("age", "age ages agep alter =alter *_alter alter_* edad* =eta eta_* idade* leeftijd* wiek*"),
     (
@@ -186,10 +189,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "date",
-        "date* *date *datum* fecha* data data_* dob birthday* birth* *_birth geb geb_* geburt* "
-        "*geboorte* naissance* nacimiento* nascita* nascimento* urodz* data_ur* date_time* "
-        "*timestamp* *zeitpunkt* dzien* *tijdstip* heure* hora* *uhrzeit* *godzina* "
-        "*_at *_time *_on",
+        "date* *date *datum* fecha* data data_* dob birthday* birth* *_birth geb geb_* "
+        "geburt* *geboorte* naissance* nacimiento* nascita* nascimento* urodz* data_ur* "
+        "date_time* *timestamp* *zeitpunkt* dzien* *tijdstip* heure* hora* *uhrzeit* "
+        "*godzina* *_at *_time *_on",
     ),
     (
         "date-part",
@@ -201,75 +204,78 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (
         "weight",
         "(?:sampl|survey|design|person|replicate|final|analysis|base|post|calib|expan|rep|pop)"
-        "[a-z]*_w(?:eigh)?t[a-z]* *_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt "
-        "weight* *_weight* =w_[a-z]* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* weging* "
-        "gewicht* poids* *ponderation* pond* *ponderacion* peso* *factor_expansion* *pesatura* "
-        "*ponderacao* waga* *wagi* fator_expansao* coefficient_pond*",
+        "[a-z]*_w(?:eigh)?t[a-z]* "
+        "*_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt weight* *_weight* =w_[a-z]* "
+        "*gewicht *gewichtung* *hochrechnung* *wegingsfactor* weging* gewicht* poids* "
+        "*ponderation* pond* *ponderacion* peso* *factor_expansion* *pesatura* *ponderacao* "
+        "waga* =wagi wagi_* fator_expansao* coefficient_pond*",
     ),
     (
         "trait",
-        "*sex gender* *_gender geschlecht* sexe sexo sesso geslacht* plec* race* *_race *ethni* "
-        "relig* konfession* *marital* marriage* civil_status etat_civil* situation_familiale "
-        "estado_civil* stato_civile* *familienstand* burgerlijke_staat stan_cywilny prefix* "
-        "suffix* =title salutation* anrede* titel civilite* tratamiento titolo* =titulo aanhef "
-        "tytul* *educ* *edu *bildung* *abschluss* diplom* etudes* niveau_etude* estudios* "
-        "istruzione* escolaridade* nivel_educ* opleiding* onderwijs* wyksztalcen* school schools school_* *_school schul* "
-        "ecole* escuela* scuola* degree* occup* *job job_* profession* beruf* *beruf metier* "
-        "profesion* professione* profissao* ocupacion* beroep* zawod* work_class* industry* "
-        "branche* employ* erwerb* emploi* empleo* language* *sprache* langue* idioma* lingua* "
-        "=taal jezyk* mother_tongue household_* hh_size *haushaltsgrosse* *haushaltsgroesse* "
-        "children* n_child* *_child kinder* *enfants* *hijos* *figli* *filhos* kinderen* *dzieci* "
-        "housing* tenure* height* korpergrosse* koerpergroesse* =grosse =groesse taille altura* "
-        "estatura* altezza* lengte* wzrost* veteran* disab* *behinderung* handicap* "
+        "*sex gender* *_gender geschlecht* sexe sexo sesso geslacht* plec* race* *_race "
+        "*ethni* relig* konfession* *marital* marriage* civil_status etat_civil* "
+        "situation_familiale estado_civil* stato_civile* *familienstand* burgerlijke_staat "
+        "stan_cywilny prefix* suffix* =title salutation* anrede* titel civilite* tratamiento "
+        "titolo* =titulo aanhef tytul* *educ* *edu *bildung* *abschluss* diplom* etudes* "
+        "niveau_etude* estudios* istruzione* escolaridade* nivel_educ* opleiding* onderwijs* "
+        "wyksztalcen* school schools school_* *_school schul* ecole* escuela* scuola* degree* "
+        "occup* *job job_* profession* beruf* *beruf metier* profesion* professione* "
+        "profissao* ocupacion* beroep* zawod* work_class* industry* branche* employ* erwerb* "
+        "emploi* empleo* language* *sprache* langue* idioma* lingua* =taal jezyk* "
+        "mother_tongue household_* hh_size *haushaltsgrosse* *haushaltsgroesse* children* "
+        "n_child* *_child kinder* *enfants* *hijos* *figli* *filhos* kinderen* *dzieci* "
+        "housing* tenure* height* korpergrosse* koerpergroesse* =grosse =groesse taille "
+        "altura* estatura* altezza* lengte* wzrost* veteran* disab* *behinderung* handicap* "
         "length_of_stay los *_size siblings* sib_* sibsp parch fam* guardian* *vormund* "
         "migration* immigra* *herkunft* ancestry* tribe caste *blood_group* hair* eye_*",
     ),
     (
         "region",
-        "state *_state province* region* *_region country* *_country bundesland* =land land_* pays "
-        "=estado estado_* pais* =stato stato_* nazione* =kraj kraj_* wojewodztw* =staat provincie* "
-        "regio* kanton* canton* nation* *national* citizen* *staatsang* nacional* obywatel* "
-        "nazional* cittadinanza* cidadania* ciudadania* continent* nuts_?[12] provinz* uf",
+        "state *_state province* region* *_region country* *_country bundesland* =land land_* "
+        "pays =estado estado_* pais* =stato stato_* nazione* =kraj kraj_* wojewodztw* =staat "
+        "provincie* regio* kanton* canton* nation* *national* citizen* *staatsang* nacional* "
+        "obywatel* nazional* cittadinanza* cidadania* ciudadania* continent* nuts_?[12] "
+        "provinz* uf",
     ),
     (
         "target",
         "readmi* *_readmi* died dead death *surviv* mortal* outcome* *_outcome target* =label "
-        "=class =y churn* verstorben* decede* fallecid* decedut* falecid* overleden* zmarl* *zgon*",
+        "=class =y churn* verstorben* decede* fallecid* decedut* falecid* overleden* zmarl* "
+        "*zgon*",
     ),
     (
         "diagnosis",
-        "*diagnos* *icd* dx* *_dx krankheit* *erkrankung* maladie* enfermedad* malattia* doenca* "
-        "ziekte* chorob* rozpozn* comorbid* disease* illness* cause_of_death *todesursache*",
+        "*diagnos* *icd* dx* *_dx krankheit* *erkrankung* maladie* enfermedad* malattia* "
+        "doenca* ziekte* chorob* rozpozn* comorbid* disease* illness* cause_of_death "
+        "*todesursache*",
     ),
     (
         "private",
-        "*income* *salar* *wage* *earn* pay pay_* paid *_pay expens* *_expens* *cost *costs cost_* "
-        "*charge* *balance* *debt* *loan* credit* default* mortgage* rent wealth* asset* revenue* "
-        "*tax *_taxes tax_* fare fee fees *amount* coverage* *_coverage spend* price* "
-        "*einkommen* *lohn* *gehalt* *kosten* *miete* *vermogen* *schulden* *kredit* *betrag* "
-        "*steuer* umsatz* revenu* salaire* *cout* loyer* dette* *montant* impot* ingreso* sueldo* "
-        "*coste* alquiler* deuda* *importe* reddito* stipendi* *costo* affitto* debit* *importo* "
-        "rendiment* renda* ordenado* *custo* divida* aluguel* *inkomen* loon* *bedrag* huur* "
-        "schuld* *dochod* *zarob* *wynagrodz* pensja* *koszt* *kwota* czynsz* dlug* "
-        "symptom* *drug* *medic* *medik* therap* treat* procedure* hiv* *cancer* *krebs* psych* "
-        "*alcohol* *alkohol* *smok* *rauch* *tabac* *fuma* *fumo* *rook* *palen* *papieros* "
-        "pregnan* *schwanger* score* *_score grade grades gpa fail* *_fail* romantic* *sup support* "
-        "crim* offen[cs]e* *sexual* politic* *vote* *voting* *partei* partido* partito* *partij* "
-        "abuse* violen* addict* depress* anxi* satisf* *zufrieden* opinion* attitude* trust* "
-        "bmi glucose* *cholesterol* *pressure* *blutdruck* creatinin* *hemoglobin* *haemoglobin* "
-        "hba1c sodium potassium allerg* vaccin* *impf* *test_result* *befund* *result* bp_*",
+        "*income* *salar* *wage* *earn* pay pay_* paid *_pay expens* *_expens* *cost *costs "
+        "cost_* *charge* *balance* *debt* *loan* credit* default* mortgage* rent wealth* "
+        "asset* revenue* *tax *_taxes tax_* fare fee fees *amount* coverage* *_coverage "
+        "spend* price* *einkommen* eink* *lohn* *gehalt* *kosten* *miete* *vermogen* "
+        "*schulden* *kredit* *betrag* *steuer* umsatz* revenu* salaire* *cout* loyer* dette* "
+        "*montant* impot* ingreso* sueldo* *coste* alquiler* deuda* *importe* reddito* "
+        "stipendi* *costo* affitto* debit* *importo* rendiment* renda* ordenado* *custo* "
+        "divida* aluguel* *inkomen* loon* *bedrag* huur* schuld* *dochod* *zarob* *wynagrodz* "
+        "pensja* *koszt* *kwota* czynsz* dlug* symptom* *drug* *medic* *medik* therap* treat* "
+        "procedure* hiv* *cancer* *krebs* psych* *alcohol* *alkohol* *smok* *rauch* *tabac* "
+        "*fuma* *fumo* *rook* *palen* *papieros* pregnan* *schwanger* score* *_score grade "
+        "grades gpa fail* *_fail* romantic* *sup support* crim* offen[cs]e* *sexual* politic* "
+        "*vote* *voting* *partei* partido* partito* *partij* abuse* violen* addict* depress* "
+        "anxi* satisf* *zufrieden* opinion* attitude* trust* bmi glucose* *cholesterol* "
+        "*pressure* *blutdruck* creatinin* *hemoglobin* *haemoglobin* hba1c sodium potassium "
+        "allerg* vaccin* *impf* *test_result* *befund* *result* bp_*",
     ),
     (
         "free-text",
         "comment* note notes *_notes *_note remark* bemerkung* anmerkung* kommentar* notiz* "
-        "commentaire* remarque* observac* observaz* comentario* nota* osservaz* opmerking* uwag* "
-        "komentarz* anamnes* *text text_* descri* beschreib* narrative* history verlauf* "
-        "erganzung* toelichting* opis* *freitext* *verbatim* letter*",
+        "commentaire* remarque* observac* observaz* comentario* nota* osservaz* opmerking* "
+        "uwag* komentarz* anamnes* *text text_* descri* beschreib* narrative* history "
+        "verlauf* erganzung* toelichting* opis* *freitext* *verbatim* letter*",
     ),
-    (
-        "unique-code",
-        "=id uid uuid guid pid =key =rowid =index =token hash",
-    ),
+    ("unique-code", "=id uid uuid guid pid =key =rowid =index =token hash"),
 )
 BIRTH = re.compile(r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz")
 """Names of columns that tell when a person was born."""

@@ -44,10 +44,14 @@ _SURE = 0.7
 _NOTHING = 0.3
 _DIAGNOSES = "its cells are sets of diagnosis codes, published whole; quasi if others may know some"
 _QUASI = frozenset(
-    "postal-code place region date date-time date-part year age trait ordinal".split()
+    (
+        *("postal-code", "place", "region", "date", "date-time", "date-part", "year", "age"),
+        *("trait", "ordinal"),
+    )
 )
 _CONFIDENTIAL = frozenset(("private", "diagnosis", "measurement", "likert"))
 _ITSELF = {"household": Role.HOUSEHOLD, "weight": Role.WEIGHT, "target": Role.TARGET}
+_UNREAD = "which no single format reads, so that they are masked as categories"
 _OLD = 89
 _KEY = re.compile(
     r"(^|_)(id|key|((person|people|patient|customer|client|member|user|visitor|subject|respondent"
@@ -83,11 +87,13 @@ def _guess(
     if what == "diagnosis" and column.kind == Kind.SET:
         made = replace(made, why=_DIAGNOSES)
     kind = seen.kind or column.kind
+    if what in ("date", "date-time") and kind != Kind.DATE:
+        made = replace(made, why=f"{made.why}, {_UNREAD}", confidence=0.6)
     return replace(made, kind=kind, shape=seen, poset=_poset(what, kind, view))
 
 
 def _role(what: str) -> Role:
-    """The role of a thing; whatever points to a person and is no more than that is an identifier."""
+    """The role of a thing; what points to a person and is no more than that identifies."""
     if what in _ITSELF:
         return _ITSELF[what]
     if what in _CONFIDENTIAL:
