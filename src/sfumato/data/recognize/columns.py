@@ -156,9 +156,11 @@ def _is_amount(view: View) -> bool:
         return view.kind == Kind.CONTINUOUS
     if not view.whole_numbers:
         return True
-    if view.textual:
-        return bool(np.mean([not text.isdigit() for text in view.listed]) > 0.2)
     low, high = view.range
+    if view.textual:
+        # "912 345 678" is grouped like an amount, but amounts are not all of one length.
+        fixed = low >= 10 ** (len(f"{high:.0f}") - 1) and high >= 1e6
+        return not fixed and bool(np.mean([not text.isdigit() for text in view.listed]) > 0.2)
     # Amounts reach over several orders of magnitude; running numbers fill their range.
     middle = float(np.median(np.abs(view.numbers)))
     return high - low > 20 * len(view.numbers) and high > 4 * middle and low < middle / 4

@@ -23,7 +23,7 @@ UNIQUE = 0.9
 """The share of distinct values from which on a column has one for nearly every record."""
 _MANY_WORDS = 3
 _NUMERAL = re.compile(
-    r"^[+-]?(?:[€$£]|chf |eur |zł )?\d{1,3}(?:[ \u00a0\u202f'’]\d{3})*(?:[.,]\d+)?"
+    r"^[+-]?(?:[€$£] ?|chf |eur |zł )?(?:\d+|\d{1,3}(?:[ \u00a0\u202f'’.,]\d{3})+)(?:[.,]\d+)?"
     r"(?: ?[€$£%]| eur| zł)?$"
     r"|^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$|^[+-]?\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?$"
 )

@@ -167,7 +167,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "household",
         "household# =household hh# =hid hhid family# haushalt# haushalts# =haushalt menage# "
         "=menage hogar# =hogar famiglia# nucleo_familiare* agregado# agregado_familiar "
-        "huishoud*# =huishouden gospodarstw*# dwelling# foyer# =foyer familien# famille# "
+        "huishoud*# =huishouden gospodarstwo gospodarstw*# gosp# huish# =agregado dwelling# foyer# =foyer familien# famille# "
         "familia# rodzin*#",
     ),
     (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ...data.io.dates import dates
+from ...data.io.numbers import forced
 from ...data.recognize import PERSONAL
 from ...data.recognize.codes import is_scale, is_truth, order_of, stand_ins
 from ...data.recognize.columns import is_icd_sets
@@ -80,6 +81,9 @@ def _number(view: View, from_file: bool) -> Shape:
     written = any(not text.isdigit() for text in view.listed if text not in words)
     if not from_file or not set(words) <= set(odd) or not (written or words):
         return Shape(stand_ins=odd)
+    texts = view.texts.filter(~view.texts.is_in([*words]))
+    if forced(texts, None).null_count():
+        return Shape(stand_ins=odd)  # with signs of currencies or units, which no reader takes
     kind = Kind.INTEGER if view.whole_numbers else Kind.CONTINUOUS
     rest = tuple(value for value in odd if value not in words)
     return Shape(kind, missing=words, stand_ins=rest)
