@@ -141,7 +141,8 @@ def _by_spread(view: View) -> Found | None:
         return _found(view, "unique-code", "nearly every record has its own value", 0.8)
     if is_years(view, named=False):
         return _found(view, "year", "its numbers are years", 0.6)
-    if view.kind == Kind.CONTINUOUS or _is_amount(view):
+    # Whole numbers may still be those of tickets or invoices: nothing is said about them.
+    if view.kind == Kind.CONTINUOUS or (view.textual and _is_amount(view)):
         return _found(view, "measurement", "it holds numbers with many values", 0.5)
     if is_scale(view) and not COUNTED.search(view.plain):
         return _found(view, "ordinal", "its numbers are the steps of a scale", 0.5)
@@ -151,19 +152,30 @@ def _by_spread(view: View) -> Found | None:
 
 
 def _is_amount(view: View) -> bool:
-    """Whether text or whole numbers are amounts rather than codes: no fixed width, no sequence."""
+    """Whether text or whole numbers are amounts rather than codes.
+
+    Codes are of one length, or fill their range evenly, as running and drawn numbers do.
+    """
     if not len(view.numbers) or view.kind == Kind.CONTINUOUS:
         return view.kind == Kind.CONTINUOUS
     if not view.whole_numbers:
         return True
     low, high = view.range
+    if view.textual and view.share(r"[^ ]*['’.,][^ ]*") > 0.5:
+        return True
+    if low >= 0 and low >= 10 ** (len(f"{high:.0f}") - 1):
+        return False  # "912 345 678" is grouped like an amount, but all are of one length
     if view.textual:
-        # "912 345 678" is grouped like an amount, but amounts are not all of one length.
-        fixed = low >= 10 ** (len(f"{high:.0f}") - 1) and high >= 1e6
-        return not fixed and bool(np.mean([not text.isdigit() for text in view.listed]) > 0.2)
-    # Amounts reach over several orders of magnitude; running numbers fill their range.
-    middle = float(np.median(np.abs(view.numbers)))
-    return high - low > 20 * len(view.numbers) and high > 4 * middle and low < middle / 4
+        numerals = [text for text in view.listed if text not in view.numerals[1]]
+        return bool(np.mean([not text.isdigit() for text in numerals]) > 0.2)
+    return view.unique and _unevenness(view.numbers) > 0.12
+
+
+def _unevenness(numbers: np.ndarray) -> float:
+    """How far the distribution is from an even one over its range (Kolmogorov's distance)."""
+    ordered = np.sort(numbers)
+    even = (ordered - ordered[0]) / max(1e-300, ordered[-1] - ordered[0])
+    return float(np.abs(even - np.arange(len(ordered)) / max(1, len(ordered) - 1)).max())
 
 
 def _judge_set(view: View) -> Found | None:

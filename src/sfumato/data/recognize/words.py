@@ -165,10 +165,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "household",
-        "household# =household hh# =hid hhid family# haushalt# haushalts# =haushalt menage# "
-        "=menage hogar# =hogar famiglia# nucleo_familiare* agregado# agregado_familiar "
-        "huishoud*# =huishouden gospodarstwo gospodarstw*# gosp# huish# =agregado dwelling# foyer# =foyer familien# famille# "
-        "familia# rodzin*#",
+        "household# =household hh# =hid *_hid hhid family# haushalt# haushalts# =haushalt "
+        "menage# =menage hogar# =hogar famiglia# nucleo_familiare* agregado# "
+        "agregado_familiar huishoud*# =huishouden gospodarstwo gospodarstw*# gosp# huish# "
+        "=agregado dwelling# foyer# =foyer familien# famille# familia# rodzin*#",
     ),
     (
         "place",
@@ -204,16 +204,15 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (
         "weight",
         "(?:sampl|survey|design|person|replicate|final|analysis|base|post|calib|expan|rep|pop)"
-        "[a-z]*_w(?:eigh)?t[a-z]* "
-        "*_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt weight* *_weight* =w_[a-z]* "
-        "*gewicht *gewichtung* *hochrechnung* *wegingsfactor* weging* gewicht* poids* "
-        "*ponderation* pond* *ponderacion* peso* *factor_expansion* *pesatura* *ponderacao* "
-        "waga* =wagi wagi_* fator_expansao* coefficient_pond*",
+        "[a-z]*_w(?:eigh)?t[a-z]* *_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt "
+        "weight* *_weight* =w_[a-z]* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* "
+        "weging* gewicht* poids* *ponderation* pond* *ponderacion* peso* *factor_expansion* "
+        "*pesatura* *ponderacao* waga* =wagi wagi_* fator_expansao* coefficient_pond*",
     ),
     (
         "trait",
         "*sex gender* *_gender geschlecht* sexe sexo sesso geslacht* plec* race* *_race "
-        "*ethni* relig* konfession* *marital* marriage* civil_status etat_civil* "
+        "*ethni* etni* marst* relig* konfession* *marital* marriage* civil_status etat_civil* "
         "situation_familiale estado_civil* stato_civile* *familienstand* burgerlijke_staat "
         "stan_cywilny prefix* suffix* =title salutation* anrede* titel civilite* tratamiento "
         "titolo* =titulo aanhef tytul* *educ* *edu *bildung* *abschluss* diplom* etudes* "
@@ -246,8 +245,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (
         "diagnosis",
         "*diagnos* *icd* dx* *_dx krankheit* *erkrankung* maladie* enfermedad* malattia* "
-        "doenca* ziekte* chorob* rozpozn* comorbid* disease* illness* cause_of_death "
-        "*todesursache*",
+        "doenca* ziekte* chorob* rozpozn* comorbid* disease* illness* diabet* hypertens* "
+        "asthma* stroke* copd* epilep* hepat* tubercul* covid* infarct* arthrit* dementia* "
+        "chronic* cause_of_death *todesursache*",
     ),
     (
         "private",
@@ -266,7 +266,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "*vote* *voting* *partei* partido* partito* *partij* abuse* violen* addict* depress* "
         "anxi* satisf* *zufrieden* opinion* attitude* trust* bmi glucose* *cholesterol* "
         "*pressure* *blutdruck* creatinin* *hemoglobin* *haemoglobin* hba1c sodium potassium "
-        "allerg* vaccin* *impf* *test_result* *befund* *result* bp_*",
+        "wbc rbc hgb hct mcv mch mchc plt platelet* ast alt alp ggt bun urea crp ldl hdl "
+        "*triglyc* insulin* ferritin* tsh inr egfr *bilirubin* albumin* calcium* allerg* "
+        "vaccin* *impf* *test_result* *befund* *result* bp_*",
     ),
     (
         "free-text",
@@ -282,14 +284,14 @@ BIRTH = re.compile(r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|na
 NUMBERED = re.compile(rf"(^|_)({_NUMBER})$|^({_NUMBER})_|nummer$|_nr\d*$")
 """Names of columns that say that they number something."""
 COUNTED = re.compile(
-    r"(^|_)(count|number_of|num|n|nb|nbr|anzahl|nombre|numero|aantal|liczba|ile|cuantos)_|_count$"
+    r"(^|_)(count|number_of|num|n|nb|nbr|anz|anzahl|nombre|numero|aant|aantal|liczba|ile|cuantos)_|_count$"
     r"|_size$|groesse$|grosse$|^anzahl|^aantal|^liczba|visits$|children$|siblings$|rooms$|times$"
 )
 """Names of columns that count something."""
 UNORDERED = re.compile(
     r"sex|gender|geschl|sesso|geslacht|plec|rac[ae]|ethni|relig|konfess|marital|civil|famil|famst"
     r"|burgerl|cywil|job|occup|beruf|metier|profes|profis|beroep|zawod|industr|branch|langu|sprach"
-    r"|idiom|lingu|taal|jezyk|type|typ$|art$|status|categor|kategor"
+    r"|idiom|lingu|taal|jezyk|type|typ$|art$|stat$|status|categor|kategor|etni|relat|code$|kind(_|$)"
 )
 """Names of columns whose numbers are codes of categories without an order."""
 GRADED = re.compile(

@@ -79,12 +79,14 @@ def _number(view: View, from_file: bool) -> Shape:
         return Shape(stand_ins=odd)
     words = view.numerals[1]
     written = any(not text.isdigit() for text in view.listed if text not in words)
-    if not from_file or not set(words) <= set(odd) or not (written or words):
-        return Shape(stand_ins=odd)
+    few = view.distinct <= 2 * _FEW  # codes, of which "not applicable" is one
+    if not from_file or few or not set(words) <= set(odd) or not (written or words):
+        return Shape(stand_ins=() if few else odd)
     texts = view.texts.filter(~view.texts.is_in([*words]))
     if forced(texts, None).null_count():
         return Shape(stand_ins=odd)  # with signs of currencies or units, which no reader takes
-    kind = Kind.INTEGER if view.whole_numbers else Kind.CONTINUOUS
+    pointed = bool(texts.str.contains(r"[.,]\d{1,2}$").any())
+    kind = Kind.INTEGER if view.whole_numbers and not pointed else Kind.CONTINUOUS
     rest = tuple(value for value in odd if value not in words)
     return Shape(kind, missing=words, stand_ins=rest)
 
