@@ -2,11 +2,11 @@
 
     python benchmarks/roles.py              the roles data, and files of our own in eight languages
     python benchmarks/roles.py --wrong      with every column that is not right
-    python benchmarks/roles.py --developed  without the languages that were held out
+    python benchmarks/roles.py --developed  without the files that were held out
 
 The roles data are looked for in SFUMATO_DATA, else in ../shared/data; right is any role that its
 table lists, and for what is listed as insensitive also a stricter one, which counts as over-strict.
-Files of our own: tests/data/recognize/people_files.py; half of the languages was held out.
+Files of our own: tests/data/recognize/people_files.py and office_files.py; half was held out.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.data.recognize.people_files import DEVELOPED, HELD_OUT  # noqa: E402
-from tests.data.recognize.scoring import HEADING, Score, own, shared, total  # noqa: E402
+from tests.data.recognize.scoring import (  # noqa: E402
+    HEADING,
+    Score,
+    developed,
+    held_out,
+    own,
+    shared,
+    total,
+)
 
 DATA = Path(os.environ.get("SFUMATO_DATA", ROOT.parent / "shared" / "data"))
 
@@ -40,9 +47,9 @@ def main() -> None:
         show(shared(DATA), "the roles data", wrong=wrong)
     else:
         print(f"the roles data are not at {DATA}: set SFUMATO_DATA")
-    show(own(DEVELOPED), "our own, developed on", wrong=wrong)
+    show(own(developed()), "our own, developed on", wrong=wrong)
     if "--developed" not in sys.argv:
-        show(own(HELD_OUT), "our own, held out", wrong=wrong)
+        show(own(held_out()), "our own, held out", wrong=wrong)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def _employee(code: str, rng: random.Random, number: int, numbers: list[int]) ->
         "employer": f"{rng.choice(words.last.split(','))} {rng.choice(('AG', 'Ltd', 'SA', 'BV'))}",
         "salary": f"{rng.randrange(1500, 9000)} €",
         "band": f"{low}-{low + 9}",
-        "phone": f"+{rng.randrange(30, 50)} {rng.randrange(100, 999)} {rng.randrange(10**6, 10**7)}",
+        "phone": f"+{rng.randrange(30, 50)} {rng.randrange(100, 999)} {rng.randrange(10**6)}",
         "home": f"{int(abs(words.north))}°{rng.randrange(60)}'{rng.randrange(60)}\"N "
         f"{int(abs(words.east))}°{rng.randrange(60)}'{rng.randrange(60)}\"E",
         "nationality": rng.choice(("DE", "FR", "PL", "IT", "ES", "NL")),

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sfumato.data.io import read_with_notes
 from sfumato.release.plan.guess import guess
-from tests.data.recognize.people_files import Truth, people_files
+from tests.data.recognize.office_files import office
+from tests.data.recognize.people_files import DEVELOPED, HELD_OUT, PeopleFile, Truth, people_files
 
 ELSEWHERE = {"adult": "adult/adult.csv", "bank_full": "bank_marketing/bank_full.csv"}
 PUBLISHED = ("confidential", "insensitive", "target", "weight")
@@ -89,11 +90,21 @@ def shared(data: Path) -> list[Score]:
     ]
 
 
-def own(languages: Iterable[str], seed: int = 1) -> list[Score]:
-    """Files of our own, file by file."""
+def developed() -> list[PeopleFile]:
+    """Files of our own that were looked at while the recognizers were written."""
+    return [*people_files(DEVELOPED), *(office(code, 1) for code in DEVELOPED[:2])]
+
+
+def held_out() -> list[PeopleFile]:
+    """Files of our own that were first tried when the recognizers were done."""
+    return [*people_files(HELD_OUT), *(office(code, 1) for code in (*DEVELOPED[2:], *HELD_OUT))]
+
+
+def own(files: Iterable[PeopleFile]) -> list[Score]:
+    """Files of our own, one by one."""
     made = []
     with tempfile.TemporaryDirectory() as folder:
-        for one in people_files(tuple(languages), seed):
+        for one in files:
             path = Path(folder) / f"{one.name}.csv"
             path.write_text(one.csv(), encoding="utf-8")
             made.append(score(one.name, path, one.truth))

@@ -6,6 +6,7 @@ the values allow what it says; then weaker likenesses. In doubt the safer of two
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -216,7 +217,9 @@ def _many(view: View) -> bool:
 
 def _names_possible(view: View) -> bool:
     """A column called "name" may hold products; texts of few names are still people's."""
-    return view.textual and view.share(r"[^\p{L}]*") <= 0.5
+    if not view.textual or view.share(r"[^\p{L}]*") > 0.5:
+        return False
+    return view.size < ENOUGH or view.distinct > 2
 
 
 def _is_age(view: View) -> bool:
@@ -231,12 +234,12 @@ def _is_weight(view: View) -> bool:
     """A sampling weight is a positive number that is no body's weight."""
     if not len(view.numbers) or view.kind == Kind.BOOLEAN or view.range[0] < 0:
         return False
-    return view.distinct > 2 and not is_body_weight(view)
+    return view.distinct > 2 and not _OF_BODIES.search(view.plain) and not is_body_weight(view)
 
 
 def is_body_weight(view: View) -> bool:
     """Whether numbers under a bare word for weight look like kilograms (or pounds) of people."""
-    bare = view.plain.rstrip("0123456789_") in _BARE or view.plain.endswith(("_kg", "_lb", "_lbs"))
+    bare = view.plain.rstrip("0123456789_") in _BARE
     if not bare or len(view.numbers) < 3:
         return False
     low, middle, high = np.quantile(view.numbers, (0.1, 0.5, 0.9))
@@ -244,6 +247,7 @@ def is_body_weight(view: View) -> bool:
     return bool(_BODY[0] <= middle / scale <= 100 and 0.4 * middle < low and high < 1.8 * middle)
 
 
+_OF_BODIES = re.compile(r"birth|body|_(kg|lbs?|grams?)$|korper|koerper|geburt|naiss|nacer|nascita")
 _BARE = ("weight", "wt", "gewicht", "peso", "poids", "waga", "body_weight", "korpergewicht")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,6 +20,7 @@ from .view import ENOUGH, View, sample, views
 from .words import NUMBERED
 
 Finds = dict[str, Found]
+_EAST = re.compile(r"(lo|lng|long|longi)(_|$)|[xyln]$")
 _BATTERY, _UNNAMED = 4, 6
 _STEPS = 11
 _POINTERS, _TRIED = 4, 50
@@ -57,7 +59,7 @@ def _coordinates(seen: Mapping[str, View], found: Finds) -> Finds:
             made |= {v.name: Found(v.name, "coordinate", why, 0.65) for v in (one, other)}
         elif len(by_name) == 1:
             rest = other if by_name[0] == one.name else one
-            if rest.plain in ("long", "lo", "l", "x", "y") and len(rest.numbers):
+            if _EAST.match(rest.plain) and len(rest.numbers):
                 made[rest.name] = Found(rest.name, "coordinate", "it stands beside a latitude", 0.8)
     return made
 

@@ -27,7 +27,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "telephone",
         "*telephone* *telefon* *telefoon* phone* *phone =tel tel_* *_tel mobile* handy* =cell "
         "cell_no cell_number *_cell pager movil* celular* cellulare* portable* gsm telemovel* "
-        "komorka* rufnummer* =fon festnetz* *mobilnummer* mobiel* telnr telno whatsapp mobil",
+        "komorka* rufnummer* =fon festnetz* *mobilnummer* mobiel* telnr telno whatsapp mobil "
+        "contact_number contact_no contact_nr kontaktnummer* numero_contacto",
     ),
     (
         "ip-address",
@@ -89,7 +90,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "cartella_clinica* cartella# processo# sprawa# sprawy# klient*# klant# pacjent*# "
         "paciente# paziente# utente# cliente# verblijf# opname# sejour# aufnahme# proben# "
         "probe# lab# befund# staff# worker# lavoratore# trabajador# empleado# pracownik*# "
-        "medewerker# socio# pupil# learner# inwoner# leerling# uczen# ucznia#",
+        "medewerker# socio# pupil# learner# inwoner# leerling# uczen# ucznia# matric# "
+        "incident# arrest# booking# seqn",
     ),
     (
         "account",
@@ -97,7 +99,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "card# *kreditkarte* credit_card* *tarjeta_credito* tarjeta# carte_bancaire* "
         "carta_credito* carta_di_credito cartao_credito* cartao# rekening# *rekeningnummer* "
         "=rachunek rachunek# numer_rachunku =rib conto_corrente* cuenta# cuenta_bancaria* "
-        "compte# compte_bancaire conta# conta_bancaria bic swift",
+        "compte# compte_bancaire conta# conta_bancaria bic swift cc_num* card_*",
     ),
     (
         "licence",
@@ -105,7 +107,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "*passaporte* *passeport* *reisepass* pass# *paspoort* *paszport* *passaporto* "
         "*fuhrerschein* *fuehrerschein* permis_conduire permis_de_conduire carnet_conducir "
         "carne_conducir patente* rijbewijs* prawo_jazdy carta_conducao drivers driver# "
-        "approbation*",
+        "approbation* visa# permit#",
     ),
     (
         "plate",
@@ -120,7 +122,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (
         "photograph",
         "photo photos photograph* portrait* picture* lichtbild* foto fotos fotograf* "
-        "face_image* passbild* =bild zdjecie* immagine* imagen* *_photo *_foto",
+        "face_image* passbild* =bild zdjecie* immagine* imagen* *_photo *_foto *_pic "
+        "*_picture *_image",
     ),
     (
         "name",
@@ -140,7 +143,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "segundo_nombre apellid* =nome nome_completo nome_paziente nome_paciente nome_cognome "
         "nome_e_cognome nome_mae nome_da_mae nome_pai nome_proprio cognome* sobrenome* "
         "apelid* =naam volledige_naam *achternaam* *voornaam* *roepnaam* *meisjesnaam* imie* "
-        "imiona nazwisk*",
+        "imiona nazwisk* pat_name kin_name gp_name officer_name attending* =nurse =doctor "
+        "=teacher =surgeon =physician hausarzt* behandelnd* ansprechpartner* "
+        "emergency_contact* notfallkontakt* medecin* med_traitant medico_* =medico lekarz* "
+        "huisarts* =owner =author",
     ),
     (
         "address",
@@ -192,7 +198,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "date* *date *datum* fecha* data data_* dob birthday* birth* *_birth geb geb_* "
         "geburt* *geboorte* naissance* nacimiento* nascita* nascimento* urodz* data_ur* "
         "date_time* *timestamp* *zeitpunkt* dzien* *tijdstip* heure* hora* *uhrzeit* "
-        "*godzina* *_at *_time *_on",
+        "*godzina* *_at *_time *_on *_dt dt_* *_ts =ts gebdat* fec_* =ddn fnac* f_nac*",
     ),
     (
         "date-part",
@@ -207,7 +213,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "[a-z]*_w(?:eigh)?t[a-z]* *_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt "
         "weight* *_weight* =w_[a-z]* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* "
         "weging* gewicht* poids* *ponderation* pond* *ponderacion* peso* *factor_expansion* "
-        "*pesatura* *ponderacao* waga* =wagi wagi_* fator_expansao* coefficient_pond*",
+        "*pesatura* *ponderacao* waga* =wagi wagi_* fator_expansao* coefficient_pond* *wt "
+        "wt[a-z]*",
     ),
     (
         "trait",
@@ -226,7 +233,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "housing* tenure* height* korpergrosse* koerpergroesse* =grosse =groesse taille "
         "altura* estatura* altezza* lengte* wzrost* veteran* disab* *behinderung* handicap* "
         "length_of_stay los *_size siblings* sib_* sibsp parch fam* guardian* *vormund* "
-        "migration* immigra* *herkunft* ancestry* tribe caste *blood_group* hair* eye_*",
+        "migration* immigra* *herkunft* ancestry* tribe caste *blood_group* hair* eye_* "
+        "est_civ* stan_cyw* stato_civ* sit_fam* fam_stand* burg_staat *blutgruppe* "
+        "grupo_sanguineo gruppo_sanguigno blood_type grosse_* groesse_* empl_*",
     ),
     (
         "region",
@@ -234,13 +243,13 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "pays =estado estado_* pais* =stato stato_* nazione* =kraj kraj_* wojewodztw* =staat "
         "provincie* regio* kanton* canton* nation* *national* citizen* *staatsang* nacional* "
         "obywatel* nazional* cittadinanza* cidadania* ciudadania* continent* nuts_?[12] "
-        "provinz* uf",
+        "provinz* uf geboorteland herkunftsland geburtsland *_land",
     ),
     (
         "target",
         "readmi* *_readmi* died dead death *surviv* mortal* outcome* *_outcome target* =label "
         "=class =y churn* verstorben* decede* fallecid* decedut* falecid* overleden* zmarl* "
-        "*zgon*",
+        "*zgon* exited attrition* fraud*",
     ),
     (
         "diagnosis",
@@ -251,24 +260,25 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "private",
-        "*income* *salar* *wage* *earn* pay pay_* paid *_pay expens* *_expens* *cost *costs "
-        "cost_* *charge* *balance* *debt* *loan* credit* default* mortgage* rent wealth* "
-        "asset* revenue* *tax *_taxes tax_* fare fee fees *amount* coverage* *_coverage "
-        "spend* price* *einkommen* eink* *lohn* *gehalt* *kosten* *miete* *vermogen* "
-        "*schulden* *kredit* *betrag* *steuer* umsatz* revenu* salaire* *cout* loyer* dette* "
-        "*montant* impot* ingreso* sueldo* *coste* alquiler* deuda* *importe* reddito* "
-        "stipendi* *costo* affitto* debit* *importo* rendiment* renda* ordenado* *custo* "
-        "divida* aluguel* *inkomen* loon* *bedrag* huur* schuld* *dochod* *zarob* *wynagrodz* "
-        "pensja* *koszt* *kwota* czynsz* dlug* symptom* *drug* *medic* *medik* therap* treat* "
-        "procedure* hiv* *cancer* *krebs* psych* *alcohol* *alkohol* *smok* *rauch* *tabac* "
-        "*fuma* *fumo* *rook* *palen* *papieros* pregnan* *schwanger* score* *_score grade "
-        "grades gpa fail* *_fail* romantic* *sup support* crim* offen[cs]e* *sexual* politic* "
-        "*vote* *voting* *partei* partido* partito* *partij* abuse* violen* addict* depress* "
-        "anxi* satisf* *zufrieden* opinion* attitude* trust* bmi glucose* *cholesterol* "
-        "*pressure* *blutdruck* creatinin* *hemoglobin* *haemoglobin* hba1c sodium potassium "
-        "wbc rbc hgb hct mcv mch mchc plt platelet* ast alt alp ggt bun urea crp ldl hdl "
-        "*triglyc* insulin* ferritin* tsh inr egfr *bilirubin* albumin* calcium* allerg* "
-        "vaccin* *impf* *test_result* *befund* *result* bp_*",
+        "*income* *salar* *wage* earn* *_earn* pearn* *earnings pay pay_* paid *_pay expens* "
+        "*_expens* *cost *costs cost_* charge* *_charge* *balance* *debt* *loan* credit* "
+        "default* mortgage* rent wealth* asset* revenue* *tax *_taxes tax_* fare fee fees "
+        "*amount* coverage* *_coverage spend* price* *einkommen* eink* *lohn* *gehalt* "
+        "*kosten* *miete* *vermogen* *schulden* *kredit* *betrag* *steuer* umsatz* revenu* "
+        "salaire* *cout* loyer* dette* *montant* impot* ingreso* sueldo* *coste* alquiler* "
+        "deuda* *importe* reddito* stipendi* *costo* affitto* debit* *importo* rendiment* "
+        "renda* ordenado* custo custos *_custo divida* aluguel* *inkomen* loon* *bedrag* "
+        "huur* schuld* *dochod* *zarob* *wynagrodz* pensja* *koszt* *kwota* czynsz* dlug* "
+        "symptom* *drug* *medic* *medik* therap* treat* procedure* hiv* *cancer* *krebs* "
+        "psych* *alcohol* *alkohol* *smok* *rauch* *tabac* *fuma* *fumo* *rook* *palen* "
+        "*papieros* pregnan* *schwanger* score* *_score grade grades gpa fail* *_fail* "
+        "romantic* *sup support* crim* offen[cs]e* *sexual* politic* *vote* *voting* *partei* "
+        "partido* partito* *partij* abuse* violen* addict* depress* anxi* satisf* *zufrieden* "
+        "opinion* attitude* trust* bmi glucose* *cholesterol* *pressure* *blutdruck* "
+        "creatinin* *hemoglobin* *haemoglobin* hba1c sodium potassium wbc rbc hgb hct mcv mch "
+        "mchc plt platelet* ast alt alp ggt bun urea crp ldl hdl *triglyc* insulin* ferritin* "
+        "tsh inr egfr *bilirubin* albumin* calcium* allerg* vaccin* *impf* *test_result* "
+        "*befund* *result* bp_* sbp dbp pulse heart_rate* temperature* genotype* snp* gene_*",
     ),
     (
         "free-text",
@@ -277,7 +287,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "uwag* komentarz* anamnes* *text text_* descri* beschreib* narrative* history "
         "verlauf* erganzung* toelichting* opis* *freitext* *verbatim* letter*",
     ),
-    ("unique-code", "=id uid uuid guid pid =key =rowid =index =token hash"),
+    (
+        "unique-code",
+        "=id uid uuid guid pid =key =rowid =index =token hash session# cookie* login handle",
+    ),
 )
 BIRTH = re.compile(r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz")
 """Names of columns that tell when a person was born."""
