@@ -24,7 +24,8 @@ from .view import ENOUGH, View
 from .words import BIRTH, COUNTED, NUMBERED, called
 
 FEW = 5
-_LISTED, _ALIKE = 0.6, 0.85
+_LISTED, _SOME_LISTED, _FEW_LISTED = 0.6, 0.3, 0.1
+_ALIKE, _VERY_ALIKE = 0.65, 0.75
 _LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
 _BODY = (35.0, 130.0)
@@ -55,9 +56,9 @@ def is_names(values: Sequence[str]) -> bool:
     if len(values) < FEW:
         return False
     listed, alike = name_share(values)
-    if listed >= _LISTED or (listed >= _LISTED / 2 and alike >= _ALIKE - 0.2):
+    if listed >= _LISTED or (listed >= _SOME_LISTED and alike >= _ALIKE):
         return True
-    return len(values) >= ENOUGH and alike >= _ALIKE and listed >= _LISTED / 6
+    return len(values) >= ENOUGH and alike >= _VERY_ALIKE and listed >= _FEW_LISTED
 
 
 def _found(view: View, what: str, why: str, confidence: float) -> Found:

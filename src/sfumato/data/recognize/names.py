@@ -115,6 +115,13 @@ def parts(value: str) -> tuple[list[str], bool]:
 _SHAPE = re.compile(r"^[^\W\d_][\w'’.-]*(?:,? +[\w'’.()\"-]+){0,6}$", re.UNICODE)
 
 
+def _without_marks(value: str) -> str:
+    """A text without vowel signs and tones, which are no letters to a pattern."""
+    if value.isascii():
+        return value
+    return "".join(c for c in value if unicodedata.category(c)[0] != "M")
+
+
 def name_share(values: Sequence[str]) -> tuple[float, float]:
     """Of distinct values, the share with listed names, and the share whose words are like names.
 
@@ -122,7 +129,7 @@ def name_share(values: Sequence[str]) -> tuple[float, float]:
     """
     chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
     found = alike = 0
-    for value in chosen:
+    for value in map(_without_marks, chosen):
         if not _SHAPE.match(value) or re.search(r"\d.*\D", value):
             continue
         words, title = parts(value)
