@@ -10,17 +10,31 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError
+from .header import find_header
+from .sample import spread
 from .sniff import Dialect, find_dialect, to_utf8
 
 _BLOCK = 1 << 26
 _LARGEST_BLOCK = 2**31 - 1
 _CR, _LF = 13, 10
+_HEAD = 1 << 12
+
+
+class Parsed(NamedTuple):
+    """What was read of a text file, and how."""
+
+    frame: pl.DataFrame
+    dialect: Dialect
+    notes: list[str]
+    header: bool
+    share: float = 1.0
+    """Of the file; less than 1 where it was sampled."""
 
 
 def parse(
@@ -29,20 +43,25 @@ def parse(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-    header: bool = True,
+    header: bool | None = None,
     dialect: Dialect | None = None,
-) -> tuple[pl.DataFrame, Dialect, list[str]]:
+    sample: bool = False,
+) -> Parsed:
     """The cells as text (an empty unquoted cell is null), the dialect, and what was decided.
 
-    With a `dialect`, nothing is guessed and every line is a record.
+    With a `dialect`, nothing is guessed and every line is a record. A `sample` is of lines spread
+    over a large file.
     """
     text, notes = to_utf8(raw, label, encoding)
-    if not text.strip():
+    if not text[:_HEAD].strip() and not text.strip():
         raise InputError(f"{label} is empty", remedy="give a file with a header and records")
     more: list[str] = []
     if dialect is None:
         delimiter, text, notes = _excel_hint(text, delimiter, notes)
         dialect, more = find_dialect(text, delimiter)
+    whole = len(text)
+    text = spread(text, dialect) if sample else text
+    share = len(text) / whole
     _check_quotes(text, label, dialect)
     frame, blank = _cells(text, label, dialect)
     if frame.width > 1:
@@ -50,15 +69,26 @@ def parse(
     if blank:
         how = "skipped" if frame.width > 1 else "read as missing"
         notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} {how}")
+    records, header, more = headed(frame, header, label)
+    return Parsed(records, dialect, notes + more, header, share)
+
+
+def headed(
+    frame: pl.DataFrame, header: bool | None, label: str
+) -> tuple[pl.DataFrame, bool, list[str]]:
+    """The records under the names of the first line, or under numbers where it is a record."""
+    notes: list[str] = []
+    named = frame
+    if frame.width == 1 and header is not False:
+        named = frame.slice(int(frame.to_series().is_not_null().arg_max() or 0))
+    if header is None:
+        header, note = find_header(named)
+        notes = [note] if note else []
     if not header:
         numbered = {n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}
-        return frame.rename(numbered), dialect, notes
-    if frame.width == 1:
-        frame = frame.slice(int(frame.to_series().is_not_null().arg_max() or 0))
-    first = [cell or "" for cell in frame.row(0)]
-    names, more = _names(first, label)
-    records = frame.slice(1).rename(dict(zip(frame.columns, names, strict=True)))
-    return records, dialect, notes + more
+        return frame.rename(numbered), False, notes
+    names, more = _names([cell or "" for cell in named.row(0)], label)
+    return named.slice(1).rename(dict(zip(frame.columns, names, strict=True))), True, notes + more
 
 
 def copied_cells(text: bytes, width: int, label: str = "the copy") -> pl.DataFrame:
@@ -72,9 +102,10 @@ def _excel_hint(
     text: bytes, delimiter: str | None, notes: list[str]
 ) -> tuple[str | None, bytes, list[str]]:
     """A first line "sep=;" tells a spreadsheet the delimiter and is no record."""
-    line, _, rest = text.partition(b"\n")
+    line, _, rest = text[:_HEAD].partition(b"\n")
     hint = line.strip(b"\r")
     if len(hint) == 5 and hint[:4].lower() == b"sep=" and rest.strip():
+        rest = text[len(line) + 1 :]
         return delimiter or hint[4:].decode(), rest, [*notes, f"first line: {hint.decode()}"]
     return delimiter, text, notes
 
@@ -95,19 +126,7 @@ def _names(cells: list[str], label: str) -> tuple[list[str], list[str]]:
         complaints.append(Complaint(name, what, "rename one of them", line=1))
     if complaints:
         raise SchemaError(label, complaints)
-    if len(names) > 1 and all(_is_number(name) for name in names):
-        notes.append(
-            "the first line was taken for the header, though it holds only numbers: header=False?"
-        )
     return names, notes
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _cells(text: bytes, label: str, dialect: Dialect) -> tuple[pl.DataFrame, int]:

@@ -1,8 +1,12 @@
-"""Dates as people write them, where a whole column agrees on the order of day and month."""
+"""Dates as people write them, where a whole column agrees on the order of day and month.
+
+A column may hold several formats, if no cell of it can be read in two ways.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -10,18 +14,28 @@ import polars as pl
 
 @dataclass(frozen=True)
 class Dates:
-    """A column as dates and the format that fits it; or, if several fit, `values` is None."""
+    """A column as dates and the formats of its cells; or, where a cell fits several, no values."""
 
     values: pl.Series | None
     formats: tuple[str, ...]
+    doubtful: str = ""
+    """A cell that can be read in two ways, in a column of several formats."""
 
 
+_MONTH = (
+    "(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?"
+    "|oct(ober)?|nov(ember)?|dec(ember)?)"
+)
 _SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"^\d{4}-\d{2}-\d{2}$", ("%Y-%m-%d",)),
     (r"^\d{4}/\d{1,2}/\d{1,2}$", ("%Y/%m/%d",)),
     (r"^\d{1,2}\.\d{1,2}\.\d{4}$", ("%d.%m.%Y",)),
     (r"^\d{1,2}/\d{1,2}/\d{4}$", ("%d/%m/%Y", "%m/%d/%Y")),
     (r"^\d{1,2}-\d{1,2}-\d{4}$", ("%d-%m-%Y", "%m-%d-%Y")),
+    (rf"(?i)^\d{{1,2}} {_MONTH} \d{{4}}$", ("%d %b %Y",)),
+    (rf"(?i)^\d{{1,2}}-{_MONTH}-\d{{4}}$", ("%d-%b-%Y",)),
+    (rf"(?i)^\d{{2}}{_MONTH}\d{{4}}$", ("%d%b%Y",)),
+    (rf"(?i)^{_MONTH} \d{{1,2}}, \d{{4}}$", ("%b %d, %Y",)),
 )
 _COMPACT = (r"^\d{8}$", ("%Y%m%d",))
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?$"
@@ -39,7 +53,7 @@ def dates(series: pl.Series, *, compact: bool = False) -> Dates | None:
         return None
     for shape, formats in (*_SHAPES, *((_COMPACT,) if compact else ())):
         if re.match(shape, first[0]):
-            return _by_format(series, shape, formats)
+            return _by_format(series, shape, formats) or _mixed(series)
     if re.match(_MOMENT, first[0]):
         return _moments(series, _MOMENT, "")
     if re.match(_ZONED, first[0]):
@@ -65,6 +79,40 @@ def _by_format(series: pl.Series, shape: str, formats: tuple[str, ...]) -> Dates
     if len(fitting) > 1 and not fitting[0][1].equals(fitting[1][1]):
         return Dates(None, tuple(wanted for wanted, _ in fitting))
     return Dates(fitting[0][1], (fitting[0][0],))
+
+
+def _mixed(series: pl.Series) -> Dates | None:
+    """Cells of several formats, each of which must be readable in one way only."""
+    values = pl.Series(series.name, [None], dtype=pl.Date).new_from_index(0, len(series))
+    used: list[str] = []
+    doubtful = ""
+    for shape, formats in _SHAPES:
+        here = series.str.contains(shape).fill_null(False)
+        if not here.any():
+            continue
+        cells = series.zip_with(here, pl.Series([None], dtype=pl.String))
+        read = {wanted: cells.str.to_date(wanted, strict=False) for wanted in formats}
+        fitting = {f: found for f, found in read.items() if found.null_count() == (~here).sum()}
+        two = [found for found in read.values() if found.null_count() < len(series)]
+        if len(two) > 1:
+            apart = (two[0] != two[1]).fill_null(False)
+            doubtful = doubtful or (series[int(apart.arg_max() or 0)] if apart.any() else "")
+        if not fitting:
+            return None
+        used += list(fitting)
+        values = values.zip_with(values.is_not_null(), next(iter(fitting.values())))
+    if values.null_count() != series.null_count() or not values.dt.year().ge(1).all():
+        return None
+    return Dates(None if doubtful else values, tuple(used), doubtful)
+
+
+def by_formats(series: pl.Series, formats: Sequence[str]) -> pl.Series:
+    """Each cell by the first of the formats that fits it, null where none does."""
+    text = series.str.strip_chars()
+    values = text.str.to_date(formats[0], strict=False)
+    for wanted in formats[1:]:
+        values = values.zip_with(values.is_not_null(), text.str.to_date(wanted, strict=False))
+    return values
 
 
 def _moments(series: pl.Series, shape: str, zone: str) -> Dates | None:

@@ -2,15 +2,17 @@
 noted.
 
 Order of the judgement: whole numbers, floats, decimal commas and thousands separators, true/false,
-dates, and else text. A kind that the caller names is obeyed, and a value that contradicts it is a
+dates, and else text. Where two readings are possible a note says which was taken and how to settle
+it. A kind that the caller names is obeyed, and a value that contradicts it is a
 complaint.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -18,7 +20,9 @@ from ...errors import Complaint
 from ..kinds import TRUTH
 from ..schema import Kind
 from . import numbers
-from .dates import Dates, dates, looks_like_date
+from .dates import Dates, by_formats, dates, looks_like_date
+from .marks import Found, Marks, Settling
+from .sentinels import take_out
 
 TOKENS = ("NA", "N/A", "NaN", "nan", "null", "NULL", ".", "?")
 """What may stand for a missing value in a column of numbers or dates; in text they are text."""
@@ -30,6 +34,9 @@ _CODE_WIDTH = 4
 _TRUTH = {"true": True, "false": False}
 _LONG_TEXT = 40
 _MOSTLY = 0.9
+_FEW_WORDS = 3
+_WORDY = 0.9
+Formats = str | Sequence[str]
 
 
 @dataclass
@@ -41,17 +48,11 @@ class Reading:
     """The kinds that a column's type alone would not tell."""
     notes: list[str] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
-    remedy: str = 'mend the value, name it in missing=..., or use kind = "nominal"'
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A column as the values it seems to hold; `values` is None where two readings are possible."""
-
-    values: pl.Series | None
-    note: str = ""
-    numbers: numbers.Numbers | None = None
-    text: pl.Series | None = None
+    decided: dict[str, Any] = field(default_factory=dict)
+    """Options that would give the same reading without a guess."""
+    remedy: str = (
+        'mend the value, name it in missing=... or sentinels=..., or use kind = "nominal"'
+    )
 
 
 def interpret(
@@ -60,8 +61,10 @@ def interpret(
     kinds: Mapping[str, str],
     missing: Collection[str] = ("",),
     decimal: str | None = None,
+    thousands: str | None = None,
     delimiter: str = ",",
-    formats: Mapping[str, str] | None = None,
+    formats: Mapping[str, Formats] | None = None,
+    sentinels: Mapping[str, Sequence[Any]] | None = None,
 ) -> Reading:
     """Type every column of a frame of text.
 
@@ -71,38 +74,46 @@ def interpret(
     ([(31, '02139', 1.5), (40, '10001', 2.0)], "decimal: comma in 'pay'")
     """
     reading = Reading(raw)
+    if decimal is None and thousands in (".", ","):
+        decimal = "," if thousands == "." else "."
+    marks = Marks(decimal, thousands, delimiter)
     columns: dict[str, pl.Series] = {}
-    found: dict[str, _Found] = {}
+    found: dict[str, Found] = {}
     for series in raw:
         name = series.name
-        text = _without(series, missing)
+        text = take_out(_without(series, missing), (sentinels or {}).get(name, ()), reading.notes)
         if name in kinds and kinds[name] in set(Kind):
-            columns[name] = _declared(text, Kind(kinds[name]), decimal, reading, formats or {})
+            columns[name] = _declared(text, Kind(kinds[name]), marks, reading, formats or {})
         else:
             columns[name] = text
-            judged = _judge(text, decimal, delimiter, reading)
+            judged = _judge(text, marks, reading)
             if judged is not None:
                 found[name] = judged
             else:
-                columns[name], kind = _as_text(text, reading)
+                columns[name], kind = _as_text(text, marks, reading)
                 reading.kinds.update({name: kind} if kind else {})
-    _settle(found, columns, decimal, reading)
-    reading.frame = pl.DataFrame(list(columns.values()))
+    settled = Settling(found, marks)
+    reading.notes, reading.decided = [*settled.notes, *reading.notes], settled.decided
+    reading.frame = pl.DataFrame(list({**columns, **settled.columns}.values()))
     return reading
 
 
 def declare(
-    frame: pl.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, str] | None = None
+    frame: pl.DataFrame,
+    kinds: Mapping[str, str],
+    formats: Mapping[str, Formats] | None = None,
+    sentinels: Mapping[str, Sequence[Any]] | None = None,
 ) -> Reading:
     """Obey the named kinds in a frame that has types already: its text is read as they ask."""
     reading = Reading(frame, remedy='mend the value, or use kind = "nominal"')
     columns = []
     for series in frame:
         kind = kinds.get(series.name, "")
+        series = take_out(series, (sentinels or {}).get(series.name, ()), reading.notes)
         if kind in set(Kind) and series.dtype == pl.String:
-            series = _declared(series, Kind(kind), None, reading, formats or {})
+            series = _declared(series, Kind(kind), Marks(), reading, formats or {})
         elif kind == Kind.BOOLEAN and series.dtype.is_integer():
-            series = _declared(series.cast(pl.String), Kind.BOOLEAN, None, reading, {})
+            series = _declared(series.cast(pl.String), Kind.BOOLEAN, Marks(), reading, {})
         columns.append(series)
     reading.frame = pl.DataFrame(columns) if columns else frame
     return reading
@@ -124,13 +135,13 @@ def _without(series: pl.Series, missing: Collection[str]) -> pl.Series:
     )
 
 
-def _judge(text: pl.Series, decimal: str | None, delimiter: str, reading: Reading) -> _Found | None:
+def _judge(text: pl.Series, marks: Marks, reading: Reading) -> Found | None:
     """What the column seems to hold, or None for text; one word for "missing" is no obstacle."""
     if text.null_count() == len(text):
         if len(text):
             reading.notes.append(f"{text.name!r} holds no values")
         return None
-    found = _typed(text, decimal, delimiter)
+    found = _typed(text, marks)
     if found is not None:
         return found
     trimmed = text.str.strip_chars()
@@ -141,7 +152,7 @@ def _judge(text: pl.Series, decimal: str | None, delimiter: str, reading: Readin
         return None
     if not present and trimmed.equals(text):
         return None
-    found = _typed(bare, decimal, delimiter)
+    found = _typed(bare, marks)
     if found is None or found.values is None:
         return found
     if len(words) > 1:
@@ -151,7 +162,7 @@ def _judge(text: pl.Series, decimal: str | None, delimiter: str, reading: Readin
         )
         return None
     if found.values.dtype == pl.String:
-        return _Found(text, found.note)
+        return Found(text, found.note)
     if present:
         count = bare.null_count() - text.null_count()
         shown = " and ".join(repr(token) if token else "blank" for token in present)
@@ -159,44 +170,58 @@ def _judge(text: pl.Series, decimal: str | None, delimiter: str, reading: Readin
     return found
 
 
-def _typed(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | None:
+def _typed(text: pl.Series, marks: Marks) -> Found | None:
     """Numbers, truth values or dates, if all values are; None for text."""
-    found = _numeric(text, decimal, delimiter)
+    found = _numeric(text, marks)
     if found is not None:
         return found
     if text.drop_nulls()[0].lower() in _TRUTH:
         truth = _truth(text, _TRUTH)
         if truth.null_count() == text.null_count():
-            return _Found(truth)
+            return Found(truth)
     when = dates(text)
     return None if when is None else _dated(text.name, when)
 
 
-def _dated(name: str, when: Dates) -> _Found:
+def _dated(name: str, when: Dates) -> Found:
+    if when.doubtful:
+        return Found(
+            None,
+            f"{name!r} is text: its dates have several formats, and {when.doubtful!r} can be read "
+            f"in two ways; dates={{{name!r}: {list(when.formats)!r}}} takes the first that fits",
+        )
     if when.values is None:
-        return _Found(
+        return Found(
             None,
             f"{name!r} is text: its dates could be {' or '.join(when.formats)}; "
             f'dates={{"{name}": "{when.formats[0]}"}} would settle it',
         )
-    known = when.formats[0].startswith("%Y-%m-%d")
-    return _Found(when.values, "" if known else f"dates: {when.formats[0]} in {name!r}")
+    known = len(when.formats) == 1 and when.formats[0].startswith("%Y-%m-%d")
+    shown = " and ".join(when.formats)
+    return Found(when.values, "" if known else f"dates: {shown} in {name!r}")
 
 
-def _numeric(text: pl.Series, decimal: str | None, delimiter: str) -> _Found | None:
-    name = text.name
+def _numeric(text: pl.Series, marks: Marks) -> Found | None:
+    name, decimal = text.name, marks.decimal
+    if marks.thousands:
+        text = numbers.ungrouped(text, marks.thousands)
     if decimal != "," or numbers.all_whole(text):
         found = numbers.plain(text)
         if isinstance(found, numbers.Codes):
-            return _Found(text, f"{name!r} is text: its values are digits, but {found.reason}")
+            return Found(text, f"{name!r} is text: its values are digits, but {found.reason}")
         if found is not None:
             code = _fixed_width(text, found)
-            return _Found(text, code) if code else _Found(found.values, "", found, text)
+            return Found(text, code) if code else Found(found.values, "", found, text)
     if not numbers.fits(text.drop_nulls()[0]):
         return None
     # In a file of commas, a cell such as "1,5" is more likely a list than a number.
-    styled = numbers.styled(text, decimal or ("." if delimiter == "," else None))
-    return None if styled is None else _Found(styled.values, "", styled, text)
+    styled = numbers.styled(text, decimal or ("." if marks.delimiter == "," else None))
+    if styled is not None:
+        return Found(styled.values, "", styled, text)
+    apart = numbers.spaced(text)
+    if isinstance(apart, numbers.Codes):
+        return Found(text, f"{name!r} is text: its values are digits, but {apart.reason}")
+    return None if apart is None else Found(apart.values, "", apart, text)
 
 
 def _fixed_width(text: pl.Series, found: numbers.Numbers) -> str:
@@ -218,57 +243,7 @@ def _fixed_width(text: pl.Series, found: numbers.Numbers) -> str:
     )
 
 
-def _settle(
-    found: Mapping[str, _Found],
-    columns: dict[str, pl.Series],
-    decimal: str | None,
-    reading: Reading,
-) -> None:
-    """Decide what 1,234 and 1.234 mean from the columns that are certain; take up all columns."""
-    certain = {_decimal_of(f.numbers) for f in found.values() if f.numbers} - {None}
-    commas: list[str] = []
-    thousands: list[str] = []
-    for name, column in found.items():
-        if column.note:
-            reading.notes.append(column.note)
-        if column.values is None:
-            continue
-        columns[name] = column.values
-        number, text = column.numbers, column.text
-        if number is None or text is None:
-            continue
-        unsure = number.ambiguous and decimal is None
-        if number.style == "plain":
-            if unsure and certain == {","} and text.str.contains(".", literal=True).any():
-                columns[name] = numbers.as_thousands(text)
-                thousands.append(name)
-        elif unsure and certain == {"."}:
-            columns[name] = numbers.as_thousands(text)
-            thousands.append(name)
-        elif unsure and certain != {","}:
-            columns[name] = text
-            reading.notes.append(
-                f"{name!r} is text: {text.drop_nulls()[0]!r} may have a decimal comma or a "
-                'thousands separator; decimal="," or decimal="." settles it'
-            )
-        else:
-            (thousands if number.style == "point-grouped" else commas).append(name)
-            if number.style == "comma-grouped":
-                thousands.append(name)
-    if commas:
-        reading.notes.insert(0, f"decimal: comma in {', '.join(map(repr, commas))}")
-    if thousands:
-        reading.notes.append(f"thousands separators in {', '.join(map(repr, thousands))}")
-
-
-def _decimal_of(number: numbers.Numbers) -> str | None:
-    """The decimal mark that a column proves, if it does."""
-    if number.ambiguous or (number.values.dtype.is_integer() and number.style == "plain"):
-        return None
-    return "," if number.style in ("comma", "comma-grouped") else "."
-
-
-def _as_text(text: pl.Series, reading: Reading) -> tuple[pl.Series, str]:
+def _as_text(text: pl.Series, marks: Marks, reading: Reading) -> tuple[pl.Series, str]:
     """A column of text; its kind is "text" when it is long and hardly ever repeats."""
     name = text.name
     present = text.drop_nulls()
@@ -279,7 +254,7 @@ def _as_text(text: pl.Series, reading: Reading) -> tuple[pl.Series, str]:
         reading.notes.append(f"the blank before every value of {name!r} was left out")
     elif (text == "").any():
         reading.notes.append(f"{name!r} holds quoted empty cells, which are text and not missing")
-    _note_nearly(text, reading)
+    _note_nearly(text, marks, reading)
     if len(present) >= 20 and present.n_unique() > _MOSTLY * len(present):
         mean = present.str.len_chars().mean()
         if isinstance(mean, float) and mean >= _LONG_TEXT:
@@ -287,8 +262,8 @@ def _as_text(text: pl.Series, reading: Reading) -> tuple[pl.Series, str]:
     return text, ""
 
 
-def _note_nearly(text: pl.Series, reading: Reading) -> None:
-    """Say so when only a few values keep a column from being numbers or dates."""
+def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
+    """Say so when only a few values, or a few words, keep a column from being numbers or dates."""
     present = text.drop_nulls()
     first = present[0]
     bad = text.cast(pl.Float64, strict=False).is_null() & text.is_not_null()
@@ -296,7 +271,20 @@ def _note_nearly(text: pl.Series, reading: Reading) -> None:
     if count > 0.5 * len(present) and looks_like_date(first):
         bad = text.str.to_date("%Y-%m-%d", strict=False).is_null() & text.is_not_null()
         count, what = int(bad.sum()), "dates (YYYY-MM-DD)"
-    if 0 < count <= 0.5 * len(present):
+    if not 0 < count < len(present):
+        return
+    words = text.filter(bad).unique(maintain_order=True)
+    if len(words) <= _FEW_WORDS and 1 < count <= _WORDY * len(present):
+        found = _typed(text.zip_with(~bad.fill_null(False), pl.Series([None], dtype=pl.String)), marks)
+        if found is not None and found.values is not None and found.values.dtype != pl.String:
+            shown = ", ".join(f'"{word}"' for word in words.to_list())
+            reading.notes.append(
+                f"{text.name!r} is text: beside {what.partition(' ')[0]} it holds {shown} "
+                f"({count:,} cells); if that means no answer, "
+                f'sentinels = {{ "{text.name}" = [{shown}] }} reads it as missing'
+            )
+            return
+    if count <= 0.5 * len(present):
         row = int(bad.arg_max() or 0)
         reading.notes.append(
             f"{text.name!r} is text: {count:,} of its values are no {what}, first {text[row]!r} in "
@@ -305,19 +293,19 @@ def _note_nearly(text: pl.Series, reading: Reading) -> None:
 
 
 def _declared(
-    text: pl.Series, kind: Kind, decimal: str | None, reading: Reading, formats: Mapping[str, str]
+    text: pl.Series, kind: Kind, marks: Marks, reading: Reading, formats: Mapping[str, Formats]
 ) -> pl.Series:
     """The column as the kind that the caller named; a complaint names the first wrong value."""
     if kind in (Kind.NOMINAL, Kind.TEXT, Kind.ORDINAL, Kind.SET):
         return text
     bare = text.replace("", None)
     form = formats.get(text.name)
-    values = _as_declared(bare, kind, decimal, form)
+    values = _as_declared(bare, kind, marks, form)
     bad = values.is_null() & bare.is_not_null()
     words = [token for token in TOKENS if (text == token).any()]
     if bad.any() and len(words) == 1:
         without = _without(bare, words)
-        again = _as_declared(without, kind, decimal, form)
+        again = _as_declared(without, kind, marks, form)
         if not (again.is_null() & without.is_not_null()).any():
             count = without.null_count() - text.null_count()
             reading.notes.append(f"missing: {words[0]!r} in {text.name!r} ({count:,} cells)")
@@ -341,7 +329,7 @@ def _declared(
     return values
 
 
-def _as_declared(text: pl.Series, kind: Kind, decimal: str | None, form: str | None) -> pl.Series:
+def _as_declared(text: pl.Series, kind: Kind, marks: Marks, form: Formats | None) -> pl.Series:
     """Values of a numeric, boolean or date kind; null where a value is none."""
     if text.null_count() == len(text):
         empty = {Kind.DATE: pl.Date(), Kind.BOOLEAN: pl.Boolean(), Kind.INTEGER: pl.Int64()}
@@ -349,13 +337,13 @@ def _as_declared(text: pl.Series, kind: Kind, decimal: str | None, form: str | N
     if kind == Kind.BOOLEAN:
         return _truth(text, TRUTH)
     if kind == Kind.DATE and form:
-        return text.str.strip_chars().str.to_date(form, strict=False)
+        return by_formats(text, [form] if isinstance(form, str) else form)
     if kind == Kind.DATE:
         when = dates(text.str.strip_chars(), compact=True)
         if when is not None and when.values is not None:
             return when.values
         return text.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)
-    values = numbers.forced(text, decimal)
+    values = numbers.forced(text, marks.decimal, marks.thousands)
     if kind == Kind.CONTINUOUS:
         values = values.cast(pl.Float64)
     if values.dtype.is_float():

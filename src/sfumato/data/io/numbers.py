@@ -22,9 +22,16 @@ _POINT_GROUPED = r"^[+-]?\d{1,3}(,\d{3})*(\.\d+)?$"
 # 1,234 may be one thousand or one and a bit; 0,234 and 12,5 may not.
 _EITHER_COMMA = r"^[+-]?([1-9]\d{0,2}(,\d{3})?|0)$"
 _EITHER_POINT = r"^[+-]?([1-9]\d{0,2}(\.\d{3})?|0)$"
-_SPACED = r"^[+-]?\d{1,3}([ \x{a0}\x{202f}'’]\d{3})+([.,]\d+)?$"
+_BLANKS = " \u00a0\u202f\u2009"
+_APOSTROPHES = "'’"
+_APART = f"[{_BLANKS}{_APOSTROPHES}]"
+_SPACED = rf"^[+-]?\d{{1,3}}({_APART}\d{{3}})+([.,]\d+)?$"
+_SPACED_OR_NOT = rf"^[+-]?(\d+|\d{{1,3}}({_APART}\d{{3}})+)([.,]\d+)?$"
 
-Style = Literal["plain", "comma", "comma-grouped", "point-grouped"]
+Style = Literal["plain", "comma", "comma-grouped", "point-grouped", "spaced"]
+
+THOUSANDS = ("'", " ", ".", ",")
+"""What a caller may name; other apostrophes and blanks count as these."""
 
 _EXACT_DIGITS = 17
 
@@ -36,6 +43,9 @@ class Numbers:
     values: pl.Series
     style: Style
     ambiguous: bool = False
+    apart: str = ""
+    """What stands between thousands, where it is an apostrophe or a blank."""
+    decimal: str = "."
 
 
 @dataclass(frozen=True)
@@ -70,8 +80,10 @@ def _code_like(series: pl.Series) -> Codes | None:
         return Codes("some begin with 0")
     if series.str.starts_with("+").any() and not series.str.starts_with("-").any():
         return Codes("some begin with +, and none with -")
-    digits = series.str.replace_all(r"[eE].*$|[^0-9]", "").str.strip_chars_start("0")
-    if series.str.contains(r"\.").any() and int(digits.str.len_chars().max() or 0) > _EXACT_DIGITS:  # type: ignore[arg-type]
+    long = series.filter(series.str.len_bytes() > _EXACT_DIGITS)
+    digits = long.str.replace_all(r"[eE].*$|[^0-9]", "").str.strip_chars_start("0")
+    exact = not (digits.str.len_chars() > _EXACT_DIGITS).any()
+    if not exact and series.str.contains(".", literal=True).any():
         return Codes("some have more digits than a number can hold")
     return None
 
@@ -93,6 +105,54 @@ def styled(series: pl.Series, decimal: str | None) -> Numbers | None:
     return comma or point
 
 
+def spaced(series: pl.Series) -> Numbers | Codes | None:
+    """Numbers with an apostrophe or a blank between thousands; None if they are not.
+
+    Numbers of one length with blanks in them may as well be codes or telephone numbers.
+
+    >>> spaced(pl.Series(["1'234.50", "12"])).values.to_list()
+    [1234.5, 12.0]
+    """
+    if not series.str.contains(_SPACED_OR_NOT).all() or series.str.contains(_LEADING_ZERO).any():
+        return None
+    blanks = series.str.contains(f"[{_BLANKS}]")
+    apostrophes = bool(series.str.contains(f"[{_APOSTROPHES}]").any())
+    if bool(blanks.any()) == apostrophes:
+        return None
+    if not apostrophes and blanks.all() and series.str.len_chars().n_unique() == 1:
+        return Codes('they may be codes with blanks in them; thousands = " " overrules it')
+    bare = series.str.replace_all(_APART, "")
+    commas = bare.str.contains(",", literal=True).any()
+    if commas and bare.str.contains(".", literal=True).any():
+        return None
+    values = _cast(bare.str.replace(",", ".", literal=True))
+    apart, decimal = "'" if apostrophes else " ", "," if commas else "."
+    return Numbers(values, "spaced", apart=apart, decimal=decimal)
+
+
+def _cast(bare: pl.Series) -> pl.Series:
+    """Plain digits as whole numbers where all are, else as floats."""
+    whole = bare.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == bare.null_count() else bare.cast(pl.Float64, strict=False)
+
+
+def ungrouped(series: pl.Series, thousands: str) -> pl.Series:
+    """The column without its thousands separators, in the cells that are grouped by them.
+
+    >>> ungrouped(pl.Series(["1.234,5", "1.5"]), ".").to_list()
+    ['1234,5', '1.5']
+    """
+    kinds = {"'": _APOSTROPHES, " ": _BLANKS}.get(thousands, re.escape(thousands))
+    other = "[.,]" if thousands in ("'", " ") else re.escape("," if thousands == "." else ".")
+    grouped = series.str.contains(rf"^[+-]?\d{{1,3}}([{kinds}]\d{{3}})+({other}\d+)?$")
+    return series.str.replace_all(f"[{kinds}]", "").zip_with(grouped.fill_null(False), series)
+
+
+def is_whole(cell: str) -> bool:
+    """Whether a text is digits with at most a sign."""
+    return re.fullmatch(r"[+-]?[0-9]+", cell) is not None
+
+
 def all_whole(series: pl.Series) -> bool:
     """Whether all values are digits with at most a sign."""
     return bool(series.str.contains(_INTEGER).all())
@@ -100,7 +160,7 @@ def all_whole(series: pl.Series) -> bool:
 
 def fits(value: str) -> bool:
     """Whether a value could be a number in some style; spares columns of words the full look."""
-    return any(re.match(p, value) for p in (_COMMA, _COMMA_GROUPED, _POINT_GROUPED))
+    return any(re.match(p, value) for p in (_COMMA, _COMMA_GROUPED, _POINT_GROUPED, _SPACED))
 
 
 def _comma(series: pl.Series) -> Numbers | None:
@@ -128,22 +188,17 @@ def as_thousands(series: pl.Series) -> pl.Series:
     return series.str.replace_all(r"[.,]", "").cast(pl.Int64)
 
 
-def forced(series: pl.Series, decimal: str | None) -> pl.Series:
+def forced(series: pl.Series, decimal: str | None, thousands: str | None = None) -> pl.Series:
     """Each value as a number by whatever style fits it alone, null where none does.
 
     For a column that the caller has declared to be numbers, so that `007` and `1 234` are welcome.
     The separators must still be those of one style over the column: `decimal`, else the point.
     """
     text = series.str.strip_chars()
-    text = (
-        pl.select(
-            pl.when(text.str.contains(_SPACED))
-            .then(text.str.replace_all(r"[ \x{a0}\x{202f}'’]", ""))
-            .otherwise(text)
-        )
-        .to_series()
-        .alias(series.name)
-    )
+    if thousands:
+        text = ungrouped(text, thousands)
+    apart = text.str.contains(_SPACED).fill_null(False)
+    text = text.str.replace_all(_APART, "").zip_with(apart, text)
     if decimal is None:
         found = styled(text, None)
         decimal = (

@@ -29,7 +29,7 @@ def printable(
     for name in table.names:
         series = table[name]
         is_list = isinstance(series.dtype, pl.List | pl.Array)
-        hidden = _hidden(table, name)
+        hidden = hidden_cells(table, name)
         if is_list:
             series = sets_as_text(series, suppressed)
         elif isinstance(series.dtype, pl.Categorical | pl.Enum):
@@ -51,7 +51,7 @@ def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
     columns = []
     for name in table.names:
         series = table[name]
-        hidden = _hidden(table, name)
+        hidden = hidden_cells(table, name)
         if hidden.any() and (
             series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum)
         ):
@@ -62,7 +62,7 @@ def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _hidden(table: Table, name: str) -> pl.Series:
+def hidden_cells(table: Table, name: str) -> pl.Series:
     """The suppressed cells that hold nothing, or the label for "anything"."""
     series = table[name]
     nothing = series.is_null()
@@ -73,6 +73,14 @@ def _hidden(table: Table, name: str) -> pl.Series:
 
 def _marked(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
     """The mark in the hidden cells; refused where a value that is not hidden reads the same."""
+    refuse_clash(text, hidden, mark)
+    return pl.select(
+        pl.when(pl.lit(hidden)).then(pl.lit(mark)).otherwise(pl.lit(text)).alias(text.name)
+    ).to_series()
+
+
+def refuse_clash(text: pl.Series, hidden: pl.Series, mark: str) -> None:
+    """Refuse a value that reads like the mark of suppression."""
     clash = (text == mark).fill_null(False) & ~hidden
     if clash.any():
         row = int(clash.arg_max() or 0)
@@ -80,9 +88,6 @@ def _marked(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
             f"column {text.name!r}, record {row + 1:,} holds {mark!r}, the mark of suppression",
             remedy="suppressed=... another mark",
         )
-    return pl.select(
-        pl.when(pl.lit(hidden)).then(pl.lit(mark)).otherwise(pl.lit(text)).alias(text.name)
-    ).to_series()
 
 
 def disarmed(text: pl.Series) -> pl.Series:

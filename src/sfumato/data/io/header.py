@@ -1,0 +1,135 @@
+"""Whether the first line of a file holds names or the first record.
+
+Judged by types: a cell that looks like the values below it (a number over numbers, a date over
+dates, a text that occurs again) is a value, and a word over numbers is a name. To take a person's
+values for names would publish them with every release, so that a draw counts as a record.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import polars as pl
+
+from . import numbers
+from .dates import looks_like_date
+from .sentinels import MISSING_WORDS
+
+_JUDGED = 5_000
+_TYPED = 0.9
+_REPEATS = 0.5
+_ENOUGH = 10
+_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(['’ .,\u00a0\u202f\u2009]\d{3})+)?([.,]\d+)?([eE][+-]?\d+)?")
+_FAMILIAR = re.compile(
+    r"(?i)(.*[ _.-])?(id|name|names|age|sex|gender|date|time|year|code|city|town|zip|country|state"
+    r"|type|kind|class|group|value|status|text|note|notes|title|email|phone|address|nr|no|number"
+    r"|name|vorname|nachname|alter|geschlecht|ort|datum|nom|prenom|prénom|ville|sexe|nombre"
+    r"|apellido|sexo|fecha|ciudad|nome|cognome|naam|imie|imię|nazwisko)"
+)
+_CODED = r"[@\d]"
+
+
+class Verdict(NamedTuple):
+    """Whether the first line holds names, and what is to be said about it."""
+
+    header: bool
+    note: str = ""
+
+
+def find_header(cells: pl.DataFrame) -> Verdict:
+    """Judge the first line of a frame of raw text.
+
+    >>> find_header(pl.DataFrame({"0": ["age", "31", "40"], "1": ["sex", "f", "m"]})).header
+    True
+    >>> find_header(pl.DataFrame({"0": ["52", "31", "40"], "1": ["f", "f", "m"]})).header
+    False
+    """
+    first = ["" if cell is None else cell.strip() for cell in cells.row(0)]
+    below = cells.slice(1, _JUDGED)
+    votes = [_vote(cell, series) for cell, series in zip(first, below, strict=True)]
+    if _counting(first):
+        votes = [0 if _is_number(cell) else vote for cell, vote in zip(first, votes, strict=True)]
+    names = sum(vote for vote in votes if vote > 0)
+    values = -sum(vote for vote in votes if vote < 0)
+    if not names and not values:
+        return _undecided(first)
+    if names > values:
+        return Verdict(True, _DOUBT.format("names", "false") if values else "")
+    if names:
+        return Verdict(False, _DOUBT.format("a record", "true"))
+    return Verdict(
+        False,
+        "the first line holds a record and no names (its cells look like those below), so that "
+        "the columns are called column_1 and so on; header = true overrules it",
+    )
+
+
+_DOUBT = (
+    "the first line was taken for {}, but it could be otherwise: some of its cells look like the "
+    "values below and some do not; header = {} overrules it"
+)
+
+
+def _undecided(first: list[str]) -> Verdict:
+    """Nothing but words over words: names as a rule, since a file without them is rare."""
+    if any(_FAMILIAR.fullmatch(cell) for cell in first):
+        return Verdict(True)
+    return Verdict(
+        True,
+        "the first line was taken for names, though nothing tells it from a record; header = false "
+        "overrules it",
+    )
+
+
+def _vote(cell: str, below: pl.Series) -> int:
+    """2 for a name, -1 or -2 for a value, 0 where the cell says nothing."""
+    if not cell or cell.lower() in MISSING_WORDS:
+        return 0
+    present = below.drop_nulls().str.strip_chars()
+    present = present.filter(~present.str.to_lowercase().is_in(list(MISSING_WORDS)))
+    number, date = _is_number(cell), looks_like_date(cell)
+    if present.is_empty():
+        return -1 if number or date else 0
+    if (present == cell).any():
+        return -2 if number or date or not _FAMILIAR.fullmatch(cell) else -1
+    if number or date:
+        return -2 if _share(present, date=date) >= _TYPED else 0
+    if max(_share(present, date=False), _share(present, date=True)) >= _TYPED:
+        return 2
+    return _vote_on_words(cell, present)
+
+
+def _vote_on_words(cell: str, present: pl.Series) -> int:
+    """A word over words that come again is a name, unless it comes again itself; a code is a value
+    among codes of its form, and a word without digits a name over them."""
+    if len(present) >= _ENOUGH and present.n_unique() <= _REPEATS * len(present):
+        return 2
+    form = _form(pl.Series([cell]))[0]
+    alike = int((_form(present) == form).sum()) / len(present)
+    coded = int(present.str.contains(_CODED).sum()) / len(present)
+    if re.search(_CODED, cell):
+        return -2 if alike >= _REPEATS else 0
+    return 2 if coded >= _TYPED else 0
+
+
+def _form(texts: pl.Series) -> pl.Series:
+    """What a text looks like: runs of letters as a, runs of digits as 9."""
+    return texts.str.replace_all(r"\p{L}+", "a").str.replace_all(r"\d+", "9")
+
+
+def _is_number(cell: str) -> bool:
+    return bool(cell) and _NUMBER.fullmatch(cell) is not None and any(c.isdigit() for c in cell)
+
+
+def _share(present: pl.Series, *, date: bool) -> float:
+    """The share of values that look like numbers, or like dates."""
+    sample = present.head(200).to_list()
+    fits = looks_like_date if date else _is_number
+    return sum(map(fits, sample)) / len(sample)
+
+
+def _counting(first: list[str]) -> bool:
+    """Whether the numbers of a line count on, as years or questions do in names of columns."""
+    found = [int(cell) for cell in first if numbers.is_whole(cell)]
+    return len(found) > 2 and all(b - a == 1 for a, b in zip(found, found[1:], strict=False))

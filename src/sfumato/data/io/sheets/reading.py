@@ -1,0 +1,100 @@
+"""Workbooks: XLSX, XLS, XLSB and ODS. Every cell is taken as it stands; what a column holds is then
+judged as in a text file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from ....errors import InputError, suggest
+from ..files import unreadable
+from ..source import Endpoint, present
+
+_MIDNIGHT = "00:00:00"
+_MOMENT = r"^\d{4}-\d{2}-\d{2} (\d{2}:\d{2}:\d{2}(\.\d+)?)$"
+_DAY = rf"^(\d{{4}}-\d{{2}}-\d{{2}}) {_MIDNIGHT}$"
+
+
+def read_sheet(endpoint: Endpoint, sheet: str | None = None) -> tuple[pl.DataFrame, list[str]]:
+    """All cells of one sheet as text, the first line included, and what was decided."""
+    book = _opened(endpoint)
+    names = list(book.sheet_names)
+    notes: list[str] = []
+    if sheet is None:
+        sheet = _only_sheet(book, endpoint)
+        notes += [f"sheet: {sheet!r} (the only one with data)"] if len(names) > 1 else []
+    elif sheet not in names:
+        close = suggest(sheet, names)
+        listed = ", ".join(map(repr, names))
+        remedy = f"did you mean {close[0]!r}?" if close else f"the sheets are {listed}"
+        raise InputError(f"{endpoint.label} has no sheet {sheet!r}", remedy=remedy)
+    cells = _cells(book, sheet, endpoint)
+    if not cells.width:
+        raise InputError(f"the sheet {sheet!r} of {endpoint.label} is empty", remedy="name another")
+    return _without_blanks(cells, notes), notes
+
+
+def sheet_cells(endpoint: Endpoint) -> pl.DataFrame:
+    """The cells of a workbook of one sheet that was written here."""
+    return _cells(_opened(endpoint), 0, endpoint)
+
+
+def _only_sheet(book: Any, endpoint: Endpoint) -> str:
+    filled = [name for name in book.sheet_names if _cells(book, name, endpoint, rows=1).width]
+    if not filled:
+        raise InputError(f"{endpoint.label} is empty", remedy="give a workbook with a table")
+    if len(filled) > 1:
+        raise InputError(
+            f"{endpoint.label} has several sheets with data: {', '.join(map(repr, filled))}",
+            remedy=f'sheet = "{filled[0]}", or another',
+        )
+    return str(filled[0])
+
+
+def _without_blanks(cells: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """The cells without empty lines, and without a title above the table."""
+    filled = cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+    title = int((filled > 1).arg_max() or 0) if cells.width > 2 else 0
+    if lines := int((filled.head(title) > 0).sum()):
+        notes.append(f"{lines} line{'s' if lines > 1 else ''} above the table skipped")
+    blank = int((filled.slice(title) == 0).sum())
+    if blank:
+        notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} skipped")
+    return cells.slice(title).filter(filled.slice(title) > 0)
+
+
+def _opened(endpoint: Endpoint) -> Any:
+    import fastexcel
+
+    try:
+        return fastexcel.read_excel(present(endpoint).read_bytes())
+    except (fastexcel.FastExcelError, OSError, ValueError) as error:
+        raise unreadable(endpoint, "a workbook", error) from error
+
+
+def _cells(
+    book: Any, sheet: str | int, endpoint: Endpoint, rows: int | None = None
+) -> pl.DataFrame:
+    """The cells as text; numbers with all their digits, which their text alone may lack."""
+    import fastexcel
+
+    try:
+        text, exact = (
+            book.load_sheet(sheet, header_row=None, dtypes=kind, n_rows=rows).to_polars()
+            for kind in ("string", "float")
+        )
+    except fastexcel.FastExcelError as error:
+        raise unreadable(endpoint, f"the sheet {sheet!r}", error) from error
+    columns = [_with_digits(text[:, i], exact[:, i], i) for i in range(text.width)]
+    return pl.DataFrame(columns)
+
+
+def _with_digits(text: pl.Series, exact: pl.Series, index: int) -> pl.Series:
+    rounded = text.cast(pl.Float64, strict=False) != exact
+    full = exact.cast(pl.String).zip_with(rounded.fill_null(False), text).alias(str(index))
+    dated = full.drop_nulls().str.extract(_MOMENT, 1).drop_nulls()
+    if len(dated) and (dated == _MIDNIGHT).all():
+        # A workbook holds a date as a moment, and only its look tells them apart.
+        return full.str.replace(_DAY, "${1}")
+    return full
