@@ -65,6 +65,11 @@ class Column:
     generalized: bool = False
     bound: Poset | None = field(default=None, repr=False, compare=False)
     """The poset that a generalized column's labels came from, for whoever generalizes them more."""
+    label: str = ""
+    """What the column is called in words, where its file says so."""
+    labels: tuple[tuple[float | str, str], ...] = ()
+    """Codes of the column's file and what they mean; its cells are the meanings, or the codes where
+    some have none."""
 
     def with_(self, **changes: Any) -> Column:
         """A copy with some attributes changed."""

@@ -136,7 +136,7 @@ def test_headers(take: Take) -> None:
     assert "blanks around column names were left out" in notes
     assert "column 2 has no name and is called 'column_2'" in notes
     assert take("1,2\n3,4\n", header=False)[0].names == ["column_1", "column_2"]
-    assert "header=False?" in take("1,2\n3,4\n")[1][-1]
+    assert "header = true overrules it" in take("1,2\n3,4\n")[1][-1]
     assert take("a,b\n")[0].height == 0
     assert take("a,b")[0].names == ["a", "b"]
 

@@ -12,15 +12,18 @@ import numpy as np
 import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError
-from ..schema import SUPPRESSED, Column, Kind, Schema
+from ..schema import CATEGORICAL, SUPPRESSED, Column, Kind, Schema
 from ..table import Table
+from .content import typed_source
 from .csv import parse
 from .dates import dates
-from .reading import _typed_source
 from .render import disarmed, rearmed
 from .sets import split
+from .sheets import sheet_cells
 from .sniff import Dialect
-from .source import TEXT, load, locate
+from .source import SHEETS, STAT, TEXT, Endpoint, load, locate
+from .stat import read_stat
+from .stat.labels import with_labels
 
 _DIALECT = {"csv": Dialect(","), "tsv": Dialect("\t")}
 
@@ -43,17 +46,7 @@ def read_back(
     items (which are text).
     """
     end = locate(path, format)
-    if end.format in TEXT:
-        frame, _, _ = parse(
-            load(end), end.label, encoding="utf-8", header=False, dialect=_DIALECT[end.format]
-        )
-        frame = _headed(frame, schema, escape_formulas=escape_formulas)
-    else:
-        frame, _ = _typed_source(
-            end, table_name if end.format in ("duckdb", "sqlite") else None, None, None
-        )
-        if frame.columns != schema.names:
-            raise _other_columns(frame.columns, schema)
+    frame = _written(end, schema, escape_formulas, table_name)
     columns, masks = [], {}
     for column in schema:
         series = frame.get_column(column.name)
@@ -63,6 +56,40 @@ def read_back(
         columns.append(values)
         masks[column.name] = mask
     return Table(pl.DataFrame(columns), schema, masks)
+
+
+def _written(
+    end: Endpoint, schema: Schema, escape_formulas: bool, table_name: str | None
+) -> pl.DataFrame:
+    """The file's columns under the schema's names, as text or as the file types them."""
+    if end.format in TEXT:
+        dialect = _DIALECT[end.format]
+        cells = parse(load(end), end.label, encoding="utf-8", header=False, dialect=dialect).frame
+        return _headed(cells, schema, escape_formulas=escape_formulas)
+    if end.format in SHEETS:
+        return _headed(sheet_cells(end), schema, escape_formulas=False)
+    if end.format in STAT:
+        frame, words, _ = read_stat(end)
+        frame = pl.DataFrame(
+            [
+                _decoded(s, schema, dict(words[s.name].values)) if s.name in words else s
+                for s in frame
+            ]
+        )
+    else:
+        named = table_name if end.format in ("duckdb", "sqlite") else None
+        frame, _ = typed_source(end, named, None, None)
+    if frame.columns != schema.names:
+        raise _other_columns(frame.columns, schema)
+    return frame
+
+
+def _decoded(series: pl.Series, schema: Schema, names: dict[Any, str]) -> pl.Series:
+    """Categories by their labels; numbers stay numbers, labelled or not."""
+    if series.name not in schema or not names:
+        return series
+    kind = schema[series.name].kind
+    return with_labels(series, names) if kind in CATEGORICAL else series
 
 
 def _headed(frame: pl.DataFrame, schema: Schema, *, escape_formulas: bool) -> pl.DataFrame:
@@ -98,6 +125,8 @@ def _retyped(series: pl.Series, column: Column) -> pl.Series:
     kind = column.kind
     if column.generalized:
         return series if series.dtype == pl.String else series.cast(pl.String)
+    if kind == Kind.CONTINUOUS and series.dtype.is_integer():
+        return series.cast(pl.Float64)
     if kind == Kind.ORDINAL:
         wanted = pl.Enum(list(column.categories))
         values = series.cast(pl.String).cast(wanted, strict=False)

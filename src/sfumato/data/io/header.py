@@ -8,6 +8,7 @@ values for names would publish them with every release, so that a draw counts as
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import polars as pl
@@ -20,7 +21,9 @@ _JUDGED = 5_000
 _TYPED = 0.9
 _REPEATS = 0.5
 _ENOUGH = 10
-_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(['’ .,\u00a0\u202f\u2009]\d{3})+)?([.,]\d+)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(
+    r"[+-]?(\d+|\d{1,3}(['’ .,\u00a0\u202f\u2009]\d{3})+)?([.,]\d+)?([eE][+-]?\d+)?"
+)
 _FAMILIAR = re.compile(
     r"(?i)(.*[ _.-])?(id|name|names|age|sex|gender|date|time|year|code|city|town|zip|country|state"
     r"|type|kind|class|group|value|status|text|note|notes|title|email|phone|address|nr|no|number"
@@ -132,4 +135,4 @@ def _share(present: pl.Series, *, date: bool) -> float:
 def _counting(first: list[str]) -> bool:
     """Whether the numbers of a line count on, as years or questions do in names of columns."""
     found = [int(cell) for cell in first if numbers.is_whole(cell)]
-    return len(found) > 2 and all(b - a == 1 for a, b in zip(found, found[1:], strict=False))
+    return len(found) > 2 and all(b - a == 1 for a, b in pairwise(found))

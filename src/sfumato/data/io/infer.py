@@ -50,9 +50,7 @@ class Reading:
     complaints: list[Complaint] = field(default_factory=list)
     decided: dict[str, Any] = field(default_factory=dict)
     """Options that would give the same reading without a guess."""
-    remedy: str = (
-        'mend the value, name it in missing=... or sentinels=..., or use kind = "nominal"'
-    )
+    remedy: str = 'mend the value, name it in missing=... or sentinels=..., or use kind = "nominal"'
 
 
 def interpret(
@@ -275,7 +273,9 @@ def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
         return
     words = text.filter(bad).unique(maintain_order=True)
     if len(words) <= _FEW_WORDS and 1 < count <= _WORDY * len(present):
-        found = _typed(text.zip_with(~bad.fill_null(False), pl.Series([None], dtype=pl.String)), marks)
+        found = _typed(
+            text.zip_with(~bad.fill_null(False), pl.Series([None], dtype=pl.String)), marks
+        )
         if found is not None and found.values is not None and found.values.dtype != pl.String:
             shown = ", ".join(f'"{word}"' for word in words.to_list())
             reading.notes.append(

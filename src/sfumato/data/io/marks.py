@@ -122,5 +122,3 @@ def _decimal_of(number: numbers.Numbers) -> str | None:
     if number.style == "spaced":
         return number.decimal
     return "," if number.style in ("comma", "comma-grouped") else "."
-
-

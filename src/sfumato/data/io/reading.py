@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 import polars as pl
 
@@ -13,19 +13,28 @@ from ...errors import Complaint, InputError, SchemaError
 from ..schema import Kind, Role
 from ..table import DROP, Table, with_others, wrong_others
 from ..table import table as make_table
-from .csv import parse
-from .files import read_arrow, read_parquet, settle
-from .infer import declare, interpret
-from .sets import SetSpec, columns_of, gather, made_columns, make_sets, parse_fimi, specs
-from .source import DATABASES, TEXT, Endpoint, load, locate
-from .sql import read_duckdb, read_sqlite
+from .content import MISSING, Asked, read_content, typed_source
+from .csv import headed, parse
+from .infer import Formats
+from .sets import SetSpec, columns_of, gather, made_columns, make_sets, specs
+from .sheets import read_sheet
+from .source import SHEETS, STAT, TEXT, Endpoint, load, locate
+from .stat import Labelled
 
-MISSING = ("",)
-"""What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
 _P = ParamSpec("_P")
 
 
-def read_with_notes(
+class ReadTable(NamedTuple):
+    """A table, what was decided on the way, and the options that say the same."""
+
+    table: Table
+    notes: list[str]
+    decided: dict[str, Any]
+    share: float = 1.0
+    """Of the file; less than 1 where it was sampled."""
+
+
+def read_decided(
     source: Any,
     *,
     kinds: Mapping[str, str] | None = None,
@@ -33,32 +42,44 @@ def read_with_notes(
     posets: Mapping[str, Any] | None = None,
     query: str | None = None,
     table: str | None = None,
+    sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
-    header: bool = True,
+    thousands: str | None = None,
+    header: bool | None = None,
     missing: Sequence[str] = MISSING,
-    dates: Mapping[str, str] | None = None,
+    sentinels: Any = None,
+    dates: Mapping[str, Formats] | None = None,
     sets: SetSpec | Sequence[SetSpec] | None = None,
     format: str | None = None,
+    sample: bool = False,
     others: str = Role.UNDECIDED,
     **roles: str | Sequence[str],
-) -> tuple[Table, list[str]]:
+) -> ReadTable:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
 
     `read` gives the table alone, `read_with_notes` also every decision taken on the way. `others`
     is the role of every column that is not named, or "drop" to leave these out; without it they
     are undecided, and a table with such a column is not released.
 
-    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .duckdb; .sqlite
-    .db; .dat with one set per line) or a URL (postgresql://HOST/DATABASE, sqlite:///PATH,
-    duckdb:///PATH), with `table` or `query` for a database. `format` overrules the suffix.
+    `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .xlsx .xls .ods;
+    .sav .por .dta .xpt .sas7bdat; .duckdb; .sqlite .db; .dat with one set per line) or a URL
+    (postgresql://HOST/DATABASE, sqlite:///PATH, duckdb:///PATH), with `table` or `query` for a
+    database and `sheet` for a workbook of several. `format` overrules the suffix.
 
-    Text files: encoding, delimiter, quotes, decimal comma and types are found out from the whole
-    file unless given. `kinds` overrules a column's type ("nominal" keeps its text as it is),
-    `dates` gives the format of a column of dates (`{"born": "%d/%m/%Y"}`), `missing` lists what
-    stands for a missing value, and columns in `categories` are ordinal, in that order. A cell "" in
-    quotes is an empty text, not a missing one.
+    Text files: encoding, delimiter, quotes, header, decimal comma, thousands and types are found
+    out from the whole file unless given. `kinds` overrules a column's type ("nominal" keeps its
+    text as it is), `dates` gives the format of a column of dates (`{"born": "%d/%m/%Y"}`), or
+    several that are tried in turn, `missing` lists what stands for a missing value, and columns in
+    `categories` are ordinal, in that order. A cell "" in quotes is an empty text, not a missing
+    one. A `sample` is of lines spread over a large file.
+
+    `sentinels` are numbers and words that mean missing, in all columns (`[999, "N"]`) or in some
+    (`{"income": ["N", 999], "*": [-9]}`). Those that look so are noted and stay.
+
+    SPSS, Stata and SAS: where every value of a column has a label, its cells are the labels; what
+    the file declares missing is missing.
 
     Sets: `sets={"column": "diagnoses", "separator": " "}` cuts cells into items, and
     `sets={"id": "person", "item": "code"}` turns a long table into one record per id, with
@@ -80,73 +101,77 @@ def read_with_notes(
     listed += [
         {"column": name}
         for name, kind in wanted.items()
-        if kind == Kind.SET and name not in described and end.format in TEXT
+        if kind == Kind.SET and name not in described and end.format in (*TEXT, *SHEETS, *STAT)
     ]
     absent = (missing,) if isinstance(missing, str) else tuple(missing)
-    text_options: dict[str, Any] = {
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "header": None if header else False,
-    }
-    text_options["missing"] = None if absent == MISSING else absent
-    _check_options(end, {"table": table, "query": query}, text_options, encoding)
-    complaints: list[Complaint] = []
-    if end.format in TEXT:
-        raw, dialect, notes = parse(
-            load(end), end.label, delimiter=delimiter, encoding=encoding, header=header
-        )
-        as_text = dict.fromkeys(columns_of(listed), "nominal")
-        reading = interpret(
-            raw,
-            kinds={**wanted, **as_text},
-            missing=absent,
-            decimal=_decimal(decimal),
-            delimiter=dialect.delimiter,
-            formats=dates,
-        )
-        frame, complaints = reading.frame, reading.complaints
-        notes = notes + reading.notes
-        wanted = {**reading.kinds, **wanted}
-    else:
-        frame, notes = _typed_source(end, table, query, encoding)
-        frame, more = settle(frame, end.label)
-        declared = declare(frame, wanted, dates)
-        frame, complaints = declared.frame, declared.complaints
-        notes = notes + more + declared.notes
-    frame, more, worth = gather(frame, listed, end.label)
-    listed_roles = {
-        role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
-    }
-    words = _Words(wanted, dict(categories or {}), _with(worth, posets, end), listed_roles)
+    asked = Asked(
+        wanted, table, query, sheet, delimiter, encoding, decimal, thousands, header, absent,
+        sentinels, dict(dates or {}), tuple(columns_of(listed)), sample,
+    )  # fmt: skip
+    asked.check(end)
+    content = read_content(end, asked)
+    frame, more, worth = gather(content.frame, listed, end.label)
+    words = _Words(
+        {**content.kinds, **wanted},
+        dict(categories or {}),
+        _with(worth, posets, end),
+        _role_of(roles),
+    )
     now, later = words.apart(made_columns(listed))
-    made = _finish(frame, end, now, complaints)
+    made = _finish(frame, end, now, content.complaints)
     made, said = make_sets(made, listed)
-    made = _laid_over(made, later, end)
+    made = _named(_laid_over(made, later, end), content.words)
     if others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
         said = [*said, f"left out, since nobody named them: {', '.join(gone)}"]
-    return with_others(made, others), notes + more + said
+    notes = [*content.notes, *more, *said]
+    return ReadTable(with_others(made, others), notes, content.decided, content.share)
 
 
-def _without_notes(reader: Callable[_P, tuple[Table, list[str]]]) -> Callable[_P, Table]:
-    """The same reader, its signature written once, that gives the table alone."""
+def _named(made: Table, words: Mapping[str, Labelled]) -> Table:
+    """The table with what its file calls its columns and their codes."""
+    known = [name for name in words if name in made.schema]
+    return made.with_columns(
+        [],
+        [made.schema[n].with_(label=words[n].label, labels=words[n].values) for n in known],
+    )
+
+
+def _with_notes(reader: Callable[_P, ReadTable]) -> Callable[_P, tuple[Table, list[str]]]:
+    """The same reader, its signature written once, that gives table and notes."""
+
+    @wraps(reader)
+    def read_with_notes(*source: _P.args, **options: _P.kwargs) -> tuple[Table, list[str]]:
+        found = reader(*source, **options)
+        return found.table, found.notes
+
+    read_with_notes.__name__ = read_with_notes.__qualname__ = "read_with_notes"
+    return read_with_notes
+
+
+def _without_notes(reader: Callable[_P, ReadTable]) -> Callable[_P, Table]:
+    """The same reader that gives the table alone."""
 
     @wraps(reader)
     def read(*source: _P.args, **options: _P.kwargs) -> Table:
-        return reader(*source, **options)[0]
+        return reader(*source, **options).table
 
     read.__name__ = read.__qualname__ = "read"
     return read
 
 
-read = _without_notes(read_with_notes)
+read_with_notes = _with_notes(read_decided)
+read = _without_notes(read_decided)
 
 
 def read_cells(source: Any) -> pl.DataFrame:
-    """The cells of a file as they stand: of a text file as texts, whatever they look like."""
+    """The cells of a file with a header as they stand: of a text file as texts, whatever they look
+    like."""
     end = locate(source, None)
     if end.format in TEXT:
-        return parse(load(end), end.label)[0]
-    return _typed_source(end, None, None, None)[0]
+        return parse(load(end), end.label, header=True).frame
+    if end.format in SHEETS:
+        return headed(read_sheet(end)[0], True, end.label)[0]
+    return typed_source(end, None, None, None)[0]
 
 
 @dataclass(frozen=True)
@@ -239,44 +264,3 @@ def _finish(
     if complaints:
         raise SchemaError(end.label, complaints)
     return made
-
-
-def _typed_source(
-    end: Endpoint, table: str | None, query: str | None, encoding: str | None
-) -> tuple[pl.DataFrame, list[str]]:
-    if end.format == "fimi":
-        return parse_fimi(load(end), end.label, encoding)
-    if end.format == "parquet":
-        return read_parquet(end), []
-    if end.format == "arrow":
-        return read_arrow(end), []
-    if end.format == "duckdb":
-        return read_duckdb(end, table, query)
-    if end.format == "sqlite":
-        return read_sqlite(end, table, query)
-    from .postgres import read_postgres
-
-    return read_postgres(end, table, query)
-
-
-def _check_options(
-    end: Endpoint, sql: Mapping[str, Any], text: Mapping[str, Any], encoding: str | None
-) -> None:
-    """An option that the format would ignore is an error, not a wish unheard."""
-    idle = [
-        name for name, value in sql.items() if value is not None and end.format not in DATABASES
-    ]
-    idle += [name for name, value in text.items() if value is not None and end.format not in TEXT]
-    if encoding is not None and end.format not in (*TEXT, "fimi"):
-        idle.append("encoding")
-    if idle:
-        raise InputError(
-            f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})",
-            remedy="leave out",
-        )
-
-
-def _decimal(decimal: str | None) -> str | None:
-    if decimal not in (None, ".", ","):
-        raise InputError(f"{decimal!r} is not a decimal mark", remedy='decimal="." or decimal=","')
-    return decimal

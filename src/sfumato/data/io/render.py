@@ -41,7 +41,7 @@ def printable(
         elif isinstance(series.dtype, pl.Datetime):
             series = _moments(series)
         if hidden.any():
-            series = _marked(series.cast(pl.String), hidden, suppressed)
+            series = marked_cells(series.cast(pl.String), hidden, suppressed)
         columns.append(series.alias(disarmed(pl.Series([name]))[0] if escape_formulas else name))
     return pl.DataFrame(columns)
 
@@ -55,7 +55,7 @@ def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
         if hidden.any() and (
             series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum)
         ):
-            series = _marked(series.cast(pl.String), hidden, suppressed)
+            series = marked_cells(series.cast(pl.String), hidden, suppressed)
         elif isinstance(series.dtype, pl.Array):
             series = series.arr.to_list()
         columns.append(series)
@@ -71,7 +71,7 @@ def hidden_cells(table: Table, name: str) -> pl.Series:
     return pl.Series(table.suppressed(name)) & nothing
 
 
-def _marked(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
+def marked_cells(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
     """The mark in the hidden cells; refused where a value that is not hidden reads the same."""
     refuse_clash(text, hidden, mark)
     return pl.select(
@@ -114,8 +114,9 @@ def rearmed(text: pl.Series) -> pl.Series:
     ).to_series()
 
 
-def sets_as_text(series: pl.Series, mark: str = SUPPRESSED) -> pl.Series:
-    """One cell per set; see the module's docstring for the two forms.
+def sets_as_text(series: pl.Series, mark: str = SUPPRESSED, *, bare: bool = True) -> pl.Series:
+    """One cell per set; see the module's docstring for the two forms. Where no cell may be `bare`,
+    an empty set asks for the second.
 
     >>> sets_as_text(pl.Series([["I10", "E11"], [], None])).to_list()
     ['I10 E11', '', None]
@@ -127,7 +128,8 @@ def sets_as_text(series: pl.Series, mark: str = SUPPRESSED) -> pl.Series:
     lists = series.cast(pl.List(pl.String))
     items = lists.filter(lists.list.len() > 0).explode()
     awkward = items.is_null() | items.str.contains(r"\s|^\[|^$") | (items == mark)
-    if not awkward.fill_null(True).any():
+    empty = not bare and bool((lists.list.len() == 0).any())
+    if not empty and not awkward.fill_null(True).any():
         return lists.list.join(" ")
     cells = [
         None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in lists.to_list()

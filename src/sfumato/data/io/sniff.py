@@ -30,8 +30,8 @@ _BINARY = (
     (b"PAR1", "a Parquet file", "name it .parquet, or format='parquet'"),
     (b"ARROW1", "an Arrow file", "name it .arrow, or format='arrow'"),
     (b"SQLite format 3\0", "an SQLite database", "name it .sqlite, or format='sqlite'"),
-    (b"PK\x03\x04", "a zip archive or a workbook", "save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old workbook", "save the sheet as CSV"),
+    (b"PK\x03\x04", "a zip archive or a workbook", "name it .xlsx or .ods, or unpack it"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook", "name it .xls"),
     (b"%PDF", "a PDF document", "give a table"),
 )
 

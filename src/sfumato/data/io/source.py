@@ -32,8 +32,23 @@ SUFFIXES = {
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
     ".db": "sqlite",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xls": "xls",
+    ".xlsb": "xlsb",
+    ".ods": "ods",
+    ".sav": "sav",
+    ".zsav": "zsav",
+    ".por": "por",
+    ".dta": "dta",
+    ".xpt": "xpt",
+    ".sas7bdat": "sas7bdat",
 }
 TEXT = ("csv", "tsv")
+SHEETS = ("xlsx", "xls", "xlsb", "ods")
+STAT = ("sav", "zsav", "por", "dta", "xpt", "sas7bdat")
+WRITTEN_AS = {"xls": "xlsx", "xlsb": "xlsx", "zsav": "sav", "por": "sav", "sas7bdat": "xpt"}
+"""Formats that are only read, and what such data are written as."""
 DATABASES = ("duckdb", "sqlite", "postgresql")
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), "postgresql"]))
 _FORMATS = ", ".join(FORMATS)

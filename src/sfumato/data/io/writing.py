@@ -21,8 +21,10 @@ from ..schema import SUPPRESSED
 from ..table import Table
 from .files import write_arrow, write_parquet
 from .render import printable, storable
-from .source import DATABASES, TEXT, Endpoint, locate
+from .sheets import write_ods, write_xlsx
+from .source import DATABASES, STAT, TEXT, WRITTEN_AS, Endpoint, locate
 from .sql import DUCKDB_CONFIG, quoted, read_duckdb, read_sqlite
+from .stat import write_stat
 
 _DELIMITER = {"csv": ",", "tsv": "\t"}
 
@@ -40,8 +42,8 @@ def write(
     """Write a table to a file (by its suffix) or to a PostgreSQL URL, completely or not at all.
 
     An existing target is refused unless `replace`. Suppressed cells become the mark `suppressed` in
-    text files and in text columns of typed files, and null elsewhere. `escape_formulas` puts an
-    apostrophe before text that a spreadsheet would run. In a database the table is called
+    text files, sheets and text columns of typed files, and null elsewhere. `escape_formulas` puts
+    an apostrophe before text that a spreadsheet would run. In a database the table is called
     `table_name`, else after the file.
 
     The same table gives the same bytes, except in DuckDB files, which carry a random mark. SQLite
@@ -115,6 +117,11 @@ def _write_to(
     table: Table, end: Endpoint, path: Path, suppressed: str, escape_formulas: bool, name: str
 ) -> None:
     """The bytes of one format at a path."""
+    if end.format in WRITTEN_AS:
+        raise OutputError(
+            f"{end.format} is read but not written",
+            remedy=f'format = "{WRITTEN_AS[end.format]}", and its suffix',
+        )
     if escape_formulas and end.format not in TEXT:
         raise OutputError(
             f"{end.format} has no formulas to escape",
@@ -124,6 +131,10 @@ def _write_to(
         if end.format in TEXT:
             frame = printable(table, suppressed=suppressed, escape_formulas=escape_formulas)
             _put(path, csv_bytes(frame, _DELIMITER[end.format]), gzipped=end.gzipped)
+        elif end.format in _SHEETS:
+            _SHEETS[end.format](table, path, suppressed=suppressed)
+        elif end.format in STAT:
+            write_stat(table, path, end.format, suppressed=suppressed)
         elif end.format == "fimi":
             _put(path, _fimi_bytes(table), gzipped=end.gzipped)
         else:
@@ -252,6 +263,7 @@ def _sqlite_stored(series: pl.Series) -> tuple[pl.Series, str]:
     return series.cast(pl.String), "TEXT"
 
 
+_SHEETS: dict[str, Any] = {"xlsx": write_xlsx, "ods": write_ods}
 _WRITERS: dict[str, Any] = {
     "parquet": lambda frame, path, _: write_parquet(frame, path),
     "arrow": lambda frame, path, _: write_arrow(frame, path),

@@ -42,7 +42,12 @@ def sheet_columns(
     for name in table.names:
         _refuse(pl.Series("the header", [name]), tabs)
     found = [_column(table, name, suppressed, tabs) for name in table.names]
-    there = pl.DataFrame([(c.values.is_not_null() | c.marked).alias(str(i)) for i, c in enumerate(found)])
+    there = pl.DataFrame(
+        [
+            ((c.values.is_not_null() & ~c.marked) | (c.marked & bool(suppressed))).alias(str(i))
+            for i, c in enumerate(found)
+        ]
+    )
     nothing = ~there.select(pl.any_horizontal(pl.all())).to_series()
     if nothing.any():
         raise OutputError(
@@ -67,7 +72,7 @@ def _column(table: Table, name: str, mark: str, tabs: bool) -> SheetColumn:
 def _typed(series: pl.Series, mark: str) -> tuple[str, pl.Series]:
     dtype = series.dtype
     if isinstance(dtype, pl.List | pl.Array):
-        return "text", sets_as_text(series, mark)
+        return "text", sets_as_text(series, mark, bare=False)
     if dtype == pl.Boolean:
         return "boolean", series
     if dtype.is_float():

@@ -101,7 +101,7 @@ def _xlsx_cells(column: SheetColumn, index: int, mark: str) -> pl.Series:
     else:
         head, shown, tail = "><v>", text.cast(pl.String), "</v></c>"
     made = pl.lit(cell + head) + shown + pl.lit(tail)
-    return _filled(made, column, cell + _text_cell(mark), index)
+    return _filled(made, column, cell + _text_cell(mark) if mark else "", index)
 
 
 def _filled(made: pl.Expr, column: SheetColumn, marked: str, index: int) -> pl.Series:
@@ -171,7 +171,7 @@ def _ods_cells(column: SheetColumn, index: int, mark: str) -> pl.Series:
     else:
         form = "%Y-%m-%d" if column.kind == "date" else "%Y-%m-%dT%H:%M:%S"
         made = _ods_value("date", "date-value", values.dt.to_string(form))
-    marked = pl.select(_ods_text(pl.lit(mark))).item()
+    marked = pl.select(_ods_text(pl.lit(mark))).item() if mark else f"{_CELL}/>"
     filled = pl.when(pl.lit(column.marked)).then(pl.lit(marked)).otherwise(made)
     return pl.select(filled.fill_null(f"{_CELL}/>").alias(str(index))).to_series()
 

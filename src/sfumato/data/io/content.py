@@ -1,0 +1,219 @@
+"""The content of a source: its columns with their types, before anybody says what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from ...errors import Complaint, InputError
+from . import numbers
+from .csv import headed, parse
+from .files import read_arrow, read_parquet, settle
+from .infer import Formats, Reading, declare, interpret
+from .sentinels import by_column, point_out
+from .sets import parse_fimi
+from .sheets import read_sheet
+from .source import DATABASES, SHEETS, STAT, TEXT, Endpoint, load
+from .sql import read_duckdb, read_sqlite
+from .stat import Labelled, labelled, read_stat
+
+MISSING = ("",)
+"""What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the caller says about a source."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None
+    query: str | None = None
+    sheet: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = MISSING
+    sentinels: Any = None
+    dates: Mapping[str, Formats] = field(default_factory=dict)
+    as_text: tuple[str, ...] = ()
+    """Columns to be cut into sets."""
+    sample: bool = False
+
+    def check(self, end: Endpoint) -> None:
+        """An option that the format would ignore is an error, not a wish unheard."""
+        usable = {
+            "table": DATABASES,
+            "query": DATABASES,
+            "sheet": SHEETS,
+            "delimiter": TEXT,
+            "encoding": (*TEXT, "fimi", *STAT),
+            "decimal": TEXT,
+            "thousands": (*TEXT, *SHEETS),
+            "header": (*TEXT, *SHEETS),
+            "missing": (*TEXT, *SHEETS),
+        }
+        given = {**vars(self), "missing": None if self.missing == MISSING else self.missing}
+        idle = [
+            name
+            for name, formats in usable.items()
+            if given[name] is not None and end.format not in formats
+        ]
+        if idle:
+            raise InputError(
+                f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})",
+                remedy="leave out",
+            )
+        self._check_marks()
+
+    def _check_marks(self) -> None:
+        if self.decimal not in (None, ".", ","):
+            raise InputError(
+                f"{self.decimal!r} is not a decimal mark", remedy='decimal="." or decimal=","'
+            )
+        if self.thousands is None:
+            return
+        if self.thousands not in numbers.THOUSANDS or self.thousands == self.decimal:
+            raise InputError(
+                f"{self.thousands!r} cannot stand between thousands",
+                remedy='thousands="\'", thousands=" " or the mark that is not the decimal one',
+            )
+
+
+@dataclass
+class Content:
+    """A source's columns, and what was decided about them."""
+
+    frame: pl.DataFrame
+    notes: list[str]
+    kinds: dict[str, str] = field(default_factory=dict)
+    complaints: list[Complaint] = field(default_factory=list)
+    decided: dict[str, Any] = field(default_factory=dict)
+    words: Mapping[str, Labelled] = field(default_factory=dict)
+    share: float = 1.0
+
+
+def read_content(end: Endpoint, asked: Asked) -> Content:
+    """Read a source as its format asks."""
+    if end.format in TEXT:
+        found = _text(end, asked)
+    elif end.format in SHEETS:
+        found = _sheet(end, asked)
+    elif end.format in STAT:
+        found = _stat(end, asked)
+    else:
+        frame, notes = typed_source(end, asked.table, asked.query, asked.encoding)
+        found = _typed(frame, notes, end, asked)
+    named = by_column(asked.sentinels, found.frame.columns, end.label)
+    found.notes += point_out(found.frame, named)
+    return found
+
+
+def _text(end: Endpoint, asked: Asked) -> Content:
+    parsed = parse(
+        load(end),
+        end.label,
+        delimiter=asked.delimiter,
+        encoding=asked.encoding,
+        header=asked.header,
+        sample=asked.sample,
+    )
+    reading = _interpreted(parsed.frame, end, asked, parsed.dialect.delimiter, asked.decimal)
+    decided = {} if parsed.header else {"header": False}
+    if asked.header is None and any("header = " in note for note in parsed.notes):
+        decided["header"] = parsed.header
+    return Content(
+        reading.frame,
+        parsed.notes + reading.notes,
+        reading.kinds,
+        reading.complaints,
+        {**decided, **reading.decided},
+        share=parsed.share,
+    )
+
+
+def _sheet(end: Endpoint, asked: Asked) -> Content:
+    """A sheet's numbers have points, whatever the country; its text is judged as in a text file."""
+    cells, notes = read_sheet(end, asked.sheet)
+    frame, header, more = headed(cells, asked.header, end.label)
+    reading = _interpreted(frame, end, asked, ",", ".")
+    decided = {} if header else {"header": False}
+    return Content(
+        reading.frame,
+        [*notes, *more, *reading.notes],
+        reading.kinds,
+        reading.complaints,
+        decided,
+    )
+
+
+def _interpreted(
+    frame: pl.DataFrame, end: Endpoint, asked: Asked, delimiter: str, decimal: str | None
+) -> Reading:
+    return interpret(
+        frame,
+        kinds={**asked.kinds, **dict.fromkeys(asked.as_text, "nominal")},
+        missing=asked.missing,
+        decimal=decimal,
+        thousands=asked.thousands,
+        delimiter=delimiter,
+        formats=asked.dates,
+        sentinels=by_column(asked.sentinels, frame.columns, end.label),
+    )
+
+
+def _stat(end: Endpoint, asked: Asked) -> Content:
+    frame, words, notes = read_stat(end, asked.encoding)
+    # A code that means "no answer" is one before it is shown by its label.
+    sentinels = by_column(asked.sentinels, frame.columns, end.label)
+    frame = declare(frame, {}, None, sentinels).frame
+    columns, kinds, shown, partly = [], {}, [], []
+    for series in frame:
+        known = words.get(series.name, Labelled())
+        made, kind = labelled(series, known)
+        columns.append(made)
+        if kind is not None:
+            kinds[series.name] = str(kind)
+            shown.append(series.name)
+        elif known.values:
+            partly.append(series.name)
+    if shown:
+        notes.append(f"labels are shown in place of codes in {', '.join(map(repr, shown))}")
+    if partly:
+        listed = ", ".join(map(repr, partly))
+        notes.append(f"codes stay in {listed}: some have no label of their own; sentinels=...?")
+    found = _typed(pl.DataFrame(columns), notes, end, asked)
+    return Content(found.frame, found.notes, kinds, found.complaints, found.decided, words)
+
+
+def _typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) -> Content:
+    frame, more = settle(frame, end.label)
+    sentinels = by_column(asked.sentinels, frame.columns, end.label)
+    declared = declare(frame, asked.kinds, asked.dates, sentinels)
+    notes = [*notes, *more, *declared.notes]
+    return Content(declared.frame, notes, complaints=declared.complaints)
+
+
+def typed_source(
+    end: Endpoint, table: str | None, query: str | None, encoding: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """A source whose columns have types of their own."""
+    if end.format == "fimi":
+        return parse_fimi(load(end), end.label, encoding)
+    if end.format == "parquet":
+        return read_parquet(end), []
+    if end.format == "arrow":
+        return read_arrow(end), []
+    if end.format == "duckdb":
+        return read_duckdb(end, table, query)
+    if end.format == "sqlite":
+        return read_sqlite(end, table, query)
+    if end.format in STAT:
+        return read_stat(end)[0], []
+    from .postgres import read_postgres
+
+    return read_postgres(end, table, query)
