@@ -15,6 +15,7 @@ from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, SfumatoError
 from . import base, show
+from . import reading as how
 from .base import app
 
 if TYPE_CHECKING:
@@ -49,13 +50,28 @@ def init(
     ask: Annotated[
         bool, Option("--ask", help="Ask for the roles of which the draft is not sure.")
     ] = False,
+    sheet: how.Sheet = "",
+    delimiter: how.Delimiter = "",
+    encoding: how.Encoding = "",
+    decimal: how.Decimal = "",
+    thousands: how.Thousands = "",
+    missing: how.Missing = None,
+    sentinel: how.Sentinel = None,
+    header: how.Header = None,
+    dates: how.Dates = None,
     replace: base.ReplacePlan = False,
     json: base.Json = False,
 ) -> None:
     """Look at a file and draft a plan, each guess with its reason and how sure it is."""
     from ..release.plan.draft import draft_plan
 
-    options = {key: value for key, value in (("table", table), ("query", query)) if value}
+    options = how.reading(
+        table=table, query=query, sheet=sheet, delimiter=delimiter, encoding=encoding,
+        decimal=decimal, thousands=thousands, missing=missing, sentinel=sentinel, header=header,
+        dates=dates,
+    )  # fmt: skip
+    if "missing" in options:
+        options["missing"] = ("", *options["missing"])
     target = output or Path(_plan_name(file))
     base.refuse_existing(target, replace=replace, other="--output OTHER.toml")
     asked = show.role_of if ask else None
@@ -162,18 +178,33 @@ def assess(
         str, Option(help="Measures to take, separated by commas (the plan's, else the usual).")
     ] = "",
     reference: base.Others = "",
+    sheet: how.Sheet = "",
+    delimiter: how.Delimiter = "",
+    encoding: how.Encoding = "",
+    decimal: how.Decimal = "",
+    thousands: how.Thousands = "",
+    missing: how.Missing = None,
+    sentinel: how.Sentinel = None,
+    header: how.Header = None,
+    dates: how.Dates = None,
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
     """Measure risk and utility of a release made by any tool."""
     from ..release.api import assess as measure_all
+    from ..release.plan.plan import Plan
 
     show.load_plugins(plugin)
+    words = Plan() if plan is None else Plan.read(plan)
+    options = how.reading(
+        sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, thousands=thousands,
+        missing=missing, sentinel=sentinel, header=header, dates=dates,
+    )  # fmt: skip
     evidence = measure_all(
         original,
         masked,
         align=align,
-        plan=plan,
+        plan=words.with_(input=words.input.told(options)),
         quasi=base.names(quasi),
         confidential=base.names(confidential),
         measures=base.names(measures),
@@ -225,10 +256,13 @@ def demo(
 
 
 def _plan_name(source: str) -> str:
+    from ..data.io.source import SUFFIXES
+
     if "://" in source:
         return "plan.toml"
     name = Path(source).name
-    for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".dat"):
+    name = name.removesuffix(".gz")
+    for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
     return f"{name or 'plan'}.toml"
 

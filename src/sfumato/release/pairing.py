@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from ..data.io import read_with_notes
-from ..data.linkage.earlier import read_like
+from ..data.io.source import TEXT, locate
+from ..data.linkage.earlier import named_first, read_like
 from ..data.linkage.like import like_original
 from ..data.pair import Pair
 from ..data.schema import Kind, Role
@@ -54,7 +55,7 @@ def read_tables(
     """An original, its release and a sample of others, from files; columns by the plan."""
     words = Plan() if plan is None else Plan.read(plan)
     before = read_input(words, Path(), original)[0]
-    after = _published(masked, read_with_notes(masked)[0], before)
+    after = _published(masked, read_with_notes(masked, **_told(masked, words))[0], before)
     pair, others = _participants(Pair(before, after, None), words, masked)
     if reference:
         others = like_original(read_input(words, Path(), reference)[0], before)
@@ -68,7 +69,7 @@ def pair_of_files(
     found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
     masked = str(found[0] if found else masked)
     before, notes = read_input(words, Path(), original)
-    frame, more = read_with_notes(masked)
+    frame, more = read_with_notes(masked, **_told(masked, words))
     if not roles and not before.schema.quasi:
         shared = [name for name in before.names if name in frame.schema]
         roles = {name: Role.QUASI for name in shared if name != align}
@@ -76,6 +77,18 @@ def pair_of_files(
     before = in_roles(before, roles)
     pair, assumed = _aligned(before, _published(masked, frame, before), masked, align)
     return *_participants(pair, words, masked), [*notes, *more, *assumed]
+
+
+def _told(masked: str, words: Plan) -> dict[str, Any]:
+    """How the masked file is read: a release of Sfumato's as it was written, another tool's text
+    file as the original."""
+    if "://" in masked:
+        return {}
+    if known := named_first(Path(masked)):
+        return known
+    alike = ("delimiter", "encoding", "decimal", "thousands", "header", "missing")
+    given = words.input.options()
+    return {k: given[k] for k in alike if k in given} if locate(masked).format in TEXT else {}
 
 
 def _published(source: str, read: Table, before: Table) -> Table:

@@ -20,12 +20,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..data.io.source import WRITTEN
 from ..data.io.writing import flush
 from ..errors import OutputError
 
 PRIVATE_SUFFIX = ".private"
 _PUBLIC_MARK, _PRIVATE_MARK = "evidence.json", "seed.json"
-_DATA_NAMES = {f"data.{end}" for end in ("csv", "tsv", "parquet", "arrow", "duckdb", "sqlite")}
+_DATA_NAMES = {f"data.{end}" for end in WRITTEN}
 _OUR_NAMES = {
     _PUBLIC_MARK: {*_DATA_NAMES, "report.html", _PUBLIC_MARK},
     _PRIVATE_MARK: {

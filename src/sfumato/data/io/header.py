@@ -94,13 +94,13 @@ def _vote(cell: str, below: pl.Series) -> int:
     number, date = _is_number(cell), looks_like_date(cell)
     if present.is_empty():
         return -1 if number or date else 0
-    if (present == cell).any():
-        return -2 if number or date or not _FAMILIAR.fullmatch(cell) else -1
     if number or date:
-        return -2 if _share(present, date=date) >= _TYPED else 0
-    if max(_share(present, date=False), _share(present, date=True)) >= _TYPED:
-        return 2
-    return _vote_on_words(cell, present)
+        return -2 if (present == cell).any() or _share(present, date=date) >= _TYPED else 0
+    typed = max(_share(present, date=False), _share(present, date=True))
+    if (present == cell).any():
+        # A word among numbers that comes again may be a name in files that were put together.
+        return 0 if typed >= _REPEATS else -1 if _FAMILIAR.fullmatch(cell) else -2
+    return 2 if typed >= _TYPED else _vote_on_words(cell, present)
 
 
 def _vote_on_words(cell: str, present: pl.Series) -> int:

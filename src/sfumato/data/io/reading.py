@@ -115,7 +115,7 @@ def read_decided(
         {**content.kinds, **wanted},
         dict(categories or {}),
         _with(worth, posets, end),
-        _role_of(roles),
+        {role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()},
     )
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, content.complaints)

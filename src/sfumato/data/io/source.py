@@ -50,6 +50,8 @@ STAT = ("sav", "zsav", "por", "dta", "xpt", "sas7bdat")
 WRITTEN_AS = {"xls": "xlsx", "xlsb": "xlsx", "zsav": "sav", "por": "sav", "sas7bdat": "xpt"}
 """Formats that are only read, and what such data are written as."""
 DATABASES = ("duckdb", "sqlite", "postgresql")
+WRITTEN = ("csv", "tsv", "parquet", "arrow", "duckdb", "sqlite", "xlsx", "ods", "sav", "dta", "xpt")
+"""What a release may be written as."""
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), "postgresql"]))
 _FORMATS = ", ".join(FORMATS)
 _SERVER = re.compile(r"([^/?#@:]*(:[^/?#@:]*)?@)?(?P<host>[^/?#@]*)(?P<path>/[^?#@]*)?(\?[^#@]*)?")

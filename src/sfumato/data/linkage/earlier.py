@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from ...errors import InputError
 from ..io import read_with_notes
+from ..io.source import SHEETS, TEXT, locate
 from ..schema import Column, Kind, Role
 from ..table import Table
 from .like import like_original, sets_of_text
@@ -71,6 +73,12 @@ def read_published(path: str | Path) -> Table:
     return table.with_columns(series, columns, marks)
 
 
+def named_first(file: Path) -> dict[str, Any]:
+    """A release of Sfumato's begins with the names of its columns, whatever they look like."""
+    ours = (file.parent / "evidence.json").is_file()
+    return {"header": True} if ours and locate(file).format in (*TEXT, *SHEETS) else {}
+
+
 def read_like(path: str | Path, original: Table) -> Table:
     """A file with the original's roles and kinds; sets of a text file as their cells stand."""
     sets = [column.name for column in original.schema if column.kind == Kind.SET]
@@ -80,7 +88,8 @@ def read_like(path: str | Path, original: Table) -> Table:
 def _read_raw(file: Path, sets: list[str]) -> Table:
     """The file, with these columns as text where it holds text: a reader would take cells of one
     item each for numbers, and empty sets among them for missing values."""
-    table, _ = read_with_notes(str(file))
+    told = named_first(file)
+    table, _ = read_with_notes(str(file), **told)
     read_otherwise = [
         name
         for name in sets
@@ -90,7 +99,7 @@ def _read_raw(file: Path, sets: list[str]) -> Table:
     ]
     if not read_otherwise:
         return table
-    return read_with_notes(str(file), kinds=dict.fromkeys(read_otherwise, "nominal"))[0]
+    return read_with_notes(str(file), kinds=dict.fromkeys(read_otherwise, "nominal"), **told)[0]
 
 
 def read_release(path: str | Path, original: Table) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import Any
 
 import polars as pl
 
-from ...data.io import read, read_with_notes
+from ...data.io import read_decided
+from ...data.io.reading import ReadTable
 from ...data.io.sets import specs
-from ...data.schema import Kind, Role, missing_column
+from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate
+from ...data.schema import Column, Kind, Role
 from ...data.table import Table
-from ...errors import SchemaError
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
+from .plan import Input
 
 _K = 5
 _AGES = 5.0
@@ -40,6 +42,11 @@ _LONG = """\
 #   [columns] ITEM = {{ role = "quasi", kind = "set" }} and KEY = {{ role = "identifier" }}
 #   [[steps]] use = "set-mondrian", k = {k}, in place of "mondrian"
 """
+_SAMPLED = """\
+# The file is large: types and roles were judged on {:,} records spread over it. `sfumato protect`
+# reads all of them, and stops at a cell that does not fit.
+"""
+_MOST_LABELS = 8
 _ORDER = (
     (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
     (Role.QUASI, "Others may know these: together they can single a person out."),
@@ -68,17 +75,18 @@ def draft_plan(
     >>> 'name = { role = "identifier", kind = "nominal" }' in text
     True
     """
-    notes: list[str] = []
     if isinstance(source, Table):
-        table = source
+        read = ReadTable(source, [], {})
     else:
-        table, notes = read_with_notes(source, **options)
+        read = read_decided(source, **{"sample": True, **options})
         path = path or str(source)
+    table = read.table
     made = guess(table, from_file=not isinstance(source, Table))
     guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
-    head = _head(table, guesses, path, notes, options, listed)
+    head = _head(read, guesses, path, options, listed)
     steps = _steps(table, guesses, listed)
-    return "\n".join((head, _columns(table, guesses), steps, _rest(guesses, output)))
+    format = "csv" if isinstance(source, Table) else locate(source, options.get("format")).format
+    return "\n".join((head, _columns(table, guesses), steps, _rest(guesses, output, format)))
 
 
 def _unsure(guesses: list[Guess]) -> list[Guess]:
@@ -119,24 +127,26 @@ def _printable(line: str) -> str:
 
 
 def _head(
-    table: Table,
+    read: ReadTable,
     guesses: list[Guess],
     path: str | None,
-    notes: list[str],
     options: dict[str, Any],
     listed: list[str],
 ) -> str:
+    table = read.table
+    many = f"{table.height:,}" if read.share == 1 else f"about {table.height / read.share:,.0f}"
     lines = [
-        f"# A draft for {Path(path).name if path else 'the table'}: {table.height:,} records, "
+        f"# A draft for {Path(path).name if path else 'the table'}: {many} records, "
         f"{len(table.names)} columns.",
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
         *_check_first(guesses),
     ]
-    lines += [f"# The reader noted: {note}" for note in notes]
+    if read.share < 1:
+        lines.append(_SAMPLED.format(table.height))
+    lines += [f"# The reader noted: {note}" for note in read.notes]
     given: dict[str, Any] = {"path": path} if path else {}
-    given |= read_again(guesses)
-    given |= {key: value for key, value in options.items() if key in ("table", "query")}
+    given |= _told(read_again({**read.decided, **options}, guesses))
     sets = specs(options.get("sets"))
     comment = ""
     if listed:
@@ -150,6 +160,15 @@ def _head(
         given["sets"] = sets[0] if len(sets) == 1 else sets
     begun = toml.table("input", given) if given else ""
     return "\n".join(lines) + "\n" + comment + begun
+
+
+def _told(options: dict[str, Any]) -> dict[str, Any]:
+    """What was said or decided about the file, as `[input]` writes it."""
+    known = {key: value for key, value in options.items() if key in Input.model_fields}
+    if "missing" in known:
+        known["missing"] = [word for word in known["missing"] if word]
+    given: Input = Input.build({key: value for key, value in known.items() if key != "sets"})
+    return given.plan_words()
 
 
 def _names(first: str) -> Iterator[str]:
@@ -219,7 +238,10 @@ def _columns(table: Table, guesses: list[Guess]) -> str:
                 words["categories"] = list(order)
             if made.poset:
                 words["poset"] = made.poset
-            lines.append(f"{toml.key(made.name)} = {toml.value(words)}  # {_said(made)}")
+            lines.append(
+                f"{toml.key(made.name)} = {toml.value(words)}  # "
+                + "; ".join(filter(None, (_said(made), _labels(table.schema[made.name]))))
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -227,6 +249,15 @@ def _said(made: Guess) -> str:
     """The reason on one line, and how sure it is."""
     why = _printable(made.why)
     return why if made.confidence == 1 else f"{why} ({made.confidence:.0%} sure)"
+
+
+def _labels(column: Column) -> str:
+    """What the file calls the column and its codes, on one line."""
+    codes = [f"{code:g} {name}" if isinstance(code, float) else f"{code} {name}"
+             for code, name in column.labels[:_MOST_LABELS]]  # fmt: skip
+    more = " ..." if len(column.labels) > _MOST_LABELS else ""
+    parts = filter(None, (column.label, ", ".join(codes) + more))
+    return " ".join(": ".join(parts).split())
 
 
 def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
@@ -262,7 +293,7 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _rest(guesses: list[Guess], output: str) -> str:
+def _rest(guesses: list[Guess], output: str, format: str) -> str:
     lines = [
         "# What must hold, counted again on the published file; else nothing is written.",
         "[require]",
@@ -278,68 +309,13 @@ def _rest(guesses: list[Guess], output: str) -> str:
         f"# l-diversity = {{ column = {toml.value(name)}, at-least = 2 }}"
         for name in confidential[:1]
     ]
-    lines += ["", "[output]", f"path = {toml.value(output)}", 'format = "csv"', ""]
+    lines += ["", "[output]", f"path = {toml.value(output)}", _format(format), ""]
     return "\n".join(lines)
 
 
-_MANY = 200
-"""A dimension with more codes than this is a long table; a hierarchy would help its readers."""
-
-
-def draft_table(
-    source: str | Path | Table,
-    dimensions: Sequence[str],
-    value: str = "",
-    *,
-    path: str | None = None,
-) -> str:
-    """The plan of a table over these columns: usual rules, a method, where to write.
-
-    >>> from sfumato.data.table import table
-    >>> people = table({"town": ["a", "b", "b"], "job": ["x", "x", "y"]})
-    >>> print(draft_table(people, ["town", "job"], path="people.csv").splitlines()[1])
-    path = "people.csv"
-    """
-    table = source if isinstance(source, Table) else read(str(source))
-    wanted = [*dimensions, *([value] if value else [])]
-    unknown = [missing_column(name, table.names) for name in wanted if name not in table.schema]
-    if unknown or not dimensions:
-        raise SchemaError("the table", unknown)
-    lines = [toml.table("input", {"path": path or str(source)})]
-    columns = [_dimension(table, name) for name in dimensions]
-    if any(columns):
-        lines.append("[columns]\n" + "".join(columns))
-    shown: dict[str, Any] = {"dimensions": list(dimensions)}
-    if value:
-        shown["value"] = value
-    lines.append(toml.table("table", shown))
-    rules = (
-        [{"use": "p-percent", "p": 10}, {"use": "minimum-frequency", "minimum": 3}]
-        if value
-        else [{"use": "minimum-frequency", "minimum": 3}]
-    )
-    lines += [toml.table("table.rules", rule, array=True) for rule in rules]
-    cells = 1
-    for name in dimensions:
-        cells *= table[name].n_unique() + 1
-    use = "modular-suppression" if cells <= 200_000 else "hypercube"
-    lines.append(toml.table("table.protect", {"use": use}))
-    lines.append(toml.table("output", {"path": "table-release"}))
-    return "\n".join(lines)
-
-
-def _dimension(table: Table, name: str) -> str:
-    """A hierarchy for codes that look like one."""
-    texts = [str(code) for code in table[name].drop_nulls().unique().to_list()]
-    lengths = {len(text) for text in texts}
-    codes = len(lengths) == 1 and min(lengths) >= 3 and all(text.isdigit() for text in texts)
-    if codes:
-        whole = lengths.pop()
-        steps = sorted({whole, max(whole - 1, 2), 2}, reverse=True)
-        poset = toml.value({"poset": {"kind": "prefix", "lengths": steps}})
-        return (
-            f"{toml.key(name)} = {poset}  # codes of {whole} digits: totals by their first ones\n"
-        )
-    if len(texts) > _MANY:
-        return f"# {toml.key(name)}: {len(texts):,} codes; a hierarchy file would give subtotals\n"
-    return ""
+def _format(read: str) -> str:
+    """The format of the release: workbooks and files of statistical packages stay what they are."""
+    if read not in (*SHEETS, *STAT):
+        return 'format = "csv"'
+    line = f'format = "{WRITTEN_AS.get(read, read)}"'
+    return f"{line}  # {read} is read but not written" if read in WRITTEN_AS else line

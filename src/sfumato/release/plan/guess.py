@@ -224,9 +224,13 @@ def _differing(frame: pl.DataFrame, key: str) -> list[str]:
     return [name for name in frame.columns if name != key and (spread[name] > 1).any()]
 
 
-def read_again(guesses: list[Guess]) -> Mapping[str, Any]:
+def read_again(given: Mapping[str, Any], guesses: list[Guess]) -> dict[str, Any]:
     """What the reader must be told so that the columns become what they are guessed to be."""
     dates = {made.name: made.shape.date for made in guesses if made.shape.date}
     missing = sorted({word for made in guesses for word in made.shape.missing})
-    given: dict[str, Any] = {"missing": missing} if missing else {}
-    return given | ({"dates": dates} if dates else {})
+    found = dict(given)
+    if missing:
+        found["missing"] = [*dict.fromkeys((*given.get("missing", ()), *missing))]
+    if dates:
+        found["dates"] = {**dates, **given.get("dates", {})}
+    return found

@@ -44,15 +44,27 @@ class Input(Declaration):
     path: str = Field("", description="file or database URL to read")
     table: str = Field("", description="table of a database")
     query: str = Field("", description="SQL query to read instead of a table")
+    sheet: str = Field("", description="sheet of a workbook; the only one with data unless given")
     delimiter: str = Field("", description="column separator; detected unless given")
     encoding: str = Field("", description="text encoding; detected unless given")
     decimal: Literal["", ".", ","] = Field("", description="decimal mark; detected unless given")
+    thousands: Literal["", "'", " ", ".", ","] = Field(
+        "", description="what stands between thousands; detected unless given"
+    )
     missing: tuple[str, ...] = Field(
         (), description="texts that mean a missing value, besides the empty one"
     )
-    header: bool = Field(True, description="whether a text file begins with names")
-    dates: dict[str, str] = Field(
-        default_factory=dict, description='formats of dates: { born = "%d/%m/%Y" }'
+    sentinels: tuple[int | float | str, ...] | dict[str, tuple[int | float | str, ...]] = Field(
+        (),
+        description='numbers and words that mean a missing value: [999, "N"], or by column: '
+        '{ income = ["N"], "*" = [-9] }; never assumed',
+    )
+    header: bool | None = Field(
+        None, description="whether a text file or sheet begins with names; detected unless given"
+    )
+    dates: dict[str, str | tuple[str, ...]] = Field(
+        default_factory=dict,
+        description='formats of dates: { born = "%d/%m/%Y" }, or several that are tried in turn',
     )
     others: Others = Field(
         "undecided",
@@ -81,6 +93,22 @@ class Input(Declaration):
         "or its classes are joined until it does not",
     )
 
+    def options(self) -> dict[str, Any]:
+        """What a reader is told, of what is said here."""
+        texts = ("table", "query", "sheet", "delimiter", "encoding", "decimal", "thousands")
+        keys = (*texts, "sentinels", "dates", "sets")
+        found = {key: value for key in keys if (value := getattr(self, key))}
+        if self.header is not None:
+            found["header"] = self.header
+        if self.missing:
+            found["missing"] = ("", *self.missing)
+        return found
+
+    def told(self, more: Mapping[str, Any]) -> Input:
+        """The same with some words changed, which are checked."""
+        made: Input = Input.build({**self.plan_words(), **more})
+        return made
+
     @field_validator("sets")
     @classmethod
     def _understood(cls, given: Any) -> Any:
@@ -98,9 +126,9 @@ class Output(Declaration):
     name: ClassVar[str] = "output"
 
     path: str = Field("", description="folder to make; its private twin gets .private")
-    format: Literal["csv", "tsv", "parquet", "arrow", "duckdb", "sqlite"] = Field(
-        "csv", description="format of the published data"
-    )
+    format: Literal[
+        "csv", "tsv", "parquet", "arrow", "duckdb", "sqlite", "xlsx", "ods", "sav", "dta", "xpt"
+    ] = Field("csv", description="format of the published data")
     shuffle: bool = Field(
         True, description="put the records in random order, so that position tells nothing"
     )

@@ -14,6 +14,7 @@ import polars as pl
 
 from ...criteria.classes import equivalence_classes
 from ...data.io import write_file
+from ...data.io.source import WRITTEN
 from ...data.pair import Pair
 from ...data.partition import Partition
 from ...data.people.keys import identifying, person_keys
@@ -33,14 +34,7 @@ from .evidence import Evidence, Measuring
 from .given import joined_again
 from .judging import judge, worst
 
-DATA_NAMES = {
-    "csv": "data.csv",
-    "tsv": "data.tsv",
-    "parquet": "data.parquet",
-    "arrow": "data.arrow",
-    "duckdb": "data.duckdb",
-    "sqlite": "data.sqlite",
-}
+DATA_NAMES = {format: f"data.{format}" for format in WRITTEN}
 
 
 @dataclass(frozen=True, eq=False)

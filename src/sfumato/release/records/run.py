@@ -181,15 +181,6 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
         raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
     if "://" not in source and path is None:
         source = str(base / source)
-    options: dict[str, Any] = {
-        key: value
-        for key in ("table", "query", "delimiter", "encoding", "decimal", "dates", "sets", "others")
-        if (value := getattr(given, key))
-    }
-    if not given.header:
-        options["header"] = False
-    if given.missing:
-        options["missing"] = ("", *given.missing)
     kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
     categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
     posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}
@@ -198,7 +189,7 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
         if column.role is not None:
             roles.setdefault(column.role.value, []).append(name)
     return read_with_notes(
-        source, kinds=kinds, categories=categories, posets=posets, **options, **roles
+        source, kinds=kinds, categories=categories, posets=posets, **given.options(), **roles
     )
 
 
@@ -383,6 +374,7 @@ def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]
             "name": column.name,
             "role": str(column.role),
             "kind": str(column.kind),
+            **({"label": column.label} if column.label else {}),
             "published": column.name in after,
             "generalized": column.name in after and after[column.name].generalized,
         }

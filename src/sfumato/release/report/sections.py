@@ -247,7 +247,8 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
             way = "labels" if after[column.name].generalized else "values"
         if column.name in parts:
             way = f"parts of sets{_left_out(release.evidence, column.name)}"
-        row: list[object] = [clipped(column.name, 80), role_words(column.role), str(column.kind)]
+        called = f"{column.name} ({column.label})" if column.label else column.name
+        row: list[object] = [clipped(called, 80), role_words(column.role), str(column.kind)]
         row += [way, *(_cells(many, height) if here else "" for many in (missing, gone))]
         if owner:
             row.append(_cells(int(pair.original.missing(column.name).sum()), pair.original.height))
