@@ -141,9 +141,8 @@ def test_everyone_reads_the_same_values(name: str, data: st.DataObject) -> None:
             names = [c.strip() for c in given_table.names]
             kinds = dict(zip(names, (str(c.kind) for c in given_table.schema), strict=True))
             delimiter = "\t" if name == "t.tsv" else ","
-            found = read(
-                path, kinds=kinds, categories={"o": ["lo", "mid", "hi"]}, delimiter=delimiter
-            )
+            order = {"o": ["lo", "mid", "hi"]}
+            found = read(path, kinds=kinds, categories=order, delimiter=delimiter, header=True)
             renamed = found.frame.rename(dict(zip(names, given_table.names, strict=True)))
             found = Table(renamed, given_table.schema)
     assert_same(found, given_table, exact_zero=name != "t.sqlite")

@@ -3,6 +3,7 @@ judged as in a text file."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -79,22 +80,39 @@ def _cells(
     """The cells as text; numbers with all their digits, which their text alone may lack."""
     import fastexcel
 
+    def load(kind: str, names: Sequence[str] | None = None) -> pl.DataFrame:
+        chosen = None if names is None else [int(name) for name in names]
+        found = book.load_sheet(
+            sheet, header_row=None, dtypes=kind, n_rows=rows, use_columns=chosen
+        ).to_polars()
+        places = range(found.width) if chosen is None else chosen
+        return pl.DataFrame([s.alias(str(i)) for i, s in zip(places, found, strict=True)])
+
     try:
-        text, exact = (
-            book.load_sheet(sheet, header_row=None, dtypes=kind, n_rows=rows).to_polars()
-            for kind in ("string", "float")
-        )
-    except fastexcel.FastExcelError as error:
+        text, exact = load("string"), load("float")
+        cells = pl.DataFrame([_with_digits(text[name], exact[name]) for name in text.columns])
+        midnights = [series.name for series in cells if _only_midnights(series)]
+        if midnights:
+            moments = load("datetime", midnights)
+            cells = cells.with_columns([_as_dates(cells[n], moments[n]) for n in midnights])
+    except BaseException as error:
+        # A damaged sheet can make the reader panic, which is no ordinary exception.
+        if not isinstance(error, fastexcel.FastExcelError) and "Panic" not in type(error).__name__:
+            raise
         raise unreadable(endpoint, f"the sheet {sheet!r}", error) from error
-    columns = [_with_digits(text[:, i], exact[:, i], i) for i in range(text.width)]
-    return pl.DataFrame(columns)
+    return cells
 
 
-def _with_digits(text: pl.Series, exact: pl.Series, index: int) -> pl.Series:
+def _with_digits(text: pl.Series, exact: pl.Series) -> pl.Series:
     rounded = text.cast(pl.Float64, strict=False) != exact
-    full = exact.cast(pl.String).zip_with(rounded.fill_null(False), text).alias(str(index))
-    dated = full.drop_nulls().str.extract(_MOMENT, 1).drop_nulls()
-    if len(dated) and (dated == _MIDNIGHT).all():
-        # A workbook holds a date as a moment, and only its look tells them apart.
-        return full.str.replace(_DAY, "${1}")
-    return full
+    return exact.cast(pl.String).zip_with(rounded.fill_null(False), text).alias(text.name)
+
+
+def _only_midnights(text: pl.Series) -> bool:
+    hours = text.drop_nulls().str.extract(_MOMENT, 1).drop_nulls()
+    return len(hours) > 0 and bool((hours == _MIDNIGHT).all())
+
+
+def _as_dates(text: pl.Series, moments: pl.Series) -> pl.Series:
+    """A workbook holds a date as a moment, and only its look tells them apart; text stays text."""
+    return text.str.replace(_DAY, "${1}").zip_with(moments.is_not_null(), text)

@@ -33,7 +33,7 @@ _NAMES = {
     "xpt": (re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), 32),
 }
 _CLOCKS: dict[str, tuple[bytes, bytes]] = {
-    "sav": (rb"(?s)\A(.{84}).{17}", b"01 Jan 7000:00:00"),
+    "sav": (rb"(?s)\A(.{92}).{17}", b"01 Jan 7000:00:00"),
     "dta": (rb"(<timestamp>\x11)[^<]{17}", b"01 Jan 1970 00:00"),
     "xpt": (rb"()\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00"),
 }
@@ -89,7 +89,8 @@ def _add(made: _Made, table: Table, column: Column, format: str, mark: str) -> N
     if column.label:
         made.labels[name] = column.label
     if values and format != "xpt":
-        made.values[name] = values
+        whole = series.dtype.is_integer() or format == "dta"
+        made.values[name] = {int(c) if whole else c: text for c, text in values.items()}
     made.measures[name] = {
         Kind.ORDINAL: "ordinal", Kind.INTEGER: "scale", Kind.CONTINUOUS: "scale"
     }.get(column.kind, "nominal") if not column.generalized else "nominal"  # fmt: skip
@@ -164,12 +165,7 @@ def _write(frame: pl.DataFrame, path: Path, format: str, made: _Made) -> None:
         labels["variable_format"] = made.formats
         writer: Callable[..., None] = package.write_sav
     elif format == "dta":
-        whole = {
-            name: {int(code): text for code, text in values.items()}
-            for name, values in made.values.items()
-            if all(isinstance(code, float) and code.is_integer() for code in values)
-        }
-        labels |= {"variable_value_labels": whole, "version": 14}
+        labels |= {"variable_value_labels": made.values, "version": 14}
         writer = package.write_dta
     else:
         writer = package.write_xport

@@ -1,0 +1,153 @@
+"""Workbooks: which sheet, which line holds names, and what is never written."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.data.io import read_with_notes, write_file
+from sfumato.errors import InputError, OutputError
+
+CELL = '<c t="inlineStr"><is><t>{}</t></is></c>'
+
+
+def workbook(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
+    """A workbook as another program writes it: several sheets, cells without places."""
+    plain = sf.table({"x": ["a"]})
+    write_file(plain, path)
+    with zipfile.ZipFile(path) as old:
+        parts = {name: old.read(name).decode() for name in old.namelist()}
+    book, rels, types = "", "", ""
+    for i, (name, rows) in enumerate(sheets.items(), 1):
+        cells = [
+            "".join(
+                "<c/>"
+                if v is None
+                else CELL.format(v)
+                if isinstance(v, str)
+                else f"<c><v>{v}</v></c>"
+                for v in row
+            )
+            for row in rows
+        ]
+        body = "".join(f"<row>{row}</row>" for row in cells)
+        head, _, tail = parts["xl/worksheets/sheet1.xml"].partition("<sheetData>")
+        parts[f"xl/worksheets/s{i}.xml"] = f"{head}<sheetData>{body}</sheetData></worksheet>"
+        assert tail
+        book += f'<sheet name="{name}" sheetId="{i}" r:id="s{i}"/>'
+        rels += f'<Relationship Id="s{i}" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/s{i}.xml"/>'  # noqa: E501
+        types += f'<Override PartName="/xl/worksheets/s{i}.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>'  # noqa: E501
+    parts["xl/workbook.xml"] = re.sub(r"<sheet name.*?/>", book, parts["xl/workbook.xml"])
+    rel = "xl/_rels/workbook.xml.rels"
+    parts[rel] = re.sub(r'<Relationship Id="rId1".*?/>', rels, parts[rel])
+    parts["[Content_Types].xml"] = re.sub(
+        r'<Override PartName="/xl/worksheets/sheet1.xml".*?/>', types, parts["[Content_Types].xml"]
+    )
+    with zipfile.ZipFile(path, "w") as new:
+        for name, text in parts.items():
+            new.writestr(name, text)
+    return path
+
+
+PEOPLE = [["age", "town"], [31, "Bonn"], [40, "Kiel"], [None, "Bonn"]]
+
+
+def test_the_only_sheet_with_data_is_read(tmp_path: Path) -> None:
+    found, notes = read_with_notes(workbook(tmp_path / "w.xlsx", {"Empty": [], "People": PEOPLE}))
+    assert found.frame.rows() == [(31, "Bonn"), (40, "Kiel"), (None, "Bonn")]
+    assert "sheet: 'People' (the only one with data)" in notes
+
+
+def test_several_sheets_are_listed_and_one_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "w.xlsx", {"A": PEOPLE, "B": [["x", "y"], [1, 2]]})
+    with pytest.raises(InputError, match="several sheets with data: 'A', 'B'"):
+        sf.read(path)
+    assert sf.read(path, sheet="B").frame.rows() == [(1, 2)]
+    with pytest.raises(InputError, match="no sheet 'C'"):
+        sf.read(path, sheet="C")
+
+
+def test_a_sheet_without_a_header_keeps_its_first_record(tmp_path: Path) -> None:
+    found, notes = read_with_notes(workbook(tmp_path / "w.xlsx", {"A": PEOPLE[1:] * 4}))
+    assert found.names == ["column_1", "column_2"]
+    assert found.height == 12
+    assert any("header = true" in note for note in notes)
+
+
+def test_a_title_above_the_table_is_skipped(tmp_path: Path) -> None:
+    rows = [["Register 2020", None, None], [None, None, None], ["a", "b", "c"], [1, 2, 3]]
+    found, notes = read_with_notes(workbook(tmp_path / "w.xlsx", {"A": rows}))
+    assert found.names == ["a", "b", "c"]
+    assert found.frame.rows() == [(1, 2, 3)]
+    assert any("above the table" in note for note in notes)
+
+
+def test_numbers_of_a_sheet_are_no_thousands(tmp_path: Path) -> None:
+    rows = [["pay", "k"], [1.234, "a"], [5.678, "b"]]
+    found, notes = read_with_notes(workbook(tmp_path / "w.xlsx", {"A": rows}))
+    assert found["pay"].to_list() == [1.234, 5.678]
+    assert not any("thousands" in note for note in notes)
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "ods"])
+def test_a_workbook_holds_nothing_but_the_cells(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{suffix}"
+    write_file(sf.table({"w": ["=cmd|' /c calc'!A1", "+1", "a"]}), path)
+    with zipfile.ZipFile(path) as archive:
+        assert not [n for n in archive.namelist() if "meta" in n.lower() and "META-INF" not in n]
+        assert not [n for n in archive.namelist() if "docProps" in n]
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        text = "".join(archive.read(name).decode() for name in archive.namelist())
+    assert str(tmp_path) not in text
+    assert "<f>" not in text
+    assert "table:formula" not in text
+    for word in ("creator", "author", "lastModifiedBy", "created"):
+        assert word not in text
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        (["a\x01", "b"], "a control character"),
+        (["", "b"], "an empty text"),
+        (["x" * 40_000, "b"], "more than 32,767 characters"),
+        ([None, "b"], "no value at all"),
+    ],
+)
+def test_what_no_sheet_holds_is_refused(cells: list[str | None], what: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=what) as refused:
+        write_file(sf.table({"w": cells}), tmp_path / "t.xlsx")
+    assert "parquet" in (refused.value.remedy or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_of_text_files_are_refused(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "w.xlsx", {"A": PEOPLE})
+    with pytest.raises(InputError, match="delimiter cannot be used with xlsx"):
+        sf.read(path, delimiter=";")
+
+
+def test_old_workbooks_are_read_but_not_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="xls is read but not written") as refused:
+        sf.write(sf.table({"a": [1]}), tmp_path / "t.xls")
+    assert "xlsx" in (refused.value.remedy or "")
+
+
+def test_a_broken_workbook_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        sf.read(tmp_path / "t.xlsx")
+
+
+def test_sentinels_and_missing_words_apply(tmp_path: Path) -> None:
+    rows = [["pay", "k"], [100, "a"], ["N", "b"], [999, "c"], [250, "k.A."]]
+    path = workbook(tmp_path / "w.xlsx", {"A": rows})
+    found = sf.read(path, sentinels={"pay": ["N", 999]}, missing=["", "k.A."])
+    assert found["pay"].to_list() == [100, None, None, 250]
+    assert found["k"].to_list() == ["a", "b", "c", None]
+    assert found["pay"].dtype == pl.Int64

@@ -1,0 +1,188 @@
+"""SPSS, Stata and SAS: labels, what a file declares missing, and what is left behind."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.data.io import read_back, read_with_notes, write_file
+from sfumato.data.schema import Kind
+from sfumato.errors import InputError, OutputError
+
+pyreadstat = pytest.importorskip("pyreadstat")
+
+SEX = {1.0: "male", 2.0: "female", 3.0: "other"}
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    frame = pl.DataFrame(
+        {
+            "sex": [1.0, 2.0, 2.0, 1.0],
+            "health": [3.0, 1.0, 2.0, 3.0],
+            "income": [1000.0, -8.0, 99999.0, 2500.0],
+            "town": ["Bonn", "NA", "", "Kiel"],
+        }
+    )
+    path = tmp_path / "survey.sav"
+    pyreadstat.write_sav(
+        frame,
+        str(path),
+        file_label="secret study of ward 7",
+        note="made by Dr. Moss",
+        column_labels={"sex": "Sex of the respondent", "income": "Net income"},
+        variable_value_labels={
+            "sex": SEX,
+            "health": {1.0: "bad", 2.0: "fair", 3.0: "good"},
+            "income": {99999.0: "refused"},
+        },
+        missing_ranges={"income": [{"lo": -9, "hi": -1}, 99999], "town": ["NA"]},
+        variable_measure={"health": "ordinal"},
+    )
+    return path
+
+
+def test_labels_stand_for_codes(survey: Path) -> None:
+    found, notes = read_with_notes(survey)
+    assert found["sex"].to_list() == ["male", "female", "female", "male"]
+    assert found.schema["sex"].kind == Kind.NOMINAL
+    assert found.schema["sex"].label == "Sex of the respondent"
+    assert found.schema["sex"].labels == tuple(SEX.items())
+    assert found.schema["health"].kind == Kind.ORDINAL
+    assert found.schema["health"].categories == ("bad", "fair", "good")
+    assert "labels are shown in place of codes in 'sex', 'health'" in notes
+
+
+def test_what_the_file_declares_missing_is_missing_and_counted(survey: Path) -> None:
+    found, notes = read_with_notes(survey)
+    assert found["income"].to_list() == [1000, None, None, 2500]
+    assert found["town"].to_list() == ["Bonn", None, None, "Kiel"]
+    what = "hold values that the file declares missing"
+    assert f"missing: 2 cells of 'income' {what}" in notes
+    assert f"missing: 1 cells of 'town' {what}" in notes
+
+
+def test_stata_declares_missing_by_letters(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2, "a", "b", None], "c": [1, 2, 3, 4, 5]}, dtype=object)
+    path = tmp_path / "t.dta"
+    pyreadstat.write_dta(frame, str(path), missing_user_values={"a": ["a", "b"]})
+    found, notes = read_with_notes(path)
+    assert found["a"].to_list() == [1, 2, None, None, None]
+    assert "missing: 2 cells of 'a' hold values that the file declares missing" in notes
+
+
+def test_codes_stay_where_a_value_has_no_label(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [20.0, 31.0, 997.0]})
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, str(path), variable_value_labels={"age": {997.0: "refused"}})
+    found, notes = read_with_notes(path)
+    assert found["age"].to_list() == [20, 31, 997]
+    assert any(note.startswith("codes stay in 'age'") for note in notes)
+    assert sf.read(path, sentinels=[997])["age"].to_list() == [20, 31, None]
+
+
+def test_two_codes_of_one_meaning_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "t.sav"
+    labels = {"a": {1.0: "yes", 2.0: "yes", 3.0: "no"}}
+    pyreadstat.write_sav(
+        pl.DataFrame({"a": [1.0, 2.0, 3.0]}), str(path), variable_value_labels=labels
+    )
+    assert sf.read(path)["a"].to_list() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+def test_codes_and_labels_are_written_back_but_only_those_held(
+    suffix: str, survey: Path, tmp_path: Path
+) -> None:
+    found = sf.read(survey)
+    path = tmp_path / f"out.{suffix}"
+    write_file(found, path)
+    reader = pyreadstat.read_sav if suffix == "sav" else pyreadstat.read_dta
+    frame, meta = reader(str(path), output_format="polars")
+    assert frame["sex"].cast(pl.Float64).to_list() == [1.0, 2.0, 2.0, 1.0]
+    assert meta.variable_value_labels["sex"] == {1: "male", 2: "female"}
+    assert "income" not in meta.variable_value_labels
+    assert meta.column_names_to_labels["sex"] == "Sex of the respondent"
+    back = read_back(path, found.schema)
+    assert back.frame.equals(found.frame)
+
+
+def test_nothing_of_the_original_is_left(survey: Path, tmp_path: Path) -> None:
+    found = sf.read(survey)
+    for suffix in ("sav", "dta", "xpt"):
+        path = tmp_path / f"out.{suffix}"
+        write_file(found, path)
+        raw = path.read_bytes()
+        for word in (b"secret", b"Moss", b"refused", b"other", str(tmp_path).encode(), b"NA  "):
+            assert word not in raw, (suffix, word)
+        assert not re.search(rb"20[23]\d \d\d:\d\d|[A-Z]{3}2\d:\d\d:", raw), suffix
+
+
+def test_a_hidden_category_is_written_as_text(survey: Path, tmp_path: Path) -> None:
+    found = sf.read(survey).without(["health", "town"])
+    sex = pl.Series("sex", ["male", None, "female", "male"])
+    hidden = {"sex": np.array([False, True, False, False])}
+    write_file(found.with_columns([sex], suppressed=hidden), tmp_path / "t.sav")
+    frame, meta = pyreadstat.read_sav(str(tmp_path / "t.sav"), output_format="polars")
+    assert frame["sex"].to_list() == ["male", "*", "female", "male"]
+    assert meta.variable_value_labels == {}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "columns", "what"),
+    [
+        ("sav", {"home town": ["a"]}, "'home town' cannot be a name in a sav file"),
+        ("xpt", {"größe": [1]}, "'größe' cannot be a name in a xpt file"),
+        ("xpt", {"x" * 40: [1]}, "cannot be a name in a xpt file"),
+        ("dta", {"Age": [1], "age": [2]}, "'age' differs from 'Age' only in capitals"),
+        ("sav", {"with": [1]}, "'with' cannot be a name"),
+        ("sav", {"a": [2**60]}, "record 1 holds 1152921504606846976"),
+        ("sav", {"a": ["x "]}, "record 1 holds 'x ', which a sav file cannot"),
+        ("dta", {"a": ["x", ""]}, "record 2 holds an empty text"),
+        ("xpt", {"a": [float("inf")]}, "record 1 holds inf"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(
+    suffix: str, columns: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OutputError, match=re.escape(what)) as refused:
+        sf.write(sf.table(columns), tmp_path / f"t.{suffix}")
+    assert refused.value.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_package_the_error_says_how_to_get_it(
+    survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def none(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "pyreadstat":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", none)
+    with pytest.raises(InputError) as absent:
+        sf.read(survey)
+    assert "sfumato[stat]" in (absent.value.remedy or "")
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.sav").write_bytes(b"$FL2 nothing")
+    with pytest.raises(InputError, match="cannot be read as a file of SPSS"):
+        sf.read(tmp_path / "t.sav")
+
+
+def test_transport_files_keep_long_names_and_dates(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"date_of_first_admission": ["2020-01-31"], "x": [1.5]})
+    made = sf.table(frame.with_columns(pl.col("date_of_first_admission").str.to_date()))
+    sf.write(made, tmp_path / "t.xpt")
+    assert sf.read(tmp_path / "t.xpt").frame.equals(made.frame)
