@@ -261,3 +261,69 @@ def test_unknown_kinds_and_roles_are_named(take: Take) -> None:
         take("a,b\n1,2\n", secret=["a"])
     with pytest.raises(SchemaError, match="a category is listed twice"):
         take("a,b\nx,2\n", categories={"a": ["x", "x"]})
+
+
+# --- marks and formats that can be read in two ways ---
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1'234.50", "12.00"], [1234.5, 12.0]),
+        (["1’234’567", "12"], [1234567, 12]),
+        (["1 234,5", "12,0"], [1234.5, 12.0]),
+        (["1\u202f234", "999"], [1234, 999]),
+        (["1\u00a0234\u00a0567", "-12"], [1234567, -12]),
+        (["555 123 456", "555 987 654"], ["555 123 456", "555 987 654"]),  # telephones, perhaps
+        (["030 123", "1 234"], ["030 123", "1 234"]),
+        (["1'23", "1"], ["1'23", "1"]),
+        (["1'234", "1 234"], ["1'234", "1 234"]),
+    ],
+)
+def test_thousands_apart(take: Take, values: list[str], expected: list[Any]) -> None:
+    assert column(take, values).to_list() == expected
+
+
+def test_thousands_are_noted_and_can_be_given(take: Take) -> None:
+    _, notes = take("pay;k\n1'234;a\n999;b\n")
+    assert "thousands: apostrophes in 'pay'" in notes
+    assert column(take, ["555 123 456", "555 987 654"], thousands=" ").to_list() == [
+        555123456,
+        555987654,
+    ]
+    assert column(take, ["1.234", "5.678"], thousands=".").to_list() == [1234, 5678]
+    assert column(take, ["1.234,5", "5"], thousands=".").to_list() == [1234.5, 5.0]
+    with pytest.raises(InputError, match="cannot stand between thousands"):
+        column(take, ["1"], thousands="x")
+    with pytest.raises(InputError, match="cannot stand between thousands"):
+        column(take, ["1"], thousands=".", decimal=".")
+
+
+def test_a_point_in_a_semicolon_file_is_noted(take: Take) -> None:
+    found, notes = take("pay;k\n1.234;a\n5.678;b\n")
+    assert found["pay"].to_list() == [1.234, 5.678]
+    assert any("'pay': the point in '1.234' was read as a decimal point" in n for n in notes)
+    # Even where another column proves points: people mix them.
+    _, notes = take("pay;x\n1.234;1.5\n5.678;2.25\n")
+    assert any("'pay': the point in" in note for note in notes)
+    for given in ({"decimal": "."}, {"thousands": "."}):
+        assert not any("the point in" in n for n in take("pay;k\n1.234;a\n5.678;b\n", **given)[1])
+
+
+def test_several_formats_of_dates_are_read_where_no_cell_has_two_meanings(take: Take) -> None:
+    found, notes = take("born,k\n1999-12-31,a\n01.02.2000,b\n5 Mar 2001,c\n")
+    assert found["born"].to_list() == [
+        dt.date(1999, 12, 31),
+        dt.date(2000, 2, 1),
+        dt.date(2001, 3, 5),
+    ]
+    assert "dates: %Y-%m-%d and %d.%m.%Y and %d %b %Y in 'born'" in notes
+
+
+def test_a_cell_of_two_meanings_leaves_mixed_dates_alone(take: Take) -> None:
+    text = "born,k\n1999-12-31,a\n01/02/2000,b\n13/02/2000,c\n"
+    found, notes = take(text)
+    assert found["born"].dtype == pl.String
+    assert any("'01/02/2000' can be read in two ways" in note for note in notes)
+    settled = take(text, dates={"born": ["%Y-%m-%d", "%d/%m/%Y"]})[0]
+    assert settled["born"][1] == dt.date(2000, 2, 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StrictFloat, StrictInt, StrictStr, field_validator
 
 from ...data.io.sets import specs
 from ...data.schema import Kind, Role
@@ -33,6 +33,7 @@ Others = Literal[
     "insensitive",
     "undecided",
 ]
+Sentinel = StrictInt | StrictFloat | StrictStr
 SECTIONS = ("input", "columns", "table", "steps", "tune", "map", "require", "measures", "output")
 
 
@@ -54,7 +55,7 @@ class Input(Declaration):
     missing: tuple[str, ...] = Field(
         (), description="texts that mean a missing value, besides the empty one"
     )
-    sentinels: tuple[int | float | str, ...] | dict[str, tuple[int | float | str, ...]] = Field(
+    sentinels: tuple[Sentinel, ...] | dict[str, tuple[Sentinel, ...]] = Field(
         (),
         description='numbers and words that mean a missing value: [999, "N"], or by column: '
         '{ income = ["N"], "*" = [-9] }; never assumed',
@@ -96,7 +97,7 @@ class Input(Declaration):
     def options(self) -> dict[str, Any]:
         """What a reader is told, of what is said here."""
         texts = ("table", "query", "sheet", "delimiter", "encoding", "decimal", "thousands")
-        keys = (*texts, "sentinels", "dates", "sets")
+        keys = (*texts, "sentinels", "dates", "sets", "others")
         found = {key: value for key in keys if (value := getattr(self, key))}
         if self.header is not None:
             found["header"] = self.header
