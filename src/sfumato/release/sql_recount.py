@@ -258,7 +258,8 @@ def _source(file: Path) -> str:
         # "" is an empty text or set, and nothing at all a missing one.
         return f"read_csv('{path}', all_varchar = true, header = true, allow_quoted_nulls = false)"
     raise InputError(
-        f"{file.name} is neither CSV nor Parquet", remedy="query the database with your own SQL"
+        f"{file.name} is neither CSV nor Parquet",
+        remedy='query a database with your own SQL, or [output] format = "csv"',
     )
 
 

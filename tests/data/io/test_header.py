@@ -81,6 +81,14 @@ def test_a_draw_counts_as_a_record(take: Take) -> None:
     assert any("could be otherwise" in note for note in notes)
 
 
+def test_a_person_unlike_all_others_is_still_one(take: Take) -> None:
+    rows = "".join(f"{20 + i % 9},{'cook' if i % 2 else 'smith'},{'Bonn' if i % 3 else 'Kiel'}\n"
+                   for i in range(300))  # fmt: skip
+    found, notes = take("61,astronaut,Vaduz\n" + rows + "19,diver,Ulm\n")
+    assert found.height == 302
+    assert any("header = true" in note for note in notes)
+
+
 def test_only_names_is_an_empty_table(take: Take) -> None:
     found, _ = take("name,age\n")
     assert (found.names, found.height) == (["name", "age"], 0)

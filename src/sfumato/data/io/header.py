@@ -21,6 +21,9 @@ _JUDGED = 5_000
 _TYPED = 0.9
 _REPEATS = 0.5
 _ENOUGH = 10
+_RARE = 0.005
+# Names of columns are hardly ever numbers; a person may well have a value that nobody else has.
+_NUMBER_OVER_NUMBERS, _COMES_AGAIN, _WORD_OVER_NUMBERS = -4, -3, 3
 _NUMBER = re.compile(
     r"[+-]?(\d+|\d{1,3}(['’ .,\u00a0\u202f\u2009]\d{3})+)?([.,]\d+)?([eE][+-]?\d+)?"
 )
@@ -57,6 +60,8 @@ def find_header(cells: pl.DataFrame) -> Verdict:
     values = -sum(vote for vote in votes if vote < 0)
     if not names and not values:
         return _undecided(first)
+    if names > values and not values and names < _WORD_OVER_NUMBERS:
+        return _undecided(first)
     if names > values:
         return Verdict(True, _DOUBT.format("names", "false") if values else "")
     if names:
@@ -68,14 +73,14 @@ def find_header(cells: pl.DataFrame) -> Verdict:
     )
 
 
-_DOUBT = (
-    "the first line was taken for {}, but it could be otherwise: some of its cells look like the "
-    "values below and some do not; header = {} overrules it"
-)
+_DOUBT = "the first line was taken for {}, but it could be otherwise; header = {} overrules it"
 
 
 def _undecided(first: list[str]) -> Verdict:
     """Nothing but words over words: names as a rule, since a file without them is rare."""
+    named = [cell for cell in first if cell]
+    if len(set(named)) < len(named):
+        return Verdict(False, _DOUBT.format("a record", "true"))
     if any(_FAMILIAR.fullmatch(cell) for cell in first):
         return Verdict(True)
     return Verdict(
@@ -86,33 +91,36 @@ def _undecided(first: list[str]) -> Verdict:
 
 
 def _vote(cell: str, below: pl.Series) -> int:
-    """2 for a name, -1 or -2 for a value, 0 where the cell says nothing."""
+    """More than 0 for a name, less for a value, 0 where the cell says nothing."""
     if not cell or cell.lower() in MISSING_WORDS:
         return 0
     present = below.drop_nulls().str.strip_chars()
     present = present.filter(~present.str.to_lowercase().is_in(list(MISSING_WORDS)))
     number, date = _is_number(cell), looks_like_date(cell)
     if present.is_empty():
-        return -1 if number or date else 0
+        return _COMES_AGAIN if number or date else 0
     if number or date:
-        return -2 if (present == cell).any() or _share(present, date=date) >= _TYPED else 0
+        alike = (present == cell).any() or _share(present, date=date) >= _TYPED
+        return _NUMBER_OVER_NUMBERS if alike else 0
     typed = max(_share(present, date=False), _share(present, date=True))
     if (present == cell).any():
         # A word among numbers that comes again may be a name in files that were put together.
-        return 0 if typed >= _REPEATS else -1 if _FAMILIAR.fullmatch(cell) else -2
-    return 2 if typed >= _TYPED else _vote_on_words(cell, present)
+        familiar = _FAMILIAR.fullmatch(cell) is not None
+        return 0 if typed >= _REPEATS else -1 if familiar else _COMES_AGAIN
+    return _WORD_OVER_NUMBERS if typed >= _TYPED else _vote_on_words(cell, present)
 
 
 def _vote_on_words(cell: str, present: pl.Series) -> int:
     """A word over words that come again is a name, unless it comes again itself; a code is a value
     among codes of its form, and a word without digits a name over them."""
     if len(present) >= _ENOUGH and present.n_unique() <= _REPEATS * len(present):
-        return 2
+        lone = int((present.value_counts()["count"] == 1).sum())
+        return 1 if lone > _RARE * len(present) else 2
     form = _form(pl.Series([cell]))[0]
     alike = int((_form(present) == form).sum()) / len(present)
     coded = int(present.str.contains(_CODED).sum()) / len(present)
     if re.search(_CODED, cell):
-        return -2 if alike >= _REPEATS else 0
+        return _COMES_AGAIN if alike >= _REPEATS else 0
     return 2 if coded >= _TYPED else 0
 
 

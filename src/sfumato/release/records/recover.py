@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.io import read
+from ...data.linkage.earlier import named_first
 from ...data.schema import SUPPRESSED, Kind
 from ...data.table import Table
 from ...errors import InputError, MethodError
@@ -152,5 +153,7 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
         and not column["generalized"]
         and column["kind"] not in (Kind.INTEGER, Kind.CONTINUOUS, Kind.ORDINAL)
     }
-    marks = ("", words.get("suppressed", SUPPRESSED))
-    return read(folder / names[0], kinds=kinds, missing=marks), words["steps"]
+    file, mark = folder / names[0], str(words.get("suppressed", SUPPRESSED))
+    options = named_first(file)
+    options |= {"missing": ("", mark)} if options else {"sentinels": [mark] if mark else None}
+    return read(file, kinds=kinds, **options), words["steps"]
