@@ -111,12 +111,11 @@ def read_decided(
     asked.check(end)
     content = read_content(end, asked)
     frame, more, worth = gather(content.frame, listed, end.label)
-    words = _Words(
-        {**content.kinds, **wanted},
-        dict(categories or {}),
-        _with(worth, posets, end),
-        {role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()},
-    )
+    listed_roles = {
+        role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
+    }
+    said_of = {**content.kinds, **wanted}
+    words = _Words(said_of, dict(categories or {}), _with(worth, posets, end), listed_roles)
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, content.complaints)
     made, said = make_sets(made, listed)
