@@ -1,3 +1,3 @@
 """Whole distributions, of one column or of all together."""
 
-ORDER = ("distance", "medians", "kernel_pca")
+ORDER = ("distance", "marginals", "medians", "kernel_pca")
