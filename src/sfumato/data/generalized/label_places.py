@@ -143,7 +143,7 @@ class LabelPlaces:
 
     def middle(self, label: str) -> float | None:
         """The number at which a label of an ordered column lies; None where it tells no value."""
-        ends = self._interval(label)
+        ends = self.interval(label)
         if ends is not None and math.isfinite(ends.low) and math.isfinite(ends.high):
             low, high = self._scale.positions(np.array([ends.low, ends.high]))
             return float(low / 2 + high / 2)
@@ -156,7 +156,7 @@ class LabelPlaces:
     def _floats(self) -> np.ndarray:
         return floats(self.domain, self.column)
 
-    def _interval(self, label: str) -> Range | None:
+    def interval(self, label: str) -> Range | None:
         """The interval that a label reads as, unless a hierarchy has it."""
         if self.column.kind not in ORDERED or self.column.kind == Kind.ORDINAL:
             return None

@@ -53,6 +53,11 @@ class Bins:
         own = sparse.identity(self.count, format="csr")
         return own if self.shares is None else sparse.vstack([own, self.shares], format="csr")
 
+    @cached_property
+    def folded(self) -> Any:
+        """CSR: bins by every place of `after`."""
+        return self.spread.T.tocsr()
+
 
 def nothing(before: int, after: int) -> Bins:
     """A column that tells nothing, to compare one column alone."""
@@ -167,12 +172,11 @@ def _read(reader: Labels, texts: Sequence[str]) -> _Read:
     sets: dict[int, np.ndarray] = {}
     where = reader.positions
     for i, text in enumerate(texts):
-        try:
-            ends = reader.range(text) if text != SUPPRESSED else None
-        except MeasureError:
+        if text == SUPPRESSED:
             continue
+        ends = reader.interval(text)
         if ends is None:
-            covered = reader.covered(text) if text != SUPPRESSED else None
+            covered = reader.covered(text)
             if covered is not None and covered.size:
                 sets[i] = where[covered]
             continue
@@ -321,11 +325,12 @@ def _labels(
     d, sets = len(domain), list[np.ndarray]()
     place = np.full(len(cells.texts) + 1, d + 1)
     strangers = set()
-    for i, text in enumerate(cells.texts):
+    for i in np.unique(cells.label[cells.label >= 0]).tolist():
+        text = cells.texts[i]
         place[i] = known.get(text, d)
         if place[i] < d:
             continue
-        covered = None if reader is None or text == SUPPRESSED else reader.covered(text)
+        covered = None if reader is None else reader.covered(text)
         if covered is not None and covered.size:
             place[i] = d + 3 + len(sets)
             sets.append(covered)

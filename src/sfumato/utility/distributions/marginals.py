@@ -17,7 +17,7 @@ from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from .bins import Bins, binned, nothing
 
-_DENSE = 2**21
+_DENSE = 2**19
 """Cells of a table that is counted as an array, not as a list of the cells that occur."""
 
 
@@ -166,25 +166,24 @@ def _mean(some: list[Bins], others: list[Bins], group: Bins | None) -> float:
 
 def total_variation(a: Bins, b: Bins) -> float:
     """Half the sum of the differences of the shares of two columns' cells."""
-    n, m = a.before.size, a.after.size
-    if not a.labels and not b.labels and a.count * b.count <= _DENSE:
-        before, after = (
-            np.bincount(x.astype(np.int64) * b.count + y, minlength=a.count * b.count)
-            for x, y in ((a.before, b.before), (a.after, b.after))
-        )
-        return float(min(np.abs(before / n - after / m).sum() / 2.0, 1.0))
-    own = _counted(a.before, b.before, (a.count, b.count)) / n
-    found = _counted(a.after, b.after, (a.count + a.labels, b.count + b.labels)) / m
+    own = _counted(a.before, b.before, (a.count, b.count)) / a.before.size
+    found = _counted(a.after, b.after, (a.count + a.labels, b.count + b.labels)) / a.after.size
     if a.labels:
-        found = a.spread.T @ found
+        found = a.folded @ found
     if b.labels:
-        found = found @ b.spread
+        found = (b.folded @ found.T).T
+    if sparse.issparse(own) != sparse.issparse(found):
+        own, found = sparse.csr_matrix(own), sparse.csr_matrix(found)
     return float(min(abs(own - found).sum() / 2.0, 1.0))
 
 
 def _counted(x: np.ndarray, y: np.ndarray, shape: tuple[int, int]) -> Any:
-    """How many records have each pair of places."""
-    return sparse.csr_matrix((np.ones(x.size), (x, y)), shape=shape)
+    """How many records have each pair of places: an array, or where that is large, its cells that
+    occur."""
+    if shape[0] * shape[1] > _DENSE:
+        return sparse.csr_matrix((np.ones(x.size), (x, y)), shape=shape)
+    both = x.astype(np.int64) * shape[1] + y
+    return np.bincount(both, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _with_group(a: Bins, group: Bins) -> Bins:
