@@ -13,17 +13,6 @@ import sfumato as sf
 
 TEN = ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE"]
 TEN += ["DVET", "DEYE"]
-    "AGEP",
-    "SEX",
-    "MSP",
-    "RAC1P",
-    "HOUSING_TYPE",
-    "OWN_RENT",
-    "EDU",
-    "PINCP_DECILE",
-    "DVET",
-    "DEYE",
-]
 NOT_AMONG_21 = ("DENSITY", "WGTP", "PWGTP")
 NUMBERS = ("AGEP", "PINCP", "POVPIP")
 SCORES = {

@@ -228,10 +228,11 @@ class _Spreader:
 
     def sets(self, values: np.ndarray) -> np.ndarray:
         """Shares of the bins for one label that stands for these values of the original."""
-        left, right = (np.searchsorted(self.exact, values, side) for side in ("left", "right"))  # type: ignore[call-overload]
-        weights = (right - left) + 1.0 / values.size
+        below = np.searchsorted(self.exact, values, "left")
+        weights = np.searchsorted(self.exact, values, "right") - below + 1.0 / values.size
         bins = np.bincount(self.cut.place(values), weights, minlength=self.cut.many + 2)
-        return bins / bins.sum()
+        found: np.ndarray = bins / bins.sum()
+        return found
 
     def everything(self) -> np.ndarray:
         """Shares of the bins for a cell that tells nothing."""
@@ -246,7 +247,8 @@ class _Spreader:
             even = even / width if width > 0 else even
             if self.gaps:  # missing counts as one of the bins
                 even = np.append(even[:-1] * self.cut.many, 1.0) / (self.cut.many + 1)
-        return (self.counts + even) / (self.counts.sum() + 1.0)
+        found: np.ndarray = (self.counts + even) / (self.counts.sum() + 1.0)
+        return found
 
 
 def _floor(values: np.ndarray, whole: bool) -> np.ndarray:
