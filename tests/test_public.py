@@ -66,12 +66,14 @@ def test_one_assess_for_tables_and_files(tmp_path: Path) -> None:
     before.write_csv(tmp_path / "before.csv")
     after.write_csv(tmp_path / "after.csv")
     words = {"quasi": ["x"], "confidential": ["y"], "measures": ["sse", "record-linkage"]}
+    # Four records are too few to tell which became which.
+    assert not set(sf.assess(before, after, **words))
+    words["align"] = "position"
     held = sf.assess(before, after, **words)
     read = sf.assess(tmp_path / "before.csv", tmp_path / "after.csv", **words)
     assert float(held["sse"]) == float(read["sse"]) == pytest.approx(20.0)
     assert float(held["record-linkage"]) == float(read["record-linkage"])
     assert set(held.measurements) == {"sse", "record-linkage"}
-    assert any("row i" in note for note in read.notes)
 
 
 def test_dir_shows_public_names_alone() -> None:
@@ -92,7 +94,7 @@ def test_assess_reads_every_file_and_hears_every_word(tmp_path: Path) -> None:
     assert float(read[0]["journalist-risk"]) == float(read[1]["journalist-risk"]) == 0.5
     plan = sf.Plan.parse('[columns]\nx = { role = "quasi" }\n[measures]\nuniques = {}\n')
     assert list(sf.assess(*names, plan=plan).measurements) == ["uniques"]
-    assert any("row i of one table" in note for note in sf.assess(people, people).notes)
+    assert any("nobody can tell" in note for note in sf.assess(people, people).notes)
     assert not sf.assess(people, people, align="position").notes
     with pytest.raises(sf.errors.ParameterError, match="two files, or two tables"):
         sf.assess(people, names[1])

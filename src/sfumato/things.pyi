@@ -187,6 +187,7 @@ from .utility.classes.sizes import ClassificationMetric as ClassificationMetric
 from .utility.classes.sizes import Discernibility as Discernibility
 from .utility.distributions.distance import DistributionDistance as DistributionDistance
 from .utility.distributions.kernel_pca import KernelPca as KernelPca
+from .utility.distributions.marginals import Marginals as Marginals
 from .utility.distributions.medians import MedianDifferences as MedianDifferences
 from .utility.generalized.mutual_information import ColumnInformation as ColumnInformation
 from .utility.generalized.mutual_information import ValueInformation as ValueInformation

@@ -171,9 +171,9 @@ def assess(
         str,
         Option(
             help="Which record became which: position, none, a key column, or an alignment.parquet "
-            "(found by itself beside a release of Sfumato's)."
+            "(by itself: that of a release's private folder, a key, or the order if rows agree)."
         ),
-    ] = "",
+    ] = "auto",
     measures: Annotated[
         str, Option(help="Measures to take, separated by commas (the plan's, else the usual).")
     ] = "",
@@ -187,6 +187,8 @@ def assess(
     sentinel: how.Sentinel = None,
     header: how.Header = None,
     dates: how.Dates = None,
+    output: base.Page = None,
+    replace: base.ReplacePage = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
@@ -200,6 +202,7 @@ def assess(
         sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, thousands=thousands,
         missing=missing, sentinel=sentinel, header=header, dates=dates,
     )  # fmt: skip
+    base.refuse_existing(output, replace=replace)
     evidence = measure_all(
         original,
         masked,
@@ -209,8 +212,9 @@ def assess(
         confidential=base.names(confidential),
         measures=base.names(measures),
         reference=reference or None,
+        output=output,
     )
-    show.assessed(evidence, json=json)
+    show.assessed(evidence, output, json=json)
 
 
 @app.command()

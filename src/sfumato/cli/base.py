@@ -54,6 +54,11 @@ Confidential = Annotated[str, Option(help="Confidential columns.")]
 Written = Annotated[Path, Option("--output", "-o", help="File to write.")]
 Replace = Annotated[bool, Option("--replace", help="Overwrite the file.")]
 ReplaceFigure = Annotated[bool, Option("--replace", help="Overwrite the figure.")]
+Page = Annotated[
+    Path | None,
+    Option("--output", "-o", help="HTML report to write, for the owner of the original."),
+]
+ReplacePage = Annotated[bool, Option("--replace", help="Overwrite the report.")]
 Draw = Annotated[int, Option(help="Repeat a draw.", min=0)]
 
 

@@ -128,7 +128,7 @@ def attack(
     plan: Annotated[
         Path, Option(help="Plan of the release: its roles, and the steps an intruder knows.")
     ],
-    align: Annotated[str, Option(help="Which record became which, as in assess.")] = "",
+    align: Annotated[str, Option(help="Which record became which, as in assess.")] = "auto",
     attacks: Annotated[str, Option(help="Attacks to try, separated by commas (all of them).")] = "",
     plugin: base.Plugin = None,
     json: base.Json = False,

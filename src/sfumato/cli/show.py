@@ -206,13 +206,15 @@ def figures(evidence: Evidence) -> None:
         print(f"  {name} does not apply: {reason}")
 
 
-def assessed(evidence: Evidence, *, json: bool) -> None:
+def assessed(evidence: Evidence, output: Path | None, *, json: bool) -> None:
     """What `assess` measured."""
     if json:
         print_json(evidence.to_dict())
         return
     notes_aside(*evidence.notes)
     figures(evidence)
+    if output is not None:
+        print(f"wrote {output}: it shows the original, keep it private")
 
 
 def tuned(found: Tuned, *, json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,7 +22,17 @@ from ..registry import entries, find
 from ..rng import draw_seed, stream
 from ..tabular.base import Rule, TableMethod
 from ..tabular.cells.table import CellTable
-from .pairing import IN_ORDER, as_pair, in_roles, pair_of_files
+from .pairing import (
+    AUTO,
+    REMEDY,
+    Aligned,
+    align_by,
+    as_pair,
+    as_tables,
+    doubtful,
+    in_roles,
+    pair_of_files,
+)
 from .plan.plan import Plan
 from .plan.requirement import Requirement
 from .plan.step import Step, as_steps, build
@@ -29,6 +40,8 @@ from .records.evidence import Evidence, Measuring, usual_panel
 from .records.release import Release
 from .records.run import protect as protect_records
 from .records.run import read_input
+from .report.assessment import write_assessment
+from .report.page import check_page
 from .tables.audit import TableAudit
 from .tables.release import TableRelease
 from .tables.run import protect_cells
@@ -93,10 +106,15 @@ def measure(
 
     Frames without roles count every shared column as a quasi-identifier. Measures that look at
     groups take them from `partition`, in the order of the masked rows; those that know how the
-    masked table was made take that from `mechanism`, a method or a list of them.
+    masked table was made take that from `mechanism`, a method or a list of them. Rows are taken to
+    be in the same order unless `align` says otherwise, as in `assess`; `detail["warning"]` says
+    where that is not to be believed.
     """
     built: Measure = build("measure|attack", name, parameters)
-    pair = as_pair(original, masked, align)
+    if align in AUTO:
+        pair = align_by(*as_tables(original, masked)).pair
+    else:
+        pair = as_pair(original, masked, align)
     sample = None if reference is None else like_original(reference, pair.original)
     if partition is not None and len(partition) != pair.masked.height:
         raise ParameterError(
@@ -104,7 +122,9 @@ def measure(
             remedy="give the groups of the masked rows, in their order",
         )
     steps = tuple(one.use for one in as_steps(mechanism))
-    return Measuring(seed, partition, sample, steps).take(built, pair)
+    found = Measuring(seed, partition, sample, steps).take(built, pair)
+    doubt = doubtful(pair) if align == "position" and built.needs_alignment else ""
+    return replace(found, detail={**found.detail, "warning": doubt}) if doubt else found
 
 
 def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> Measurement:
@@ -122,7 +142,7 @@ def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> 
 def assess(
     original: Any,
     masked: Any,
-    align: str = "",
+    align: str = "auto",
     *,
     seed: int = 0,
     reference: Any = None,
@@ -130,22 +150,25 @@ def assess(
     quasi: str | Iterable[str] = (),
     confidential: str | Iterable[str] = (),
     measures: str | Iterable[str] = (),
+    output: str | Path | None = None,
 ) -> Evidence:
     """Every measure that applies to a release made by any tool; tables, or the paths of files.
 
     `masked` may be the folder of a release. Roles come from the tables, from a plan or from lists;
     the measures are those named, else those of the plan, else the usual ones. `reference` are
-    non-participants. `align` is "position", "none", a key column or an alignment.parquet; without
-    it rows are taken to be in the same order, except that of a release of Sfumato's, which is
-    shuffled, the alignment in its private folder is used.
+    non-participants. `align` is "position", "none", a key column or an alignment.parquet. By "auto"
+    it is the alignment of a release's private folder, a column that tells records apart in both
+    tables, or their order, if the rows speak for it; else measures that need to know which record
+    became which are not taken, and a note says so. `output` is an HTML report to write: it is for
+    the owner, since it shows the original.
     """
     if isinstance(plan, str | Path):
         plan = Plan.read(plan)
     words = plan or Plan()
+    page = None if output is None else check_page(output)
     roles = dict.fromkeys(_listed(quasi), Role.QUASI)
     roles |= dict.fromkeys(_listed(confidential), Role.CONFIDENTIAL)
     others: Table | None = None
-    notes: list[str] = []
     if isinstance(masked, Release):
         raise ParameterError(
             "a Release was assessed when it was made",
@@ -157,13 +180,12 @@ def assess(
             remedy="two files, or two tables: sf.read(path) makes a table of a file",
         )
     if isinstance(masked, str | Path):
-        pair, others, notes = pair_of_files(str(original), masked, words, align, roles)
+        found, others = pair_of_files(str(original), masked, words, align, roles)
     else:
         if roles:
             original = in_roles(_as_table(original), roles)
-        pair = as_pair(original, masked, align or "position")
-        if not align:
-            notes.append(IN_ORDER.format("table", 'align="none", align=KEY'))
+        found = align_by(*as_tables(original, masked), align)
+    pair = found.pair
     if isinstance(reference, str | Path):
         others = like_original(read_input(words, Path(), str(reference))[0], pair.original)
     elif reference is not None:
@@ -173,7 +195,17 @@ def assess(
         panel = tuple(build("measure|attack", name, {}) for name in named)
     taken, left = Measuring(seed, None, others, words.mechanism).panel(panel, pair)
     records = {"original": pair.original.height, "published": pair.masked.height}
-    return Evidence(taken, left, records=records, notes=tuple(notes))
+    left |= _unaligned(panel, found, left)
+    evidence = Evidence(taken, left, records=records, notes=found.notes)
+    if page is not None:
+        write_assessment(page, pair, evidence, words)
+    return evidence
+
+
+def _unaligned(panel: Iterable[Measure], found: Aligned, left: Mapping[str, str]) -> dict[str, str]:
+    """Why measures that must know whose record is whose were not taken, and what helps."""
+    needy = [m.name for m in panel if m.needs_alignment and m.name in left]
+    return dict.fromkeys(needy, f"{found.why}; {REMEDY}") if found.why else {}
 
 
 def audit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from ..data.io import read_with_notes
 from ..data.io.source import TEXT, locate
+from ..data.linkage.correspondence import agreement, key_column
 from ..data.linkage.earlier import named_first, read_like
 from ..data.linkage.like import like_original
 from ..data.pair import Pair
@@ -21,18 +23,82 @@ from .plan.plan import Plan
 from .publish import private_path
 from .records.run import hold_out, read_input
 
-IN_ORDER = (
-    "row i of one {} was taken for row i of the other; if the release was shuffled, "
-    "record-linkage is far too low ({})"
+AUTO = ("", "auto")
+REMEDY = (
+    "name a key column that both have, say `position` if the rows are in the same order, or give "
+    "the alignment.parquet of the release's private folder"
 )
+_FEWEST = 20
+"""Records from which on their order can speak for or against anything."""
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A pair, what was found out about its alignment, and why there is none."""
+
+    pair: Pair
+    notes: tuple[str, ...] = ()
+    why: str = ""
+
+
+def align_by(before: Table, after: Table, align: str = "auto") -> Aligned:
+    """The pair by the alignment that is asked for; by "auto", by the one that the tables tell.
+
+    A key column that both have, else their order, if rows agree with their counterparts far more
+    often than with other rows, else none: positions are never taken on trust.
+    """
+    if align not in AUTO:
+        pair = Pair.of(before, after, align)
+        doubt = doubtful(pair) if align == "position" else ""
+        return Aligned(pair, (f"warning: {doubt}",) if doubt else ())
+    key = key_column(before, after)
+    if key is not None:
+        said = f"records were aligned by column {key!r}, which tells them apart in both tables"
+        return Aligned(Pair.of(before, after, key), (said,))
+    if before.height != after.height:
+        many = f"{before.height:,} and {after.height:,} records"
+        return _unaligned(before, after, f"the tables differ in length ({many}) and share no key")
+    pair = Pair.of(before, after, "position")
+    found = agreement(pair) if before.height else None
+    if found is not None and found.clear:
+        return Aligned(pair, (f"records were aligned by position: {found}",))
+    if found is None:
+        return _unaligned(before, after, "there is too little to compare")
+    because = "the records were shuffled, or are other people's"
+    few = "that is too little to tell"
+    return _unaligned(before, after, f"{found}: {because if found.absent else few}")
+
+
+def _unaligned(before: Table, after: Table, why: str) -> Aligned:
+    why = f"nobody can tell which record became which ({why})"
+    note = f"{why}: measures that need to know were not taken; to take them, {REMEDY}"
+    return Aligned(Pair(before, after, None), (note,), why)
+
+
+def doubtful(pair: Pair) -> str:
+    """What speaks against taking row i of one table for row i of the other; empty if nothing."""
+    if pair.masked.height < _FEWEST:
+        return ""
+    found = agreement(pair)
+    if found is None or not found.absent:
+        return ""
+    return (
+        f"records were aligned by position as asked, but {found}: they were shuffled, or are other "
+        "people's, and figures that compare records are not to be believed"
+    )
 
 
 def as_pair(original: Any, masked: Any, align: str) -> Pair:
+    """Two tables as a pair, by the alignment that is asked for."""
+    return Pair.of(*as_tables(original, masked), align)
+
+
+def as_tables(original: Any, masked: Any) -> tuple[Table, Table]:
     """Original and masked with the original's roles, and labels recognized in the masked table."""
     before = original if isinstance(original, Table) else _with_roles(original, masked)
     if isinstance(masked, Table) and masked.schema.quasi:
-        return Pair.of(before, masked, align)
-    return Pair.of(before, like_original(masked, before), align)
+        return before, masked
+    return before, like_original(masked, before)
 
 
 def _with_roles(original: Any, masked: Any) -> Table:
@@ -64,10 +130,10 @@ def read_tables(
 
 def pair_of_files(
     original: str, masked: str | Path, words: Plan, align: str, roles: Mapping[str, Role]
-) -> tuple[Pair, Table | None, list[str]]:
-    """Two files, or a file and a release's folder, as a pair; the non-participants; and notes."""
-    found = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
-    masked = str(found[0] if found else masked)
+) -> tuple[Aligned, Table | None]:
+    """Two files, or a file and a release's folder, as a pair with notes; the non-participants."""
+    files = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
+    masked = str(files[0] if files else masked)
     before, notes = read_input(words, Path(), original)
     frame, more = read_with_notes(masked, **_told(masked, words))
     if not roles and not before.schema.quasi:
@@ -75,8 +141,9 @@ def pair_of_files(
         roles = {name: Role.QUASI for name in shared if name != align}
         notes.append("no roles were given: every shared column counts as a quasi-identifier")
     before = in_roles(before, roles)
-    pair, assumed = _aligned(before, _published(masked, frame, before), masked, align)
-    return *_participants(pair, words, masked), [*notes, *more, *assumed]
+    found = _aligned(before, _published(masked, frame, before), masked, align)
+    pair, others = _participants(found.pair, words, masked)
+    return Aligned(pair, (*notes, *more, *found.notes), found.why), others
 
 
 def _told(masked: str, words: Plan) -> dict[str, Any]:
@@ -98,13 +165,15 @@ def _published(source: str, read: Table, before: Table) -> Table:
     return read_like(source, before)
 
 
-def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair, list[str]]:
-    """The pair, and what was assumed about which record became which."""
+def _aligned(before: Table, after: Table, masked: str, align: str) -> Aligned:
+    """The pair by the alignment that a private folder keeps, else by what the tables tell."""
     named = align.endswith(".parquet")
     kept = Path(align) if named else _private_folder(masked) / "alignment.parquet"
     if named and not kept.is_file():
         raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")
-    if kept.is_file() and (named or not align):
+    if not named and align not in AUTO:
+        return align_by(before, after, align)
+    if kept.is_file():
         remedy = "the alignment.parquet of a private folder"
         found = _read_rows(kept, ["published_row", "original_row"], "is not an alignment", remedy)
         rows = found.sort("published_row")["original_row"].to_numpy()
@@ -112,19 +181,11 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> tuple[Pair
             raise MeasureError(
                 f"{kept} does not belong to these files", remedy="--align none, or the right one"
             )
-        return Pair(before, after, rows), [f"records were aligned by {kept}"]
-    if align:
-        return Pair.of(before, after, align), []
-    note = "the release has no alignment: its records are no one person's"
-    if not kept.parent.is_dir():
-        if before.height == after.height:
-            note = IN_ORDER.format("file", "--align none, --align KEY")
-            return Pair.of(before, after, "position"), [note]
-        note = (
-            "the files differ in length, so that nobody knows which record became which: "
-            "measures that need to know were not taken (--align KEY)"
-        )
-    return Pair(before, after, None), [note]
+        return Aligned(Pair(before, after, rows), (f"records were aligned by {kept}",))
+    if kept.parent.is_dir():
+        why = "the release has no alignment: its records are no one person's"
+        return Aligned(Pair(before, after, None), (why,), why)
+    return align_by(before, after)
 
 
 def _participants(pair: Pair, plan: Plan, masked: str) -> tuple[Pair, Table | None]:

@@ -232,7 +232,7 @@ def test_assess_finds_the_alignment_of_a_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sf.write(ordinary(200).without(["level", "born"]), "o.csv")
+    sf.write(ordinary(200).without(["level", "born", "who"]), "o.csv")
     table = sf.read("o.csv", quasi=["age", "zip", "sex"])
     release = sf.protect(table, sf.method("mdav", k=3), seed=SEED)
     release.save("out")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata, resources
+from pathlib import Path
 from typing import NamedTuple
 
+from ...errors import OutputError
 from .parts import Markup, definitions, join, tag
 
 Part = tuple[str, str, Markup]
@@ -56,6 +59,33 @@ class Page(NamedTuple):
             tag("p", self.about),
             tag("p", private, warning, class_="banner", role="note") if owner else "",
         )
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page that shows an original, whole or not at all, for its owner's eyes."""
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        aside.unlink(missing_ok=True)
+        with open(
+            os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise OutputError(f"{path} cannot be written: {error}") from error
+
+
+def check_page(path: str | Path) -> Path:
+    """Refuse a path that no page can be written to, before there is one to write."""
+    path = Path(path)
+    if path.suffix != ".html":
+        raise OutputError(
+            f"a report cannot be written as {path.name}", remedy="a name that ends in .html"
+        )
+    if not path.parent.is_dir():
+        raise OutputError(f"there is no folder {path.parent}", remedy="make it first")
+    return path
 
 
 def version() -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..records.release import Release
 
 _AGAINST = "original against release"
+_STAYS = "not leave the private folder; the public report is the one beside the data."
 # The names beside the dots are short, for phones; the table below the figure has them in full.
 _RISKS = {
     "uniques": "stand alone",
@@ -34,10 +35,11 @@ _RISKS = {
 }
 
 
-def render(release: Release, *, owner: bool) -> str:
+def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     """The report as one self-contained page.
 
-    `owner=False` is the public face; `owner=True` adds what only the owner may see.
+    `owner=False` is the public face; `owner=True` adds what only the owner may see. Of an
+    `assessed` release of another tool's nothing is known but its data.
     """
     found = sizes(release)
     masked = release.pair.masked
@@ -64,12 +66,15 @@ def render(release: Release, *, owner: bool) -> str:
         parts.insert(
             4, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
+    if assessed:
+        unknown = ("requirements", "steps") if not evidence.findings else ("steps",)
+        parts = [part for part in parts if part[0] not in unknown]
     return Page(
         f"{count(masked.height, 'record')} published: Sfumato report",
-        "Report of a release",
+        "Assessment of a release" if assessed else "Report of a release",
         f"{sections.records(evidence)} Columns published: {len(masked.schema):,}.".strip(),
         "it shows the original in full and names the records that are easiest to find. It must "
-        "not leave the private folder; the public report is the one beside the data.",
+        + ("not be published." if assessed else _STAYS),
         sections.verdict(release),
         parts,
     ).render(glossary, owner=owner)

@@ -94,6 +94,11 @@ _KNOWN = {
         "Average class size",
         "Records per class, divided by k where a k was given.",
     ),
+    "marginals": (
+        "Change of the two-way tables",
+        "How far the tables of every two columns moved on average: 0 is no change, 100\u00a0% is "
+        "no overlap. It compares every kind of masking, and a random sample is not at 0 either.",
+    ),
     "distribution-distance": (
         "Distance of distributions",
         "How far the columns' distributions moved on average: 0 is no change, 1 is no overlap.",
@@ -101,7 +106,7 @@ _KNOWN = {
 }
 
 
-_SHARES = ("variance-difference", "ncp")
+_SHARES = ("variance-difference", "ncp", "marginals")
 """Measures without a unit that are shares all the same."""
 
 
@@ -146,6 +151,7 @@ class Headline:
 
 
 _LOSSES = (
+    "marginals",
     "utility-kept",
     "items-kept",
     "ncp",
