@@ -89,7 +89,7 @@ def risk_utility(
     ] = None,
     input: base.Input = "",
     title: Annotated[str, Option(help="Title of the figure.")] = "",
-    seed: Annotated[int | None, Option(help="Repeat a map.", min=0)] = None,
+    seed: Annotated[int, Option(help="Another map: the same seed gives the same.", min=0)] = 0,
     replace: base.ReplaceFigure = False,
     plugin: base.Plugin = None,
     json: base.Json = False,

@@ -2,6 +2,8 @@
 
 Duncan, Keller-McNulty & Stokes (2001), "Disclosure risk vs. data utility: the R-U confidentiality
 map". A release is on the front if no other one is better in one respect and as good in the other.
+All releases are compared by one loss, `marginals` unless another is asked for, on the same columns:
+one that a method does not publish counts as suppressed.
 """
 
 from __future__ import annotations
@@ -24,8 +26,13 @@ from ..release.plan.plan import Map, Plan
 from ..release.plan.step import Step, as_steps, build
 from ..release.records.evidence import PERTURBED
 from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
-from ..rng import checked_seed, draw_seed, stream
+from ..rng import checked_seed, stream
+from ..utility.columns import SET_ASIDE
+from ..utility.distributions.marginals import Marginals
 from .figure_files import FIGURES, TABLES, check, write_by, write_chart
+
+_NAMELESS = ("drop", "hash", "pseudonymize")
+"""Steps of a plan that stay, since they take out names and do not mask."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +78,21 @@ def risk_utility_map(
     risk: Any = None,
     loss: Any = None,
     draws: int | None = None,
-    seed: int | None = None,
+    seed: int = 0,
     progress: Listener | None = None,
 ) -> RiskUtilityMap:
     """Release a table by every method of a grid, and measure risk and loss of each.
 
     A method of the grid is a step, a method, a list of them that are taken one after the other, or
     words such as `{"use": "rank-swap", "p": [2, 4, 8]}`, where a list of values that the parameter
-    cannot hold as it is stands for one release with each. The steps of `plan` come first in every
-    release. Random methods are drawn `draws` times and averaged.
+    cannot hold as it is stands for one release with each. They take the place of the masking steps
+    of `plan`; what it drops, hashes or pseudonymizes comes first in every release. Random methods
+    are drawn `draws` times and averaged. The same seed gives the same map.
 
     >>> import sfumato as sf
     >>> people = sf.table({"a": range(60), "b": [i * i % 61 for i in range(60)]}, quasi=["a", "b"])
     >>> found = risk_utility_map(people, [{"use": "rank-swap", "p": [5, 40]}], seed=1,
-    ...                          risk="record-linkage", loss="information-loss")
+    ...                          risk="record-linkage")
     >>> found.data["label"].to_list()
     ['rank-swap p=5', 'rank-swap p=40']
     """
@@ -104,13 +112,15 @@ def risk_utility_map(
         raise ParameterError(
             "the map has no methods", remedy='[[map.methods]] use = "rank-swap", p = [2, 4, 8]'
         )
-    seed = draw_seed() if seed is None else checked_seed(seed)
+    seed = checked_seed(seed)
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
+    first = tuple(step for step in chosen.steps if step.use.name in _NAMELESS)
+    wish = wish.model_copy(update={"loss": _on_one_ground(wish.loss, original, first)})
     tell = progress or silent
     rows, failed = [], {}
     for index, (label, steps) in enumerate(grid.items()):
         tell(label, index, len(grid))
-        trial = chosen.with_(steps=(*chosen.steps, *steps), map=None)
+        trial = chosen.with_(steps=(*first, *steps), map=None)
         try:
             rows.append(_row(label, steps, trial, original, reference, seed, wish))
         except SfumatoError as error:
@@ -123,8 +133,18 @@ def risk_utility_map(
             remedy="mend the methods, or the table's roles",
         )
     data = pl.DataFrame(rows)
-    on_front = pareto(data["loss"].to_numpy(), data["risk"].to_numpy())
+    # What differs by the rounding of the machine does not differ.
+    on_front = pareto(*(data[side].round(9).to_numpy() for side in ("loss", "risk")))
     return RiskUtilityMap(data.with_columns(front=on_front), wish.risk, wish.loss, failed)
+
+
+def _on_one_ground(loss: Measure, original: Table, first: Sequence[Step]) -> Measure:
+    """The loss on the same columns of every release, whatever a method leaves out."""
+    if not isinstance(loss, Marginals) or loss.columns:
+        return loss
+    dropped = {name for s in first if s.use.name == "drop" for name in s.touches(original)}
+    kept = [c.name for c in original.schema if c.role not in SET_ASIDE and c.name not in dropped]
+    return loss.model_copy(update={"columns": tuple(kept), "unpublished": "suppressed"})
 
 
 def pareto(loss: np.ndarray, risk: np.ndarray) -> np.ndarray:

@@ -171,7 +171,7 @@ class Map(Declaration):
     name: ClassVar[str] = "map"
 
     risk: MeasureParameter = named("record-linkage", "what a release risks, the lower the better")
-    loss: MeasureParameter = named("information-loss", "what a release loses, the lower the better")
+    loss: MeasureParameter = named("marginals", "what a release loses, the lower the better")
     draws: int = Field(1, ge=1, description="releases to average over, where a method is random")
     methods: tuple[dict[str, Any], ...] = Field(
         (), description="methods with their parameters; a list of values is one release each"
