@@ -35,6 +35,7 @@ _PUBLIC = {
     "release.records.recover": "recover",
     "explore.tune": "tune",
     "explore.risk_utility": "risk_utility_map",
+    "explore.compare": "compare",
     "registry": "register",
     "protocols": "Method Partitioner Verb Measure Attack Criterion Poset PosetSource "
     "Context Outcome Measurement Finding",

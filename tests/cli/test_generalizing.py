@@ -268,7 +268,7 @@ def test_wrong_input_is_told_and_nothing_written(
 
 def test_rows_from_marginals(call: Call, tmp_path: Path) -> None:
     (tmp_path / "shares.csv").write_text("column,value,share\nsex,f,0.5\nsex,m,0.5\nage,30,1\n")
-    code, _, err = call("marginals", "shares.csv", "50", "-o", "people.csv")
+    code, _, err = call("draw-marginals", "shares.csv", "50", "-o", "people.csv")
     assert code == 0, err
     made = pl.read_csv("people.csv")
     assert made.height == 50

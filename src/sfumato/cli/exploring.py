@@ -1,4 +1,4 @@
-"""Commands that try things out and write no release: tune, map, attack, recover, query."""
+"""Commands that write no release: tune, map, compare, attack, recover, query."""
 
 from __future__ import annotations
 
@@ -119,6 +119,37 @@ def risk_utility(
     if output is not None:
         found.save(output, title)
     show.mapped(found, output, json=json)
+
+
+@base.app.command()
+def compare(
+    releases: Annotated[
+        list[str],
+        Argument(metavar="RELEASE...", help="Folders of releases; with --original, any files."),
+    ],
+    original: Annotated[
+        str, Option(help="The original, to measure anew and all on the same columns.")
+    ] = "",
+    plan: base.ColumnsPlan = None,
+    measures: Annotated[str, Option(help="Measures to show, separated by commas (all).")] = "",
+    output: base.Page = None,
+    replace: base.ReplacePage = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
+) -> None:
+    """Put releases side by side: what they promise, risk, lose and publish."""
+    from ..explore.compare import compare as put_together
+
+    show.load_plugins(plugin)
+    base.refuse_existing(output, replace=replace)
+    found = put_together(
+        *releases,
+        original=original or None,
+        plan=plan,
+        measures=base.names(measures),
+        output=output,
+    )
+    show.side_by_side(found, output, json=json)
 
 
 @base.app.command()

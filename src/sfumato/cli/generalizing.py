@@ -222,8 +222,8 @@ def _prepared(shown: Table, found: ModelReady) -> Sequence[str]:
     return listed
 
 
-@base.app.command()
-def marginals(
+@base.app.command(name="draw-marginals")
+def draw_marginals(
     file: Annotated[Path, Argument(metavar="FILE", help="CSV of column, value, share.")],
     rows: Annotated[int, Argument(metavar="ROWS", help="Records to draw.", min=1)],
     output: base.Written,

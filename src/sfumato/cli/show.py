@@ -17,6 +17,7 @@ from ..progress import silent
 from ..registry import KINDS, entries
 
 if TYPE_CHECKING:
+    from ..explore.compare import Comparison
     from ..explore.components import Components
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
@@ -333,6 +334,21 @@ def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
         print(f"not made: {label}: {why}")
     if output is not None:
         print(f"wrote {output}")
+
+
+def side_by_side(found: Comparison, output: Path | None, *, json: bool) -> None:
+    """Releases beside one another."""
+    if json:
+        print_json(found.to_dict())
+        return
+    notes_aside(*found.notes)
+    rows, last = [], ""
+    for about, *cells in found.data.iter_rows():
+        rows.append((about if about != last else "", *cells))
+        last = about
+    grid(("", "", *found.names), rows, left=(0, 1))
+    if output is not None:
+        print(f"wrote {output}: it compares with the original, keep it private")
 
 
 def compared(found: Components, output: Path | None, *, json: bool) -> None:

@@ -134,7 +134,8 @@ def people(n: int = 40) -> sf.Table:
 
 
 PUBLIC = {"data.csv", "evidence.json", "report.html"}
-OWNERS = {"alignment.parquet", "people.parquet", "plan.toml", "report.html", "seed.json"}
+OWNERS = {"alignment.parquet", "figures.json", "people.parquet", "plan.toml", "report.html"}
+OWNERS |= {"seed.json"}
 
 
 @pytest.fixture(scope="module")

@@ -203,6 +203,8 @@ class Release:
         report("the owner's report", 3, 4)
         notes_of_both = (*self.evidence.notes, *self.evidence.owner_notes)
         owners = replace(self, evidence=replace(self.evidence, notes=notes_of_both))
+        # Unrounded, unlike the public evidence: for `sfumato compare`.
+        _write_json(folder / "figures.json", {"sfumato": version(), **owners.evidence.to_dict()})
         _write_text(folder / "report.html", render(owners, owner=True))
 
     def _generalizes(self) -> bool:
