@@ -26,6 +26,7 @@ _MEASURES = (
     "uniques",
     "prosecutor-risk",
     "record-linkage",
+    "marginals",
     "ncp",
     "sse",
     "correlation-difference",
