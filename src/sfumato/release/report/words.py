@@ -165,13 +165,13 @@ _KEPT = ("utility-kept", "items-kept")
 
 
 def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
-    """At most five figures: three of risk, two of loss, each with what it means."""
+    """At most six figures: three of risk, three of loss, each with what it means."""
     risk = [name for name in ("prosecutor-risk", "uniques", "record-linkage") if name in measured]
     loss = [name for name in _LOSSES if name in measured]
     # A measure that sees nothing of this masking (NCP of averaged numbers) says 0, or that all is
     # kept: others go first.
     loss.sort(key=lambda name: abs(measured[name].value - (name in _KEPT)) < 1e-9)
-    return [_headline(measured[name]) for name in (*risk, *loss[:2])]
+    return [_headline(measured[name]) for name in (*risk, *loss[:3])]
 
 
 def _headline(m: Measurement) -> Headline:
