@@ -27,6 +27,8 @@ _MOST = 4000
 """Records that are compared; the rest of a large table would not change the answer."""
 _NEAR = 0.05
 """Numbers agree if at most this share of the original's lies between them."""
+_SOME = 20_000
+"""Numbers of the original by which shares are told."""
 _CELLS = 20_000_000
 
 Match = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -152,11 +154,23 @@ def _match(pair: Pair, name: str) -> Match | None:
         return _labels(pair, name, hidden)
     measured = before.kind in MEASURED and after.kind in MEASURED
     if measured and not before.generalized and not is_text(series):
-        x, y = floats(pair.original[name], before), floats(series, after)
-        ordered = np.sort(x[~np.isnan(x)])
-        return _near(_share(ordered, x), _share(ordered, y), hidden)
-    x, y = _codes(pair.original[name], series)
-    return _equal(x, y, hidden)
+        return _near(pair, name, hidden)
+    return _equal(pair.original[name], series, hidden)
+
+
+def _near(pair: Pair, name: str, hidden: np.ndarray) -> Match:
+    before, after = pair.original.schema[name], pair.masked.schema[name]
+    own, shown = pair.original[name], pair.masked[name]
+    some = floats(own.gather_every(max(len(own) // _SOME, 1)), before)
+    ordered = np.sort(some[~np.isnan(some)])
+
+    def match(rows: np.ndarray, masked: np.ndarray) -> np.ndarray:
+        a = _share(ordered, floats(own.gather(rows), before))
+        b = _share(ordered, floats(shown.gather(masked), after))
+        same = (np.abs(a - b) <= _NEAR) | (np.isnan(a) & np.isnan(b))
+        return np.where(hidden[masked], np.nan, same)
+
+    return match
 
 
 def _share(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -167,25 +181,10 @@ def _share(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _near(x: np.ndarray, y: np.ndarray, hidden: np.ndarray) -> Match:
+def _equal(before: pl.Series, after: pl.Series, hidden: np.ndarray) -> Match:
     def match(rows: np.ndarray, masked: np.ndarray) -> np.ndarray:
-        a, b = x[rows], y[masked]
-        same = (np.abs(a - b) <= _NEAR) | (np.isnan(a) & np.isnan(b))
-        return np.where(hidden[masked], np.nan, same)
-
-    return match
-
-
-def _codes(before: pl.Series, after: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Both columns as numbers of their texts, -1 where missing."""
-    texts = [before.cast(pl.String), after.cast(pl.String)]
-    _, place = distinct_labels(pl.concat([one.alias("") for one in texts]))
-    return place[: len(before)], place[len(before) :]
-
-
-def _equal(x: np.ndarray, y: np.ndarray, hidden: np.ndarray) -> Match:
-    def match(rows: np.ndarray, masked: np.ndarray) -> np.ndarray:
-        return np.where(hidden[masked], np.nan, x[rows] == y[masked])
+        own, shown = before.gather(rows).cast(pl.String), after.gather(masked).cast(pl.String)
+        return np.where(hidden[masked], np.nan, own.eq_missing(shown).to_numpy())
 
     return match
 
