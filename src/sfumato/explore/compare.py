@@ -16,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from ..data.linkage.earlier import data_file
-from ..data.schema import Role
+from ..data.schema import SET_ASIDE, Role
 from ..errors import InputError, ParameterError, UnknownName
 from ..protocols import Measure
 from ..registry import find
@@ -24,9 +24,8 @@ from ..release.pairing import Aligned, align_by, as_tables, pair_of_files
 from ..release.plan.plan import Plan
 from ..release.plan.step import build
 from ..release.publish import private_path
-from ..release.records.evidence import Evidence, take, take_one, usual_panel
+from ..release.records.evidence import Evidence, Measuring, usual_panel
 from ..release.records.release import Release
-from ..utility.columns import SET_ASIDE
 from ..utility.distributions.marginals import Marginals
 
 About = Literal["published", "requirement", "risk", "utility"]
@@ -216,7 +215,7 @@ def _measured(
         if ground and (not listed or "marginals" in listed):
             loss = Marginals(columns=ground, unpublished="suppressed")
             taken = dict(side.measures)
-            taken["marginals"] = take_one(loss, found.pair, seed=seed).value
+            taken["marginals"] = Measuring(seed).take(loss, found.pair).value
             side = replace(side, measures=taken)
         sides.append(side)
     return sides
@@ -233,7 +232,7 @@ def _taken(
     if listed:
         panel = tuple(build("measure|attack", one, {}) for one in listed)
     groups = given.groups if isinstance(given, Release) else None
-    taken, _ = take(panel, pair, seed=seed, partition=groups, mechanism=plan.mechanism)
+    taken, _ = Measuring(seed, groups, None, plan.mechanism).panel(panel, pair)
     side = _Side(
         name,
         {key: m.value for key, m in taken.items()},

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..data.schema import SET_ASIDE
 from ..data.table import Table
 from ..errors import MeasureError, ParameterError, SfumatoError
 from ..progress import Listener, silent
@@ -27,7 +28,6 @@ from ..release.plan.step import Step, as_steps, build
 from ..release.records.evidence import PERTURBED
 from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
 from ..rng import checked_seed, stream
-from ..utility.columns import SET_ASIDE
 from ..utility.distributions.marginals import Marginals
 from .figure_files import FIGURES, TABLES, check, write_by, write_chart
 

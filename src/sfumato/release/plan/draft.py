@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,6 +18,7 @@ from ...data.io.sets import specs
 from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate
 from ...data.schema import Column, Kind, Role, missing_column
 from ...data.table import Table
+from ...errors import SchemaError
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
 from .plan import Input

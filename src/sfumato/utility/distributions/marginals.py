@@ -11,9 +11,9 @@ from scipy import sparse
 
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
+from ...data.schema import SET_ASIDE
 from ...errors import MeasureError, SfumatoError
 from ...protocols import Context, Measurement
-from ..columns import SET_ASIDE
 from ..loss import TableLoss
 from .bins import Bins, binned, nothing
 
