@@ -12,7 +12,7 @@ from ...data.codec import encode
 from ...data.generalized.label_places import has_labels
 from ...data.pair import Pair
 from ...data.recognize import PERSONAL, Found
-from ...data.schema import NUMERIC, Kind, Role
+from ...data.schema import MEASURED, NUMERIC, Kind, Role
 from ...data.table import Table
 
 DISTINCT = 0.9
@@ -123,12 +123,7 @@ def giving_back(
         return []
     rows, records = pair.aligned_rows()
     published = [n for n in pair.masked.names if n not in left_out]
-    hidden = [
-        name
-        for name in published
-        if name in pair.original.schema and shares.get(name, 0.0) < 1.0
-        and pair.original.schema[name].kind != Kind.SET
-    ]  # fmt: skip
+    hidden = [name for name in published if _is_masked(pair, name, shares)]
     codes = {n: encode(_as_text(pair.masked[n].gather(records))).codes for n in published}
     found = []
     for name in hidden:
@@ -141,6 +136,16 @@ def giving_back(
             if told is not None:
                 found.append(GivenBack(name, other, *told))
     return sorted(found, key=lambda one: one.expected - one.right)
+
+
+def _is_masked(pair: Pair, name: str, shares: Mapping[str, float]) -> bool:
+    """Whether a column was recoded, suppressed or swapped. A number with noise has no label under
+    which others could be looked up: the published number is the better guess."""
+    if name not in pair.original.schema or pair.original.schema[name].kind == Kind.SET:
+        return False
+    if name not in shares or pair.masked.suppressed(name).any():
+        return True
+    return shares[name] < 1.0 and pair.original.schema[name].kind not in MEASURED
 
 
 def _told(
