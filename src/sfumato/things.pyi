@@ -141,6 +141,7 @@ from .risk.classes import MarketerRisk as MarketerRisk
 from .risk.classes import ProsecutorRisk as ProsecutorRisk
 from .risk.classes import UniquenessEstimates as UniquenessEstimates
 from .risk.classes import Uniques as Uniques
+from .risk.exposure.exposure import Exposure as Exposure
 from .risk.linkage.dbrl import Dbrl as Dbrl
 from .risk.linkage.likelihood import LikelihoodLinkage as LikelihoodLinkage
 from .risk.linkage.nearest import RecordLinkage as RecordLinkage
