@@ -14,6 +14,8 @@ import pytest
 from sfumato import registry
 from sfumato.cli.reference import write
 
+pytestmark = pytest.mark.exposure
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
@@ -43,9 +45,9 @@ def test_the_tutorials_method_works_from_python(own_method: Path) -> None:
 
 
 def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("age,pay\n31,1\n34,2\n38,3\n52,4\n")
+    (tmp_path / "d.csv").write_text("age,pay\n31,1\n34,2\n38,3\n41,4\n52,5\n48,6\n")
     (tmp_path / "plan.toml").write_text(
-        '[input]\npath = "d.csv"\n[columns]\nage = { role = "quasi" }\n'
+        '[input]\npath = "d.csv"\n[columns]\nage = "quasi"\npay = "confidential"\n'
         '[[steps]]\nuse = "my-rounding"\nbase = 10\n[output]\npath = "out"\n'
     )
     command = [sys.executable, "-c", "from sfumato.cli import main; main()", "protect", "plan.toml"]
@@ -54,7 +56,9 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
     )
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out" / "data.csv").read_text().split()
-    assert sorted(line.split(",")[0] for line in lines[1:]) == ["30.0", "30.0", "40.0", "50.0"]
+    assert sorted(line.split(",")[0] for line in lines[1:]) == [
+        *("30.0", "30.0", "40.0", "40.0", "50.0", "50.0")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class Search:
     def __init__(
         self, columns: Sequence[Known], own: np.ndarray | None, rng: np.random.Generator
     ) -> None:
-        self.columns, self.own = columns, own
+        self.columns, self.own = columns, own if columns else None
         self.n = columns[0].low.size if columns else 0
         self.size = columns[0].value.size if columns else 0
         self._allowed = 1 if own is None else 0
