@@ -95,3 +95,24 @@ def test_the_command_says_the_same(
     with pytest.raises(SystemExit) as again:
         run(words)
     assert again.value.code == 4
+
+
+def test_a_folder_of_a_release_tells_roles_and_kinds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    register = hospital(300, seed=2)
+    sf.write(register, "o.csv")
+    steps = [sf.method("drop", columns=("name", "record_no")), sf.method("mondrian", k=5)]
+    release = sf.protect(register, steps, seed=1)
+    release.save("out")
+    found = sf.assess("o.csv", "out")
+    for name in ("record-linkage", "marginals", "ncp", "items-kept"):
+        assert float(found[name]) == pytest.approx(float(release.evidence[name]), abs=1e-9), name
+    evidence = Path("out/evidence.json")
+    evidence.write_text(json.dumps({"columns": [{"name": "sex", "role": "?", "kind": "nominal"}]}))
+    with pytest.raises(sf.errors.InputError, match="no role or kind"):
+        sf.assess("o.csv", "out")
+    evidence.write_text("{")
+    with pytest.raises(sf.errors.InputError, match="cannot be read"):
+        sf.assess("o.csv", "out")

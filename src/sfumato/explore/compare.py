@@ -16,11 +16,11 @@ from typing import Any, Literal
 import polars as pl
 
 from ..data.linkage.earlier import data_file
-from ..data.schema import SET_ASIDE, Role
+from ..data.schema import SET_ASIDE
 from ..errors import InputError, ParameterError, UnknownName
 from ..protocols import Measure
 from ..registry import find
-from ..release.pairing import Aligned, align_by, as_tables, pair_of_files
+from ..release.pairing import Aligned, align_by, as_tables, evidence_of, pair_of_files
 from ..release.plan.plan import Plan
 from ..release.plan.step import build
 from ..release.publish import private_path
@@ -248,20 +248,8 @@ def _promised(given: Any) -> list[Mapping[str, Any]]:
     """The requirements that a release was made under, as its evidence says."""
     if isinstance(given, Release):
         return [finding.to_dict() for finding in given.evidence.findings]
-    said = _evidence_of(given)
-    return list(said.get("requirements", ())) if said else []
-
-
-def _evidence_of(given: Any) -> dict[str, Any] | None:
-    """What a release's folder says of it; None where it is none."""
-    file = Path(given) / "evidence.json" if isinstance(given, str | Path) else None
-    if file is None or not file.is_file():
-        return None
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{file} cannot be read", remedy="move it away") from None
-    return found if isinstance(found, dict) else None
+    said = evidence_of(given) if isinstance(given, str | Path) else {}
+    return list(said.get("requirements", ()))
 
 
 def _paired(given: Any, original: Any, plan: Plan | None) -> tuple[Aligned, Plan]:
@@ -276,14 +264,11 @@ def _paired(given: Any, original: Any, plan: Plan | None) -> tuple[Aligned, Plan
     if not isinstance(given, str | Path):
         return align_by(*as_tables(original, given)), plan or Plan()
     data_file(given)  # says where there is none
-    words, roles = plan or Plan(), dict[str, Role]()
+    words = plan or Plan()
     kept = private_path(Path(given).absolute()) / "plan.toml"
     if plan is None and kept.is_file():
         words = Plan.read(kept)
-    if plan is None and (said := _evidence_of(given)):
-        # A release that Python made has its roles from the table, not from a plan.
-        roles = {one["name"]: Role(one["role"]) for one in said.get("columns", ())}
-    return pair_of_files(str(original), given, words, "auto", roles)[0], words
+    return pair_of_files(str(original), given, words, "auto", {})[0], words
 
 
 def _ground(pairs: Iterable[tuple[Aligned, Plan]]) -> tuple[str, ...]:

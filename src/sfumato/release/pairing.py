@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..data.pair import Pair
 from ..data.schema import Kind, Role
 from ..data.table import Table, as_frame, table
 from ..errors import InputError, MeasureError
-from .plan.plan import Plan
+from .plan.plan import ColumnPlan, Plan
 from .publish import private_path
 from .records.run import hold_out, read_input
 
@@ -134,6 +135,8 @@ def pair_of_files(
     """Two files, or a file and a release's folder, as a pair with notes; the non-participants."""
     files = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
     masked = str(files[0] if files else masked)
+    if not roles:
+        words = _with_columns(words, masked)
     before, notes = read_input(words, Path(), original)
     frame, more = read_with_notes(masked, **_told(masked, words))
     if not roles and not before.schema.quasi:
@@ -156,6 +159,38 @@ def _told(masked: str, words: Plan) -> dict[str, Any]:
     alike = ("delimiter", "encoding", "decimal", "thousands", "header", "missing")
     given = words.input.options()
     return {k: given[k] for k in alike if k in given} if locate(masked).format in TEXT else {}
+
+
+def evidence_of(release: str | Path) -> dict[str, Any]:
+    """What lies as evidence in a release's folder, or beside its data; nothing where there is
+    none."""
+    place = Path(release)
+    file = (place if place.is_dir() else place.parent) / "evidence.json"
+    if "://" in str(release) or not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{file} cannot be read", remedy="move it away") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _with_columns(words: Plan, masked: str) -> Plan:
+    """A plan that says nothing of roles, with what the evidence of a release says of columns."""
+    if any(column.role is not None for column in words.columns.values()):
+        return words
+    told = dict(words.columns)
+    try:
+        for one in evidence_of(masked).get("columns", ()):
+            kind = None if one["kind"] == Kind.ORDINAL else Kind(one["kind"])  # which has an order
+            known = told.get(one["name"], ColumnPlan())
+            told[one["name"]] = replace(known, role=Role(one["role"]), kind=known.kind or kind)
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"the evidence beside {masked} says something of its columns that is no role or kind",
+            remedy="give a plan with [columns], or move evidence.json away",
+        ) from None
+    return words.with_(columns=told)
 
 
 def _published(source: str, read: Table, before: Table) -> Table:
