@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,32 @@ def test_items_of_sets_are_there_or_not() -> None:
     assert measured(before, less).value == pytest.approx(0.125)
     lone = {"s": [["p"], ["p"]]}
     assert measured(lone, {"s": [["q"], ["p"]]}).value == pytest.approx(0.5)
+
+
+def test_labels_of_trees_sets_of_numbers_and_ranges_of_dates() -> None:
+    days = [dt.date(2020, 1, 1) + dt.timedelta(d) for d in range(4)]
+    tree = sf.method("prefix", lengths=[2, 1])
+    before = sf.table(
+        {"zip": ["11", "12", "21", "22"], "n": [1, 2, 3, 9], "day": days},
+        quasi=["zip", "n", "day"],
+        kinds={"zip": "nominal"},
+        posets={"zip": tree},
+    )
+    after = {
+        "zip": ["1*", "11", "21", "22"],
+        "n": ["{1, 9}", "2", "3", "9"],
+        "day": ["[2020-01-01, 2020-01-02]", "2020-01-02", "2020-01-03", "2020-01-04"],
+    }
+    cells = {
+        "zip": [frozenset({"11", "12"}), "11", "21", "22"],
+        "n": [frozenset({1, 9}), 2, 3, 9],
+        "day": [frozenset({0, 1}), 1, 2, 3],
+    }
+    plain = {"zip": ["11", "12", "21", "22"], "n": [1, 2, 3, 9], "day": [0, 1, 2, 3]}
+    expected = oracle.marginals(plain, cells)
+    assert measured(before, after).private["by_pair"] == pytest.approx(
+        {" x ".join(names): apart for names, apart in expected.items()}
+    )
 
 
 def test_rare_categories_are_one() -> None:

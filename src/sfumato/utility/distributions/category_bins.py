@@ -21,6 +21,7 @@ ITEMS = 10
 
 
 def categories(pair: Pair, name: str, most: int) -> Bins:
+    """A column of categories in bins: the most frequent ones, and all others as one."""
     column = pair.original.schema[name]
     before = _as_text(pair.original[name], column.kind)
     cells = cells_of(pair, name)

@@ -40,7 +40,7 @@ class Marginals(TableLoss):
     >>> before = {"sex": ["f", "f", "m", "m"], "smokes": ["no", "no", "yes", "no"]}
     >>> after = {"sex": ["f", "f", "m", "m"], "smokes": ["no", "yes", "no", "no"]}
     >>> sf.measure("marginals", before, after).value
-    0.25
+    0.5
     """
 
     name: ClassVar[str] = "marginals"

@@ -57,6 +57,7 @@ def cut(values: np.ndarray, quantiles: int) -> _Cut:
 
 
 def numbers(pair: Pair, name: str, quantiles: int) -> Bins:
+    """A column of numbers or dates in bins."""
     original = pair.original.schema[name]
     cells = cells_of(pair, name)
     if cells is None:
