@@ -237,6 +237,17 @@ def test_what_cannot_be_read_is_lost() -> None:
     assert measured({"x": ["a", "b"]}, {"x": ["a", "c"]}).value == pytest.approx(0.5)
 
 
+def test_why_a_column_was_left_out_quotes_no_value_in_public() -> None:
+    huge = 2**60 + 1
+    before = sf.table({"n": [huge, 1, 2], "x": ["a", "b", "a"]}, quasi=["n", "x"])
+    found = measured(before, before)
+    assert found.detail["left_out"] == {"n": "cannot be compared"}
+    assert str(huge) in found.private["left_out"]["n"]
+    assert str(huge) not in str(found.public().to_dict())
+    with pytest.raises(sf.SfumatoError, match=str(huge)):
+        measured(before, before, columns=("n",))
+
+
 def test_only_two_decimals_and_no_pair_are_public() -> None:
     register = hospital(200, seed=2)
     found = measured(register, register.take(np.arange(0, 200, 3))).public()

@@ -69,7 +69,7 @@ class Marginals(TableLoss):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        coded, left_out = self._coded(pair)
+        coded, left_out, why = self._coded(pair)
         group = self._grouped(pair)
         found: dict[tuple[str, ...], float] = {}
         if len(coded) == 1:
@@ -88,32 +88,34 @@ class Marginals(TableLoss):
         private = {
             "k-marginal": 1000.0 * (1.0 - value),
             "by_pair": {" x ".join(names): apart for names, apart in found.items()},
+            **({"left_out": why} if why else {}),
         }
         return self.result(value, detail=detail, private=private)
 
-    def _coded(self, pair: Pair) -> tuple[dict[str, list[Bins]], dict[str, str]]:
-        """The columns in bins, and why others were left out."""
+    def _coded(self, pair: Pair) -> tuple[dict[str, list[Bins]], dict[str, str], dict[str, str]]:
+        """The columns in bins, why others were left out, and that in words that may quote data."""
         names, left_out = self._names(pair)
         coded: dict[str, list[Bins]] = {}
+        why: dict[str, str] = {}
         for name in names:
             try:
                 bins = binned(pair, name, self.quantiles, self.categories)
             except SfumatoError as error:
                 if self.columns:
                     raise
-                left_out[name] = error.message
+                left_out[name], why[name] = "cannot be compared", error.message
                 continue
             if bins:
                 coded[name] = bins
             else:
                 left_out[name] = "has no items in the original"
         if not coded:
-            because = "; ".join(f"{name} {why}" for name, why in left_out.items())
+            because = "; ".join(f"{name} {said}" for name, said in (left_out | why).items())
             raise MeasureError(
                 "marginals found no column to compare" + (f" ({because})" if because else ""),
                 remedy="compare tables that share columns",
             )
-        return coded, left_out
+        return coded, left_out, why
 
     def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:
         keep = self.unpublished == "suppressed"
