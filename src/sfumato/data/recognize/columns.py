@@ -7,6 +7,7 @@ the values allow what it says; then weaker likenesses. In doubt the safer of two
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -91,7 +92,11 @@ def _by_form(view: View) -> Found | None:
 
 def _by_name(view: View) -> Found | None:
     """What the name says and the values allow; personal values overrule a harmless name."""
-    for what in called(view.plain):
+    said = called(view.plain)
+    numbered = bool(NUMBERED.search(view.plain)) and view.unique
+    if numbered and not PERSONAL & set(said[:1]) and view.kind != Kind.CONTINUOUS:
+        return _found(view, "unique-code", "nearly every record has its own", 0.85)
+    for what in said:
         if not _possible(what, view):
             continue
         seen = _by_likeness(view) if what not in PERSONAL else None
@@ -101,8 +106,6 @@ def _by_name(view: View) -> Found | None:
             return seen
         sure = 0.9 if _POSSIBLE.get(what) or what in _NUMBERS else 0.75
         return _found(view, what, "its name says so", sure)
-    if NUMBERED.search(view.plain) and view.unique:
-        return _found(view, "unique-code", "nearly every record has its own", 0.85)
     return None
 
 
@@ -163,14 +166,23 @@ def _is_amount(view: View) -> bool:
     if not view.whole_numbers:
         return True
     low, high = view.range
-    if view.textual and view.share(r"[^ ]*['’.,][^ ]*") > 0.5:
+    if view.textual and view.share(r"(?i)[^ ]*['’.,][^ ]*|.*(?:[€$£%]|eur|chf|zł).*") > 0.5:
         return True
+    if view.textual and _one_mask(view):
+        return False
     if low >= 0 and low >= 10 ** (len(f"{high:.0f}") - 1):
         return False  # "912 345 678" is grouped like an amount, but all are of one length
     if view.textual:
         numerals = [text for text in view.listed if text not in view.numerals[1]]
         return bool(np.mean([not text.isdigit() for text in numerals]) > 0.2)
     return view.unique and _unevenness(view.numbers) > 0.12
+
+
+def _one_mask(view: View) -> bool:
+    """Whether long texts of digits are all written alike, as numbers to be dialled are."""
+    masks = Counter("".join("0" if c.isdigit() else c for c in text) for text in view.listed)
+    mask, often = masks.most_common(1)[0]
+    return mask.count("0") >= 7 and often >= 0.95 * len(view.listed)
 
 
 def _unevenness(numbers: np.ndarray) -> float:

@@ -91,7 +91,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "paciente# paziente# utente# cliente# verblijf# opname# sejour# aufnahme# proben# "
         "probe# lab# befund# staff# worker# lavoratore# trabajador# empleado# pracownik*# "
         "medewerker# socio# pupil# learner# inwoner# leerling# uczen# ucznia# matric# "
-        "incident# arrest# booking# seqn",
+        "incident# arrest# booking# seqn employe# funcionario# funzionario# dipendente# "
+        "asistido#",
     ),
     (
         "account",
@@ -235,7 +236,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "length_of_stay los *_size siblings* sib_* sibsp parch fam* guardian* *vormund* "
         "migration* immigra* *herkunft* ancestry* tribe caste *blood_group* hair* eye_* "
         "est_civ* stan_cyw* stato_civ* sit_fam* fam_stand* burg_staat *blutgruppe* "
-        "grupo_sanguineo gruppo_sanguigno blood_type grosse_* groesse_* empl_*",
+        "grupo_sanguineo gruppo_sanguigno blood_type grosse_* groesse_* empl_* *menage* "
+        "*hogar* *agregado* *huishoud* *gospodarstw* godsdienst* *wyznan* *credo* *faith*",
     ),
     (
         "region",
@@ -278,7 +280,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "creatinin* *hemoglobin* *haemoglobin* hba1c sodium potassium wbc rbc hgb hct mcv mch "
         "mchc plt platelet* ast alt alp ggt bun urea crp ldl hdl *triglyc* insulin* ferritin* "
         "tsh inr egfr *bilirubin* albumin* calcium* allerg* vaccin* *impf* *test_result* "
-        "*befund* *result* bp_* sbp dbp pulse heart_rate* temperature* genotype* snp* gene_*",
+        "*befund* *result* bp_* sbp dbp pulse heart_rate* temperature* genotype* snp* gene_* "
+        "retribu* remuner* compens* vergut* verguet* bezuge bonus* pension* benefit*",
     ),
     (
         "free-text",
@@ -298,13 +301,14 @@ NUMBERED = re.compile(rf"(^|_)({_NUMBER})$|^({_NUMBER})_|nummer$|_nr\d*$")
 """Names of columns that say that they number something."""
 COUNTED = re.compile(
     r"(^|_)(count|number_of|num|n|nb|nbr|anz|anzahl|nombre|numero|aant|aantal|liczba|ile|cuantos)_|_count$"
-    r"|_size$|groesse$|grosse$|^anzahl|^aantal|^liczba|visits$|children$|siblings$|rooms$|times$"
+    r"|_size$|groesse$|grosse$|taille_d|tamano|dimens|grootte$|wielkosc|componenti|^anzahl|^aantal|^liczba|visits$|children$|siblings$|rooms$|times$"
 )
 """Names of columns that count something."""
 UNORDERED = re.compile(
     r"sex|gender|geschl|sesso|geslacht|plec|rac[ae]|ethni|relig|konfess|marital|civil|famil|famst"
     r"|burgerl|cywil|job|occup|beruf|metier|profes|profis|beroep|zawod|industr|branch|langu|sprach"
     r"|idiom|lingu|taal|jezyk|type|typ$|art$|stat$|status|categor|kategor|etni|relat|code$|kind(_|$)"
+    r"|godsdienst|wyznan"
 )
 """Names of columns whose numbers are codes of categories without an order."""
 GRADED = re.compile(
