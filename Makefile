@@ -19,7 +19,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute docs clean
+	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute bench-roles docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -39,6 +39,7 @@ help:
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
 	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
+	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue and the reference pages, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
@@ -162,6 +163,9 @@ bench-tables: .venv/.installed
 # With ARGS=--all every method and search.
 bench-first-minute: .venv/.installed
 	$(BIN)/python benchmarks/first_minute.py $(ARGS)
+
+bench-roles: .venv/.installed
+	$(BIN)/python benchmarks/roles.py --wrong
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue
