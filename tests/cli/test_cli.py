@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -215,3 +216,17 @@ def test_importing_is_quick_beside_an_empty_program() -> None:
         return min(times)
 
     assert best("import sfumato") < 5 * best("import json, argparse, dataclasses, typing")
+
+
+def test_init_asks_for_what_is_unsure(
+    sfumato, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{'fm'[i % 2]},{'abc'[i % 3]}\n" for i in range(60))
+    (tmp_path / "small.csv").write_text("sex,v2\n" + rows)
+    monkeypatch.setattr("sys.stdin", io.StringIO("confidential\n"))
+    done = sfumato("init", "small.csv", "--ask")
+    assert done.code == 0
+    assert "v2: 3 values that others may know" in done.err
+    text = (tmp_path / "small.toml").read_text()
+    assert 'v2 = { role = "confidential", kind = "nominal" }  # as you said' in text
+    assert "Please check first" not in text

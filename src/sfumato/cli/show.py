@@ -160,13 +160,16 @@ def drafted(target: Path, text: str, *, json: bool) -> None:
 def role_of(made: Guess) -> str:
     """The role that a person gives a column of which the draft is not sure."""
     import typer
-    from click import Choice
 
     from ..data.schema import Role
 
-    words = f"{made.name}: {made.why}\n  its role"
-    roles = Choice([role.value for role in Role])
-    return str(typer.prompt(words, default=made.role.value, type=roles, err=True))
+    roles = [role.value for role in Role]
+    while True:
+        words = f"{made.name}: {made.why}\n  its role ({', '.join(roles)})"
+        given = str(typer.prompt(words, default=made.role.value, err=True)).strip()
+        if given in roles:
+            return given
+        notes_aside(f"there is no role {given!r}")
 
 
 def released(release: Release, target: Path, notes: list[str], *, json: bool) -> None:
