@@ -235,6 +235,13 @@ def _names_possible(view: View) -> bool:
     return view.size < ENOUGH or view.distinct > 2
 
 
+def _is_dialled(view: View) -> bool:
+    """Numbers under a name for telephones, unless they are so small that they count something."""
+    if view.kind in (Kind.BOOLEAN, Kind.DATE) or not _many(view):
+        return False
+    return view.textual or not len(view.numbers) or view.range[1] >= 10_000
+
+
 def _is_age(view: View) -> bool:
     if view.kind == Kind.BOOLEAN:
         return False
@@ -294,7 +301,8 @@ _POSSIBLE: dict[str, Callable[[View], bool]] = {
     "trait": lambda view: view.kind != Kind.DATE and not (view.textual and view.unique),
     "place": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
     "region": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
-    "telephone": lambda view: _many(view) and view.kind not in (Kind.BOOLEAN, Kind.DATE),
+    "telephone": _is_dialled,
+    "fax": _is_dialled,
     "unique-code": lambda view: _many(view) and view.kind in (Kind.NOMINAL, Kind.TEXT, *NUMERIC),
 }
 """What the values must be like for a name to be believed."""

@@ -28,6 +28,7 @@ _DATES = (
     rf"{_D}(?:\.|st|nd|rd|th|er|º)?[ -]?{_OF}{_MONTH}\.?,?[ -]?{_OF}(?:{_Y}|\d\d)",
     rf"{_MONTH}\.? {_D}(?:st|nd|rd|th)?,? {_Y}",
     rf"{_Y}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])",
+    rf"(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2]){_Y}",
     rf"{_Y}[- ]{_MONTH}[- ]{_D}",
 )
 _MONTHS = (rf"{_M}[-/.]{_Y}", rf"{_Y}[-/.]{_M}", rf"{_MONTH}\.?[ -/]{_Y}")
@@ -72,15 +73,23 @@ def _numeric(view: View, named: bool) -> str | None:
     if not view.whole_numbers:
         return None
     low, high = view.range
-    if low >= _FIRST * 10_000 and high < _LAST * 10_000:
-        day, month = view.numbers % 100, view.numbers // 100 % 100
-        fits = (day >= 1) & (day <= 31) & (month >= 1) & (month <= 12)
-        if fits.mean() > 0.95:
+    numbers = view.numbers
+    spans = low >= _FIRST * 10_000 and high < _LAST * 10_000
+    if spans and _fits(numbers % 100, numbers // 100 % 100):
+        return "date"
+    if named and low >= 1_010_000 and high < 32_000_000:
+        years = numbers % 10_000
+        if _fits(numbers // 1_000_000, numbers // 10_000 % 100) and years.min() >= _FIRST:
             return "date"
     for least, most in (_SECONDS, _MILLISECONDS):
         if named and least <= low and high <= most:
             return "date-time"
     return "date" if named and _SERIALS[0] <= low and high <= _SERIALS[1] else None
+
+
+def _fits(day: np.ndarray, month: np.ndarray) -> bool:
+    """Whether nearly all numbers can be days and months."""
+    return bool(((day >= 1) & (day <= 31) & (month >= 1) & (month <= 12)).mean() > 0.95)
 
 
 def is_years(view: View, named: bool) -> bool:

@@ -94,7 +94,7 @@ def could_be_postal(view: View) -> bool:
     """Whether values can be postal codes at all, where the name says that they are."""
     if view.kind in (Kind.CONTINUOUS, Kind.BOOLEAN, Kind.DATE):
         return False
-    return not len(view.texts) or view.share(r"(?i)[a-z0-9][a-z0-9 -]{1,10}") >= _SOME
+    return view.size < ENOUGH or view.share(r"(?i)[a-z0-9][a-z0-9 -]{1,10}") >= _SOME
 
 
 def could_be_coordinate(view: View) -> bool:

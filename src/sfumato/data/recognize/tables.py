@@ -175,11 +175,7 @@ def _weights(seen: Mapping[str, View], found: Finds) -> Finds:
     if len(names) < 2:
         return {}
 
-    def rank(name: str) -> tuple[bool, int]:
-        plain = seen[name].plain
-        return not plain.startswith(_WEIGHTS_FIRST), len(plain)
-
-    chosen = min(names, key=rank)
+    chosen = min(names, key=lambda name: not seen[name].plain.startswith(_WEIGHTS_FIRST))
     return {
         name: replace(found[name], why=f"another weight beside {chosen}", confidence=0.4)
         for name in names

@@ -281,7 +281,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "mchc plt platelet* ast alt alp ggt bun urea crp ldl hdl *triglyc* insulin* ferritin* "
         "tsh inr egfr *bilirubin* albumin* calcium* allerg* vaccin* *impf* *test_result* "
         "*befund* *result* bp_* sbp dbp pulse heart_rate* temperature* genotype* snp* gene_* "
-        "retribu* remuner* compens* vergut* verguet* bezuge bonus* pension* benefit*",
+        "retribu* remuner* compens* vergut* verguet* bezuge bonus* pension* benefit* health "
+        "*_health gesundheit* sante salud* salute* saude* gezondheid* zdrowie* chol* *bps "
+        "ecg* *ecg",
     ),
     (
         "free-text",
@@ -304,6 +306,8 @@ COUNTED = re.compile(
     r"|_size$|groesse$|grosse$|taille_d|tamano|dimens|grootte$|wielkosc|componenti|^anzahl|^aantal|^liczba|visits$|children$|siblings$|rooms$|times$"
 )
 """Names of columns that count something."""
+SEX = re.compile(r"^(sex|gender|geschlecht|sexe|sexo|sesso|geslacht|plec)\d*$")
+"""Names of columns whose two numbers are no truth values."""
 UNORDERED = re.compile(
     r"sex|gender|geschl|sesso|geslacht|plec|rac[ae]|ethni|relig|konfess|marital|civil|famil|famst"
     r"|burgerl|cywil|job|occup|beruf|metier|profes|profis|beroep|zawod|industr|branch|langu|sprach"

@@ -12,7 +12,7 @@ from ...data.recognize import PERSONAL
 from ...data.recognize.codes import is_scale, is_truth, order_of, stand_ins
 from ...data.recognize.columns import is_icd_sets
 from ...data.recognize.view import View
-from ...data.recognize.words import COUNTED, GRADED, UNORDERED
+from ...data.recognize.words import COUNTED, GRADED, SEX, UNORDERED
 from ...data.schema import Kind
 
 
@@ -44,7 +44,7 @@ def shape(view: View, what: str, from_file: bool) -> Shape:
         return Shape(Kind.SET)
     if what in ("date", "date-time"):
         return _dated(view, from_file)
-    if what in PERSONAL or what in _CODES:
+    if what in PERSONAL or (what in _CODES and view.distinct > 2):
         return Shape(Kind.NOMINAL if view.kind == Kind.INTEGER and what != "coordinate" else None)
     return _category(view, what, from_file) or _number(view, from_file)
 
@@ -58,7 +58,8 @@ def _category(view: View, what: str, from_file: bool) -> Shape | None:
     empty = tuple(word for word in listed if word.lower() in _EMPTY) if from_file else ()
     listed = [word for word in listed if word not in empty]
     if is_truth(listed):
-        return Shape(Kind.BOOLEAN, missing=empty)
+        coded = SEX.search(view.plain) and not view.textual
+        return Shape(Kind.NOMINAL) if coded else Shape(Kind.BOOLEAN, missing=empty)
     if view.textual:
         order = order_of(listed)
         return Shape(Kind.ORDINAL, tuple(order), missing=empty) if order else None
