@@ -233,3 +233,13 @@ def test_a_person_is_asked_what_is_unsure_first() -> None:
     assert [str(plan.columns[name].role) for name in table.names] == [
         *("quasi", "insensitive", "insensitive")
     ]
+
+
+def test_blank_cells_among_drafted_numbers_are_read_again(tmp_path: Path) -> None:
+    paid = [f"{i}.5" if i % 9 else " " for i in range(N)]
+    smokes = [("yes", "no", "nan")[i % 3] for i in range(N)]
+    plan, _ = plan_of({"paid": paid, "smokes": smokes}, tmp_path)
+    table, _ = read_input(plan, tmp_path)
+    assert [str(column.kind) for column in table.schema] == ["continuous", "boolean"]
+    assert table["paid"].null_count() == sum(i % 9 == 0 for i in range(N))
+    assert table["smokes"].null_count() == N // 3

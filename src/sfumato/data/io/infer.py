@@ -298,7 +298,7 @@ def _declared(
     """The column as the kind that the caller named; a complaint names the first wrong value."""
     if kind in (Kind.NOMINAL, Kind.TEXT, Kind.ORDINAL, Kind.SET):
         return text
-    bare = text.replace("", None)
+    bare = text.str.strip_chars().replace("", None)
     form = formats.get(text.name)
     values = _as_declared(bare, kind, marks, form)
     bad = values.is_null() & bare.is_not_null()
