@@ -15,15 +15,15 @@ from ...errors import Complaint, InputError, SchemaError
 from ..schema import CATEGORICAL, SUPPRESSED, Column, Kind, Schema
 from ..table import Table
 from .content import typed_source
-from .csv import parse
 from .dates import dates
 from .render import disarmed, rearmed
 from .sets import split
 from .sheets import sheet_cells
-from .sniff import Dialect
 from .source import SHEETS, STAT, TEXT, Endpoint, load, locate
 from .stat import read_stat
 from .stat.labels import with_labels
+from .text.csv import parse
+from .text.sniff import Dialect
 
 _DIALECT = {"csv": Dialect(","), "tsv": Dialect("\t")}
 

@@ -10,15 +10,15 @@ import polars as pl
 
 from ...errors import Complaint, InputError
 from . import numbers
-from .csv import headed, parse
+from .cells.infer import Formats, Reading, declare, interpret
+from .cells.sentinels import by_column, point_out
 from .files import read_arrow, read_parquet, settle
-from .infer import Formats, Reading, declare, interpret
-from .sentinels import by_column, point_out
 from .sets import parse_fimi
 from .sheets import read_sheet
 from .source import DATABASES, SHEETS, STAT, TEXT, Endpoint, load
 from .sql import read_duckdb, read_sqlite
 from .stat import Labelled, labelled, read_stat
+from .text.csv import headed, parse
 
 MISSING = ("",)
 """What an unquoted cell of a text file holds where it is missing, unless the caller says more."""

@@ -103,7 +103,7 @@ def _columns(connection: Any, statement: str, label: str) -> list[_Column]:
 
 def _copy_out(connection: Any, statement: str, columns: list[_Column]) -> pl.DataFrame:
     """All rows as text: null and empty text told apart by quotes, arrays as JSON."""
-    from .csv import copied_cells
+    from .text.csv import copied_cells
 
     wanted = ", ".join(
         f"to_json({quoted(c.name)})::text" if c.element else f"({quoted(c.name)})::text"

@@ -13,13 +13,13 @@ from ...errors import Complaint, InputError, SchemaError
 from ..schema import Kind, Role
 from ..table import DROP, Table, with_others, wrong_others
 from ..table import table as make_table
+from .cells.infer import Formats
 from .content import MISSING, Asked, read_content, typed_source
-from .csv import headed, parse
-from .infer import Formats
 from .sets import SetSpec, columns_of, gather, made_columns, make_sets, specs
 from .sheets import read_sheet
 from .source import SHEETS, STAT, TEXT, Endpoint, load, locate
 from .stat import Labelled
+from .text.csv import headed, parse
 
 _P = ParamSpec("_P")
 

@@ -12,7 +12,7 @@ from ...poset.sets.items import Items
 from ...poset.values.text import text
 from ..schema import Role, missing_column
 from ..table import Table
-from .sniff import to_utf8
+from .text.sniff import to_utf8
 
 ITEMS = "items"
 _INTO = "attributes"

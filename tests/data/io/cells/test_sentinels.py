@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.io import read_with_notes
-from sfumato.data.io.sentinels import suspects
+from sfumato.data.io.cells.sentinels import suspects
 from sfumato.errors import InputError, SchemaError
 
 

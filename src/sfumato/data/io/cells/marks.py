@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from . import numbers
+from .. import numbers
 
 
 @dataclass(frozen=True)

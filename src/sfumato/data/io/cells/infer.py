@@ -16,11 +16,18 @@ from typing import Any
 
 import polars as pl
 
+<<<<<<< HEAD:src/sfumato/data/io/infer.py
 from ...errors import Complaint
 from ..kinds import TRUTH
 from ..schema import Kind
 from . import numbers
 from .dates import Dates, by_formats, dates, looks_like_date
+=======
+from ....errors import Complaint
+from ...schema import Kind
+from .. import numbers
+from ..dates import Dates, by_formats, dates, looks_like_date
+>>>>>>> fb90571 (Reading has rooms for text files and for the types of cells):src/sfumato/data/io/cells/infer.py
 from .marks import Found, Marks, Settling
 from .sentinels import take_out
 

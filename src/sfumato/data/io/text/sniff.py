@@ -11,7 +11,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import InputError
+from ....errors import InputError
 
 DELIMITERS = ("\t", ";", "|", ",")
 """In order of preference: a comma is often part of a value or of a number, a tab hardly ever."""

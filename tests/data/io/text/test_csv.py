@@ -122,7 +122,7 @@ def test_gzip_is_seen_whatever_the_name(take: Take) -> None:
 
 
 def test_a_cell_longer_than_a_block(take: Take, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.data.io.csv._BLOCK", 64)
+    monkeypatch.setattr("sfumato.data.io.text.csv._BLOCK", 64)
     long = "x" * 500
     assert take(f'a,b\n1,"{long}\n{long}"\n2,y\n')[0]["b"].to_list() == [f"{long}\n{long}", "y"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from ...errors import Complaint, InputError, SchemaError
+from ....errors import Complaint, InputError, SchemaError
 from .header import find_header
 from .sample import spread
 from .sniff import Dialect, find_dialect, to_utf8

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from . import numbers
-from .dates import looks_like_date
-from .sentinels import MISSING_WORDS
+from .. import numbers
+from ..cells.sentinels import MISSING_WORDS
+from ..dates import looks_like_date
 
 _JUDGED = 5_000
 _TYPED = 0.9

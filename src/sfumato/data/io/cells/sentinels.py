@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from ...errors import InputError, SchemaError
-from ..schema import missing_column
+from ....errors import InputError, SchemaError
+from ...schema import missing_column
 
 EVERY = "*"
 """Stands for all columns."""

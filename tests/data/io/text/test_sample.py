@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.data.io import read_decided, sample
-from sfumato.data.io.sniff import Dialect
+from sfumato.data.io import read_decided
+from sfumato.data.io.text import sample
+from sfumato.data.io.text.sniff import Dialect
 from sfumato.release.plan.draft import draft_plan
 
 
