@@ -23,7 +23,7 @@ class Dates:
 
 
 _MONTH = (
-    "(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?"
+    "(?i:jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?"
     "|oct(ober)?|nov(ember)?|dec(ember)?)"
 )
 _SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -32,10 +32,10 @@ _SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"^\d{1,2}\.\d{1,2}\.\d{4}$", ("%d.%m.%Y",)),
     (r"^\d{1,2}/\d{1,2}/\d{4}$", ("%d/%m/%Y", "%m/%d/%Y")),
     (r"^\d{1,2}-\d{1,2}-\d{4}$", ("%d-%m-%Y", "%m-%d-%Y")),
-    (rf"(?i)^\d{{1,2}} {_MONTH} \d{{4}}$", ("%d %b %Y",)),
-    (rf"(?i)^\d{{1,2}}-{_MONTH}-\d{{4}}$", ("%d-%b-%Y",)),
-    (rf"(?i)^\d{{2}}{_MONTH}\d{{4}}$", ("%d%b%Y",)),
-    (rf"(?i)^{_MONTH} \d{{1,2}}, \d{{4}}$", ("%b %d, %Y",)),
+    (rf"^\d{{1,2}} {_MONTH} \d{{4}}$", ("%d %b %Y",)),
+    (rf"^\d{{1,2}}-{_MONTH}-\d{{4}}$", ("%d-%b-%Y",)),
+    (rf"^\d{{2}}{_MONTH}\d{{4}}$", ("%d%b%Y",)),
+    (rf"^{_MONTH} \d{{1,2}}, \d{{4}}$", ("%b %d, %Y",)),
 )
 _COMPACT = (r"^\d{8}$", ("%Y%m%d",))
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?$"
@@ -61,9 +61,14 @@ def dates(series: pl.Series, *, compact: bool = False) -> Dates | None:
     return None
 
 
+DATELIKE = "|".join((*(f"({shape})" for shape, _ in _SHAPES), f"({_MOMENT})", f"({_ZONED})"))
+"""A text that has the shape of a date, valid or not."""
+_LOOKS = re.compile(DATELIKE)
+
+
 def looks_like_date(value: str) -> bool:
     """Whether a value has the shape of a date, valid or not."""
-    return any(re.match(shape, value) for shape in (*(s for s, _ in _SHAPES), _MOMENT, _ZONED))
+    return _LOOKS.match(value) is not None
 
 
 def _by_format(series: pl.Series, shape: str, formats: tuple[str, ...]) -> Dates | None:

@@ -28,6 +28,10 @@ _APART = f"[{_BLANKS}{_APOSTROPHES}]"
 _SPACED = rf"^[+-]?\d{{1,3}}({_APART}\d{{3}})+([.,]\d+)?$"
 _SPACED_OR_NOT = rf"^[+-]?(\d+|\d{{1,3}}({_APART}\d{{3}})+)([.,]\d+)?$"
 
+_GROUPED = rf"\d{{1,3}}([.,{_BLANKS}{_APOSTROPHES}]\d{{3}})+"
+NUMBERISH = rf"^[+-]?(\d+|{_GROUPED}|\d*[.,]\d+|\d+[.,]|{_GROUPED}[.,]\d+)([eE][+-]?\d+)?$"
+"""A text that may be a number in some style."""
+
 Style = Literal["plain", "comma", "comma-grouped", "point-grouped", "spaced"]
 
 THOUSANDS = ("'", " ", ".", ",")

@@ -78,3 +78,17 @@ def test_wrong_ones_are_refused(survey: Path) -> None:
 )
 def test_suspects(values: list[float], expected: list[float]) -> None:
     assert suspects(pl.Series(values, strict=False)) == expected
+
+
+@pytest.mark.parametrize(
+    "numbers", [["1'234.50", "12.00"], ["1.234,5", "7"], ["1999-12-31", "01.02.2000"]]
+)
+def test_words_beside_numbers_and_dates_of_any_style_are_noted(
+    numbers: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x;k\n" + "".join(f"{n};a\n" for n in [*numbers, "N", "N"] * 3))
+    found, notes = read_with_notes(path)
+    assert found["x"].dtype == pl.String
+    assert any('sentinels = { "x" = ["N"] }' in note for note in notes)
+    assert sf.read(path, sentinels={"x": ["N"]})["x"].dtype != pl.String

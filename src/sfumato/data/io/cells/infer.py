@@ -16,18 +16,11 @@ from typing import Any
 
 import polars as pl
 
-<<<<<<< HEAD:src/sfumato/data/io/infer.py
-from ...errors import Complaint
-from ..kinds import TRUTH
-from ..schema import Kind
-from . import numbers
-from .dates import Dates, by_formats, dates, looks_like_date
-=======
 from ....errors import Complaint
+from ...kinds import TRUTH
 from ...schema import Kind
 from .. import numbers
-from ..dates import Dates, by_formats, dates, looks_like_date
->>>>>>> fb90571 (Reading has rooms for text files and for the types of cells):src/sfumato/data/io/cells/infer.py
+from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date
 from .marks import Found, Marks, Settling
 from .sentinels import take_out
 
@@ -270,12 +263,10 @@ def _as_text(text: pl.Series, marks: Marks, reading: Reading) -> tuple[pl.Series
 def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
     """Say so when only a few values, or a few words, keep a column from being numbers or dates."""
     present = text.drop_nulls()
-    first = present[0]
-    bad = text.cast(pl.Float64, strict=False).is_null() & text.is_not_null()
-    count, what = int(bad.sum()), "numbers"
-    if count > 0.5 * len(present) and looks_like_date(first):
-        bad = text.str.to_date("%Y-%m-%d", strict=False).is_null() & text.is_not_null()
-        count, what = int(bad.sum()), "dates (YYYY-MM-DD)"
+    bad, what = ~text.str.contains(numbers.NUMBERISH), "numbers"
+    if bad.sum() > 0.5 * len(present) and looks_like_date(present[0]):
+        bad, what = ~text.str.contains(DATELIKE), "dates"
+    count = int(bad.sum())
     if not 0 < count < len(present):
         return
     words = text.filter(bad).unique(maintain_order=True)
@@ -286,7 +277,7 @@ def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
         if found is not None and found.values is not None and found.values.dtype != pl.String:
             shown = ", ".join(f'"{word}"' for word in words.to_list())
             reading.notes.append(
-                f"{text.name!r} is text: beside {what.partition(' ')[0]} it holds {shown} "
+                f"{text.name!r} is text: beside {what} it holds {shown} "
                 f"({count:,} cells); if that means no answer, "
                 f'sentinels = {{ "{text.name}" = [{shown}] }} reads it as missing'
             )

@@ -24,9 +24,7 @@ _ENOUGH = 10
 _RARE = 0.005
 # Names of columns are hardly ever numbers; a person may well have a value that nobody else has.
 _NUMBER_OVER_NUMBERS, _COMES_AGAIN, _WORD_OVER_NUMBERS = -4, -3, 3
-_NUMBER = re.compile(
-    r"[+-]?(\d+|\d{1,3}(['’ .,\u00a0\u202f\u2009]\d{3})+)?([.,]\d+)?([eE][+-]?\d+)?"
-)
+_NUMBER = re.compile(numbers.NUMBERISH)
 _FAMILIAR = re.compile(
     r"(?i)(.*[ _.-])?(id|name|names|age|sex|gender|date|time|year|code|city|town|zip|country|state"
     r"|type|kind|class|group|value|status|text|note|notes|title|email|phone|address|nr|no|number"
@@ -130,7 +128,7 @@ def _form(texts: pl.Series) -> pl.Series:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(cell) and _NUMBER.fullmatch(cell) is not None and any(c.isdigit() for c in cell)
+    return _NUMBER.match(cell) is not None
 
 
 def _share(present: pl.Series, *, date: bool) -> float:
