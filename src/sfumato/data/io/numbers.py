@@ -85,7 +85,7 @@ def _code_like(series: pl.Series) -> Codes | None:
     if series.str.starts_with("+").any() and not series.str.starts_with("-").any():
         return Codes("some begin with +, and none with -")
     long = series.filter(series.str.len_bytes() > _EXACT_DIGITS)
-    digits = long.str.replace_all(r"[eE].*$|[^0-9]", "").str.strip_chars_start("0")
+    digits = long.str.replace_all(r"[eE].*$|[^0-9]", "").str.strip_chars("0")
     exact = not (digits.str.len_chars() > _EXACT_DIGITS).any()
     if not exact and series.str.contains(".", literal=True).any():
         return Codes("some have more digits than a number can hold")

@@ -151,3 +151,14 @@ def test_sentinels_and_missing_words_apply(tmp_path: Path) -> None:
     assert found["pay"].to_list() == [100, None, None, 250]
     assert found["k"].to_list() == ["a", "b", "c", None]
     assert found["pay"].dtype == pl.Int64
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "ods"])
+def test_everyone_reads_numbers_to_the_last_digit(suffix: str, tmp_path: Path) -> None:
+    values = [1.5e-9, 1e-12, 0.5, 1 / 3, 1e300, -1e-300, 5e-324, 1234567.8901234567, 1e17, 1e21]
+    codes = ["12345678901234567890", "007"] * 5
+    path = tmp_path / f"t.{suffix}"
+    sf.write(sf.table({"x": values, "code": codes}), path)
+    found = sf.read(path)
+    assert found["x"].to_list() == values
+    assert found["code"].to_list() == codes

@@ -186,3 +186,8 @@ def test_transport_files_keep_long_names_and_dates(tmp_path: Path) -> None:
     made = sf.table(frame.with_columns(pl.col("date_of_first_admission").str.to_date()))
     sf.write(made, tmp_path / "t.xpt")
     assert sf.read(tmp_path / "t.xpt").frame.equals(made.frame)
+
+
+def test_transport_files_get_labels_in_place_of_codes(survey: Path, tmp_path: Path) -> None:
+    write_file(sf.read(survey), tmp_path / "t.xpt")
+    assert sf.read(tmp_path / "t.xpt")["sex"].to_list() == ["male", "female", "female", "male"]

@@ -13,6 +13,8 @@ from ..files import unreadable
 from ..source import Endpoint, present
 
 _MIDNIGHT = "00:00:00"
+_VAST = r"^-?\d{20,}$"
+_CUT = rf"\.\d{{8}}|^-?0$|{_VAST}"
 _MOMENT = r"^\d{4}-\d{2}-\d{2} (\d{2}:\d{2}:\d{2}(\.\d+)?)$"
 _DAY = rf"^(\d{{4}}-\d{{2}}-\d{{2}}) {_MIDNIGHT}$"
 
@@ -42,7 +44,8 @@ def sheet_cells(endpoint: Endpoint) -> pl.DataFrame:
 
 
 def _only_sheet(book: Any, endpoint: Endpoint) -> str:
-    filled = [name for name in book.sheet_names if _cells(book, name, endpoint, rows=1).width]
+    names = list(book.sheet_names)
+    filled = names if len(names) == 1 else [n for n in names if _load(book, n, rows=1).width]
     if not filled:
         raise InputError(f"{endpoint.label} is empty", remedy="give a workbook with a table")
     if len(filled) > 1:
@@ -74,38 +77,57 @@ def _opened(endpoint: Endpoint) -> Any:
         raise unreadable(endpoint, "a workbook", error) from error
 
 
-def _cells(
-    book: Any, sheet: str | int, endpoint: Endpoint, rows: int | None = None
-) -> pl.DataFrame:
+def _cells(book: Any, sheet: str | int, endpoint: Endpoint) -> pl.DataFrame:
     """The cells as text; numbers with all their digits, which their text alone may lack."""
     import fastexcel
 
-    def load(kind: str, names: Sequence[str] | None = None) -> pl.DataFrame:
-        chosen = None if names is None else [int(name) for name in names]
-        found = book.load_sheet(
-            sheet, header_row=None, dtypes=kind, n_rows=rows, use_columns=chosen
-        ).to_polars()
-        places = range(found.width) if chosen is None else chosen
-        return pl.DataFrame([s.alias(str(i)) for i, s in zip(places, found, strict=True)])
-
     try:
-        text, exact = load("string"), load("float")
-        cells = pl.DataFrame([_with_digits(text[name], exact[name]) for name in text.columns])
-        midnights = [series.name for series in cells if _only_midnights(series)]
+        text = _load(book, sheet)
+        numeric = [series.name for series in text if _some_numbers(series)]
+        if numeric:
+            exact = _load(book, sheet, "float", numeric)
+            text = text.with_columns([_with_digits(text[n], exact[n]) for n in numeric])
+        midnights = [series.name for series in text if _only_midnights(series)]
         if midnights:
-            moments = load("datetime", midnights)
-            cells = cells.with_columns([_as_dates(cells[n], moments[n]) for n in midnights])
+            moments = _load(book, sheet, "datetime", midnights)
+            text = text.with_columns([_as_dates(text[n], moments[n]) for n in midnights])
     except BaseException as error:
         # A damaged sheet can make the reader panic, which is no ordinary exception.
         if not isinstance(error, fastexcel.FastExcelError) and "Panic" not in type(error).__name__:
             raise
         raise unreadable(endpoint, f"the sheet {sheet!r}", error) from error
-    return cells
+    return text
+
+
+def _load(
+    book: Any,
+    sheet: str | int,
+    kind: str = "string",
+    names: Sequence[str] | None = None,
+    rows: int | None = None,
+) -> pl.DataFrame:
+    """Columns of a sheet as one type, called by their places; null where a cell is of another."""
+    chosen = None if names is None else [int(name) for name in names]
+    found = book.load_sheet(
+        sheet, header_row=None, dtypes=kind, n_rows=rows, use_columns=chosen
+    ).to_polars()
+    places = range(found.width) if chosen is None else chosen
+    return pl.DataFrame([s.alias(str(i)) for i, s in zip(places, found, strict=True)])
+
+
+def _some_numbers(text: pl.Series) -> bool:
+    """Whether cells have so many digits that some may be cut off."""
+    return bool(text.str.contains(_CUT).any())
 
 
 def _with_digits(text: pl.Series, exact: pl.Series) -> pl.Series:
-    rounded = text.cast(pl.Float64, strict=False) != exact
-    return exact.cast(pl.String).zip_with(rounded.fill_null(False), text).alias(text.name)
+    rounded = (text.cast(pl.Float64, strict=False) != exact).fill_null(False)
+    vast = text.str.contains(_VAST).fill_null(False)
+    if vast.any():
+        # Written out, such a number looks like a code; a code is hardly ever one to the last digit.
+        pairs = zip(text, exact, vast, strict=True)
+        rounded |= pl.Series([bool(v) and t == f"{x:.0f}" for t, x, v in pairs])
+    return exact.cast(pl.String).zip_with(rounded, text).alias(text.name)
 
 
 def _only_midnights(text: pl.Series) -> bool:

@@ -84,7 +84,8 @@ def _check_names(names: list[str], format: str) -> None:
 
 def _add(made: _Made, table: Table, column: Column, format: str, mark: str) -> None:
     name = column.name
-    series, values = _stored(table, column, mark)
+    # A transport file holds no labels of values, so that it gets the labels themselves.
+    series, values = _stored(table, column if format != "xpt" else column.with_(labels=()), mark)
     made.columns.append(series)
     if column.label:
         made.labels[name] = column.label
