@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from ...errors import Complaint, InputError
+from ..schema import NUMERIC
 from . import numbers
 from .cells.infer import Formats, Reading, declare, interpret
 from .cells.sentinels import by_column, point_out
@@ -174,7 +175,9 @@ def _stat(end: Endpoint, asked: Asked) -> Content:
     columns, kinds, shown, partly = [], {}, [], []
     for series in frame:
         known = words.get(series.name, Labelled())
-        made, kind = labelled(series, known)
+        # Whoever asks for numbers gets the codes.
+        codes = asked.kinds.get(series.name) in NUMERIC
+        made, kind = (series, None) if codes else labelled(series, known)
         columns.append(made)
         if kind is not None:
             kinds[series.name] = str(kind)

@@ -191,3 +191,52 @@ def test_transport_files_keep_long_names_and_dates(tmp_path: Path) -> None:
 def test_transport_files_get_labels_in_place_of_codes(survey: Path, tmp_path: Path) -> None:
     write_file(sf.read(survey), tmp_path / "t.xpt")
     assert sf.read(tmp_path / "t.xpt")["sex"].to_list() == ["male", "female", "female", "male"]
+
+
+def test_whoever_asks_for_numbers_gets_the_codes(survey: Path) -> None:
+    assert sf.read(survey, kinds={"sex": "integer"})["sex"].to_list() == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ((0.5, "half"), (1.5, "more")),
+        (("a", "alpha"), ("b", "beta")),
+        (("long_code_1", "alpha"), ("long_code_2", "beta")),
+        ((1.0, "x" * 60), (2.0, "é" * 60)),
+        ((1e12, "vast"), (2.0, "small")),
+    ],
+)
+def test_labels_come_back_whatever_the_codes(
+    suffix: str, labels: tuple[tuple[float | str, str], ...], tmp_path: Path
+) -> None:
+    made = sf.table({"w": [labels[1][1], labels[0][1], None]})
+    made = made.with_schema(made.schema.with_column(made.schema["w"].with_(labels=labels)))
+    write_file(made, tmp_path / f"t.{suffix}")
+    assert read_back(tmp_path / f"t.{suffix}", made.schema).frame.equals(made.frame)
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xpt"])
+def test_long_labels_of_variables_do_not_stop_a_release(suffix: str, tmp_path: Path) -> None:
+    made = sf.table({"w": [1, 2]})
+    made = made.with_schema(made.schema.with_column(made.schema["w"].with_(label="é why " * 60)))
+    write_file(made, tmp_path / f"t.{suffix}")
+    assert sf.read(tmp_path / f"t.{suffix}").schema["w"].label.startswith("é why é why")
+
+
+@pytest.mark.parametrize(("suffix", "length"), [("sav", 120), ("sav", 200), ("dta", 200)])
+def test_long_labels_of_values_are_written_whole(suffix: str, length: int, tmp_path: Path) -> None:
+    made = sf.table({"w": ["x" * length, "y" * length]})
+    labels = ((1.0, "x" * length), (2.0, "y" * length))
+    made = made.with_schema(made.schema.with_column(made.schema["w"].with_(labels=labels)))
+    write_file(made, tmp_path / f"t.{suffix}")
+    assert read_back(tmp_path / f"t.{suffix}", made.schema).frame.equals(made.frame)
+
+
+def test_labels_beyond_every_length_are_refused(tmp_path: Path) -> None:
+    made = sf.table({"w": ["x" * 40_000]})
+    labels = ((1.0, "x" * 40_000),)
+    made = made.with_schema(made.schema.with_column(made.schema["w"].with_(labels=labels)))
+    with pytest.raises(OutputError, match="the labels of 'w' are too long"):
+        write_file(made, tmp_path / "t.dta")

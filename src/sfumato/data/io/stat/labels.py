@@ -35,7 +35,7 @@ def labelled(series: pl.Series, words: Labelled) -> tuple[pl.Series, Kind | None
     names = dict(words.values)
     held = _held(series)
     texts = [names.get(code) for code in held]
-    if not held or None in texts or len(set(texts)) < len(texts):
+    if not held or not all(texts) or len(set(texts)) < len(texts):
         return series, None
     if names.items() <= TRUTH.items():
         return series.cast(pl.Float64) == 1.0, Kind.BOOLEAN

@@ -38,6 +38,10 @@ _CLOCKS: dict[str, tuple[bytes, bytes]] = {
     "xpt": (rb"()\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00"),
 }
 _HEAD = 1 << 10
+_LONGEST = {"sav": 255, "dta": 80, "xpt": 255}
+"""Bytes of a variable's label."""
+_SHORT, _BRIEF = 8, 120
+"""Bytes of a text that may have a label in SPSS, and of the label."""
 
 
 @dataclass
@@ -64,7 +68,7 @@ def write_stat(table: Table, path: Path, format: str, *, suppressed: str = SUPPR
     frame = pl.DataFrame(made.columns)
     _write(frame, path, format, made)
     _stop_clock(path, format)
-    _compare(frame, path, format)
+    _compare(frame, path, format, made)
 
 
 def _check_names(names: list[str], format: str) -> None:
@@ -84,11 +88,13 @@ def _check_names(names: list[str], format: str) -> None:
 
 def _add(made: _Made, table: Table, column: Column, format: str, mark: str) -> None:
     name = column.name
-    # A transport file holds no labels of values, so that it gets the labels themselves.
-    series, values = _stored(table, column if format != "xpt" else column.with_(labels=()), mark)
+    if not _holds_labels(column, format):
+        column = column.with_(labels=())
+    series, values = _stored(table, column, mark)
     made.columns.append(series)
     if column.label:
-        made.labels[name] = column.label
+        # What a variable is called is for readers: its beginning will do.
+        made.labels[name] = column.label.encode()[: _LONGEST[format]].decode(errors="ignore")
     if values and format != "xpt":
         whole = series.dtype.is_integer() or format == "dta"
         made.values[name] = {int(c) if whole else c: text for c, text in values.items()}
@@ -97,6 +103,16 @@ def _add(made: _Made, table: Table, column: Column, format: str, mark: str) -> N
     }.get(column.kind, "nominal") if not column.generalized else "nominal"  # fmt: skip
     if series.dtype.is_integer():
         made.formats[name] = f"F{max(8, len(str(series.max())), len(str(series.min())))}.0"
+
+
+def _holds_labels(column: Column, format: str) -> bool:
+    """Whether a format knows labels of such codes; where it does not, its cells are the labels."""
+    codes = [code for code, _ in column.labels]
+    if format == "dta":
+        return all(isinstance(c, float) and c.is_integer() and abs(c) < 2**31 for c in codes)
+    short = all(isinstance(c, float) or len(c.encode()) <= _SHORT for c in codes)
+    brief = all(len(name.encode()) <= _BRIEF for _, name in column.labels)
+    return format == "sav" and short and brief
 
 
 def _stored(table: Table, column: Column, mark: str) -> tuple[pl.Series, dict[Any, str]]:
@@ -191,10 +207,16 @@ def _stop_clock(path: Path, format: str) -> None:
         file.write(stopped)
 
 
-def _compare(frame: pl.DataFrame, path: Path, format: str) -> None:
+def _compare(frame: pl.DataFrame, path: Path, format: str, made: _Made) -> None:
     """Refuse the first cell that does not come back: blanks at the end, numbers too fine, text too
     long."""
-    found, _, _ = read_stat(Endpoint(format, path.name, path))
+    found, words, _ = read_stat(Endpoint(format, path.name, path))
+    for name, values in made.values.items():
+        if dict(words[name].values if name in words else ()) != values:
+            raise OutputError(
+                f"the labels of {name!r} are too long or too many for a {format} file",
+                remedy=_OTHER,
+            )
     for series in frame:
         got = found[series.name]
         wanted = series
