@@ -64,9 +64,9 @@ class Search:
         self.columns, self.own = columns, own if columns else None
         self.n = columns[0].low.size if columns else 0
         self.size = columns[0].value.size if columns else 0
-        self._allowed = 1 if own is None else 0
+        self._allowed = 1 if self.own is None else 0
         self._order = rng.permutation(self.n)
-        self._alone = np.arange(self.size) if own is None else self._alone_in_all()
+        self._alone = np.arange(self.size) if self.own is None else self._alone_in_all()
         racing = max(_CELLS // max(self.n, 1), 1)
         # The people came in random order, so that the first are a sample of them.
         self._racers = self._alone[self._alone < racing]
