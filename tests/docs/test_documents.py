@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import subprocess
@@ -9,10 +10,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import sfumato as sf
 from sfumato import registry
+from sfumato.cli.demo import run
 from sfumato.cli.reference import write
+from sfumato.data.schema import NUMERIC
+from sfumato.release.records.release import Release
+from tests.oracle import outsider
 
 pytestmark = pytest.mark.exposure
 
@@ -83,6 +90,48 @@ def test_the_documents_python_runs(
     space: dict[str, object] = {}
     for code in found:
         exec(compile(code, page, "exec"), space)
+    for thing in list(space.values()):
+        if isinstance(thing, Release):
+            nobody_is_found_but_as_said(thing)
+
+
+def nobody_is_found_but_as_said(release: Release) -> None:
+    """An outsider's joins find no more people than the evidence says."""
+    rows, said = release.pair.rows, release.evidence["exposure"]
+    if rows is None:  # nobody's records: there is nobody to find
+        return
+    schema = release.pair.original.schema
+    hidden = {c.name for c in schema if c.role in ("confidential", "target", "weight")}
+    numbers = {c.name for c in schema if c.role == "confidential" and c.kind in NUMERIC}
+    told = {len(one["columns"]): one["share"] for one in said.detail.get("confidential", ())}
+    worst = {len(one["columns"]): one["share"] for one in said.detail.get("singled out", ())}
+    most = 3 if len(release.table.names) <= 12 else 2
+    joined = outsider.found(release.pair.original.frame, release.table.frame, rows, most)
+    for chosen, share in joined.items():
+        if not hidden & set(chosen):
+            assert share <= worst.get(len(chosen), 0.0) + 0.01, chosen
+        elif len(chosen) < 3 and {*chosen} <= numbers:
+            assert share <= told.get(len(chosen), 0.0) + 0.01, chosen
+
+
+def test_the_demonstration_finds_nobody_but_as_said(tmp_path: Path) -> None:
+    run(tmp_path / "demo", 500, 0, replace=False, json=True)
+    register = sf.read(tmp_path / "demo" / "register.csv")
+    for made in sorted((tmp_path / "demo").glob("*.private")):
+        aligned = made / "alignment.parquet"
+        if not aligned.is_file():
+            continue
+        folder = made.with_suffix("")
+        rows = pl.read_parquet(aligned).sort("published_row")["original_row"].to_numpy()
+        released = sf.read(folder / "data.csv")
+        evidence = json.loads((folder / "evidence.json").read_text())
+        said = evidence["measures"]["exposure"]
+        roles = {column["name"]: column["role"] for column in evidence["columns"]}
+        worst = {len(one["columns"]): one["share"] for one in said["detail"].get("singled out", [])}
+        known = [n for n in released.names if roles.get(n) in ("quasi", "insensitive")]
+        joined = outsider.found(register.frame, released.frame.select(known), rows)
+        for chosen, share in joined.items():
+            assert share <= worst.get(len(chosen), 0.0) + 0.01, (folder.name, chosen)
 
 
 def test_the_reference_is_up_to_date(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_confidential_numbers_do_not_refuse_unless_known() -> None:
     assert not found.detail["refuses"]
     (alone,) = (one for one in found.detail["confidential"] if one["columns"] == ["lab"])
     assert alone["share"] > 0.2
-    assert expose(table, table, known_to=["lab"]).value >= alone["share"]
+    assert expose(table, table, known_to=["lab"]).value > 0.2
 
 
 NAMES = [

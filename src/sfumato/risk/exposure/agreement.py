@@ -74,8 +74,11 @@ class Known:
         )
 
 
-def known(original: Table, people: Table, masked: Table, name: str, what: str = "") -> Known:
-    """A column of some people, and of the records of a release; `what` it was recognized as."""
+def known(
+    original: Table, people: Table, masked: Table, name: str, what: str = "", exact: bool = False
+) -> Known:
+    """A column of some people, and of the records of a release; `what` it was recognized as, and
+    whether an intruder knows it to the last digit."""
     before, after = original.schema[name], masked.schema[name]
     grid = Grid()
     if has_labels(before, after, masked[name]):
@@ -83,7 +86,7 @@ def known(original: Table, people: Table, masked: Table, name: str, what: str = 
         if grid.bits:
             label = grid.labels[0]
             return Known(name, grid.sets[0], label, np.zeros_like(label), grid.bits[0])
-    elif before.kind in MEASURED:
+    elif before.kind in MEASURED and not exact:
         near = tolerance(original[name], masked[name], before.kind, what)
         return _within(name, people[name], masked[name], masked.suppressed(name), near)
     else:

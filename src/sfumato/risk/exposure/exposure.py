@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -147,22 +147,22 @@ class _View:
     skipped: Sequence[str] = ()
 
     def _search(
-        self, names: Sequence[str], people: Table | None = None, shuffled: bool = False
+        self,
+        names: Sequence[str],
+        people: Table | None = None,
+        *,
+        shuffled: bool = False,
+        exact: bool = False,
     ) -> Search:
+        own, who = (self.own, self.people) if people is None else (None, people)
         made = []
         for name in names:
             what = self.found[name].what if name in self.found else ""
-            column = known(
-                self.pair.original,
-                self.people if people is None else people,
-                self.pair.masked,
-                name,
-                what,
-            )
+            column = known(self.pair.original, who, self.pair.masked, name, what, exact)
             if shuffled:
-                column.value[:] = self.rng.permutation(column.value)
+                column = replace(column, value=self.rng.permutation(column.value))
             made.append(column)
-        return Search(made, None if people is not None else self.own, self.rng)
+        return Search(made, own, self.rng)
 
     def _beyond_chance(self, found: Singled) -> _Share:
         """Where records are nobody's or values were drawn: less those found by chance, and less
@@ -209,7 +209,7 @@ class _View:
             and c.name not in self.known_to
         ][:_MEASURED]
         if numbers:
-            found = self._search(numbers).worst(sizes=(1, 2))
+            found = self._search(numbers, exact=True).worst(sizes=(1, 2))
             if found:
                 said["confidential"] = [
                     {"columns": list(one.columns), "share": one.share} for one in found
