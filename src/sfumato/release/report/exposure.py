@@ -34,9 +34,7 @@ def sentences(evidence: Evidence) -> list[str]:
         said.append(f"It would have said: {detail['because']}.")
     if numbers := detail.get("confidential"):
         said.append(
-            "Of confidential numbers, whoever knows "
-            + ", ".join(_finds(one, i) for i, one in enumerate(numbers))
-            + "."
+            "Of confidential numbers, whoever knows " + ", ".join(map(_finds, numbers)) + "."
         )
     for one in detail.get("accepted", ()):
         said.append(f"Accepted by the owner: {_known(one)}, which {_share(one)}.")
@@ -53,9 +51,11 @@ def _share(one: Mapping[str, Any]) -> str:
     return f"finds {percent(one['share'])}"
 
 
-def _finds(one: Mapping[str, Any], at: int) -> str:
-    values = "one exact value of " if at == 0 else ""
-    return f"{values}{_known(one)} {_share(one)}"
+def _finds(one: Mapping[str, Any]) -> str:
+    names = one["columns"]
+    if len(names) == 1:
+        return f"one exact value of {names[0]} {_share(one)}"
+    return f"those of {' and '.join(names)} {_share(one)}"
 
 
 def section(evidence: Evidence) -> Markup:

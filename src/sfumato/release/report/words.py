@@ -166,7 +166,7 @@ _KEPT = ("utility-kept", "items-kept")
 
 def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
     """At most six figures: three of risk, three of loss, each with what it means."""
-    risk = [name for name in ("prosecutor-risk", "uniques", "record-linkage") if name in measured]
+    risk = [name for name in ("exposure", "prosecutor-risk", "record-linkage") if name in measured]
     loss = [name for name in _LOSSES if name in measured]
     # A measure that sees nothing of this masking (NCP of averaged numbers) says 0, or that all is
     # kept: others go first.
