@@ -240,3 +240,12 @@ def test_labels_beyond_every_length_are_refused(tmp_path: Path) -> None:
     made = made.with_schema(made.schema.with_column(made.schema["w"].with_(labels=labels)))
     with pytest.raises(OutputError, match="the labels of 'w' are too long"):
         write_file(made, tmp_path / "t.dta")
+
+
+def test_portable_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.por"
+    frame = pl.DataFrame({"SEX": [1.0, 2.0, None]})
+    pyreadstat.write_por(frame, str(path), column_labels={"SEX": "Sex of the respondent"})
+    found = sf.read(path)
+    assert found["SEX"].to_list() == [1, 2, None]
+    assert found.schema["SEX"].label == "Sex of the respondent"
