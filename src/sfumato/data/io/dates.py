@@ -64,6 +64,22 @@ def dates(series: pl.Series, *, compact: bool = False) -> Dates | None:
 DATELIKE = "|".join((*(f"({shape})" for shape, _ in _SHAPES), f"({_MOMENT})", f"({_ZONED})"))
 """A text that has the shape of a date, valid or not."""
 _LOOKS = re.compile(DATELIKE)
+_SHORT_YEAR = r"^\d{1,2}([./-])\d{1,2}[./-]\d{2}$"
+
+
+def unread_dates(series: pl.Series) -> str:
+    """Why cells that all look like dates were not read as such; nothing where some do not."""
+    present = series.drop_nulls()
+    apart = present.str.extract(_SHORT_YEAR, 1)
+    if apart.null_count() == 0:
+        form = f"%d{apart[0]}%m{apart[0]}%y"
+        return f'its dates have years of two digits; dates={{"{series.name}": "{form}"}} reads them'
+    if present.str.contains(DATELIKE).all():
+        return (
+            "its cells look like dates, but some are none, or they do not agree on the order of "
+            'day and month, or some have a time; dates={...: ["%Y-%m-%d", ...]} names the formats'
+        )
+    return ""
 
 
 def looks_like_date(value: str) -> bool:

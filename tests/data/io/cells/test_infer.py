@@ -327,3 +327,18 @@ def test_a_cell_of_two_meanings_leaves_mixed_dates_alone(take: Take) -> None:
     assert any("'01/02/2000' can be read in two ways" in note for note in notes)
     settled = take(text, dates={"born": ["%Y-%m-%d", "%d/%m/%Y"]})[0]
     assert settled["born"][1] == dt.date(2000, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["05.01.20", "31.12.99"], 'dates={"x": "%d.%m.%y"} reads them'),
+        (["2020-01-05", "2020-01-06 10:30:00"], "some have a time"),
+        (["31/1/2000", "1/31/2000"], "do not agree on the order"),
+    ],
+)
+def test_dates_that_are_not_read_are_noted(take: Take, cells: list[str], why: str) -> None:
+    found, notes = take("x;k\n" + "".join(f"{cell};a\n" for cell in cells))
+    assert found["x"].dtype == pl.String
+    assert any("'x' is text" in note and why in note for note in notes)
+    assert take("x\n05.01.20\n31.12.99\n", dates={"x": "%d.%m.%y"})[0]["x"].dtype == pl.Date

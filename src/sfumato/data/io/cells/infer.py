@@ -20,7 +20,7 @@ from ....errors import Complaint
 from ...kinds import TRUTH
 from ...schema import Kind
 from .. import numbers
-from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date
+from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date, unread_dates
 from .marks import Found, Marks, Settling
 from .sentinels import take_out
 
@@ -263,6 +263,9 @@ def _as_text(text: pl.Series, marks: Marks, reading: Reading) -> tuple[pl.Series
 def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
     """Say so when only a few values, or a few words, keep a column from being numbers or dates."""
     present = text.drop_nulls()
+    if why := unread_dates(text):
+        reading.notes.append(f"{text.name!r} is text: {why}")
+        return
     bad, what = ~text.str.contains(numbers.NUMBERISH), "numbers"
     if bad.sum() > 0.5 * len(present) and looks_like_date(present[0]):
         bad, what = ~text.str.contains(DATELIKE), "dates"

@@ -57,7 +57,7 @@ def find_header(cells: pl.DataFrame) -> Verdict:
     names = sum(vote for vote in votes if vote > 0)
     values = -sum(vote for vote in votes if vote < 0)
     if not names and not values:
-        return _undecided(first)
+        return _undecided(first) if below.height else Verdict(True)
     if names > values and not values and names < _WORD_OVER_NUMBERS:
         return _undecided(first)
     if names > values:
