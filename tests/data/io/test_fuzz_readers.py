@@ -85,7 +85,7 @@ SOUP = st.lists(PIECES | st.binary(max_size=3), max_size=40).map(b"".join)
 @given(
     content=SOUP,
     name=st.sampled_from(["f.csv", "f.tsv", "f.txt", "f.csv.gz", "f.dat"]),
-    header=st.booleans(),
+    header=st.none() | st.booleans(),
 )
 @example(content=b'"', name="f.csv", header=True)
 @example(content=b"\xff\xfe", name="f.csv", header=True)
@@ -94,7 +94,7 @@ SOUP = st.lists(PIECES | st.binary(max_size=3), max_size=40).map(b"".join)
 @example(content=b"a,b\n" + b"\xef\xbb\xbf,1\n", name="f.csv", header=True)
 @example(content=b"sep=;\n", name="f.csv", header=True)
 @example(content=b"sep=;\nsep=;\n", name="f.csv", header=False)
-def test_soup_as_text(content: bytes, name: str, header: bool) -> None:
+def test_soup_as_text(content: bytes, name: str, header: bool | None) -> None:
     options = {} if name.endswith(".dat") else {"header": header}
     attempt(content, name, **options)
 
@@ -104,6 +104,8 @@ def test_soup_as_text(content: bytes, name: str, header: bool) -> None:
     content=SOUP,
     kinds=st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(KINDS)),
     decimal=st.sampled_from([None, ".", ","]),
+    thousands=st.sampled_from([None, ".", ",", "'", " "]),
+    sentinels=st.sampled_from([None, ["NA", 1], {"a": ["a"], "*": [-9]}]),
     missing=st.lists(st.sampled_from(["", "NA", "1", "a"]), max_size=2),
     encoding=st.sampled_from([None, "utf-8", "utf-16", "cp1252", "utf-7", "idna", "hex"]),
 )
@@ -111,6 +113,8 @@ def test_soup_with_the_callers_word(
     content: bytes,
     kinds: dict[str, str],
     decimal: str | None,
+    thousands: str | None,
+    sentinels: Any,
     missing: list[str],
     encoding: str | None,
 ) -> None:
@@ -119,6 +123,8 @@ def test_soup_with_the_callers_word(
         "f.csv",
         kinds=kinds,
         decimal=decimal,
+        thousands=thousands,
+        sentinels=sentinels,
         missing=missing,
         encoding=encoding,
         quasi=["a"],
@@ -141,7 +147,7 @@ def test_any_cells_under_any_kind(cells: list[bytes], kind: str) -> None:
     content = b"\n".join([b"x,y", *(cell + b",1" for cell in quoted)])
     options: dict[str, Any] = {"categories": {"x": ["1", "a"]}} if kind == "ordinal" else {}
     attempt(content, "f.csv", kinds={"x": kind}, delimiter=",", **options)
-    plain = attempt(content, "f.csv", delimiter=",")
+    plain = attempt(content, "f.csv", delimiter=",", header=True)
     if plain is not None:
         assert plain.height == len(cells)
 
@@ -163,6 +169,9 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
     )
     for name in ("f.csv", "f.tsv", "f.parquet", "f.arrow", "f.sqlite"):
         write(given_table, folder / name)
+    milder = given_table.with_columns([pl.Series("x", [0.5, None, 1e30])])  # for SAS
+    for name in ("f.xlsx", "f.ods", "f.sav", "f.dta", "f.xpt"):
+        write(milder, folder / name)
     write(table({"items": [["1", "2"], ["3"]]}), folder / "f.dat")
     (folder / "f.csv.gz").write_bytes(gzip.compress((folder / "f.csv").read_bytes(), mtime=0))
     return lambda name: (folder / name).read_bytes()
@@ -186,7 +195,11 @@ def mutated(content: bytes, data: st.DataObject) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", ["f.csv", "f.tsv", "f.csv.gz", "f.dat", "f.parquet", "f.arrow", "f.sqlite"]
+    "name",
+    [
+        *("f.csv", "f.tsv", "f.csv.gz", "f.dat", "f.parquet", "f.arrow", "f.sqlite"),
+        *("f.xlsx", "f.ods", "f.sav", "f.dta", "f.xpt"),
+    ],
 )
 @given(data=st.data())
 def test_mutated_files(seeds: Callable[[str], bytes], name: str, data: st.DataObject) -> None:
@@ -197,7 +210,13 @@ def test_mutated_files(seeds: Callable[[str], bytes], name: str, data: st.DataOb
     content=st.binary(max_size=64),
     prefix=st.sampled_from([b"", b"PAR1", b"ARROW1\0\0", b"\0" * 8 + b"DUCK"]),
 )
-@pytest.mark.parametrize("name", ["f.parquet", "f.arrow", "f.sqlite", "f.db", "f.duckdb"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("f.parquet", "f.arrow", "f.sqlite", "f.db", "f.duckdb"),
+        *("f.xlsx", "f.xls", "f.ods", "f.sav", "f.por", "f.dta", "f.xpt", "f.sas7bdat"),
+    ],
+)
 def test_noise_as_typed_files(content: bytes, prefix: bytes, name: str) -> None:
     assert attempt(prefix + content, name) is None or content == b""
 
