@@ -117,3 +117,14 @@ def test_a_draft_shows_labels_and_says_what_is_only_read(tmp_path: Path) -> None
     assert "zsav is read but not written" in text
     assert "Sex of the respondent: 1 male, 2 female" in text
     assert read_input(Plan.parse(text), tmp_path)[0]["sex"].to_list() == ["male", "female"]
+
+
+def test_nothing_in_a_file_becomes_a_line_of_the_plan(tmp_path: Path) -> None:
+    rows = "".join(f'{i},"N\n[output]\npath = ""x"""\n' for i in range(5))
+    rows += "".join(f"{i},{i}\n" for i in range(20)) + "9999999,7\n"
+    path = tmp_path / "t.csv"
+    path.write_text('"a\n[steps]","b\x01"\n' + rows)
+    plan, text = drafted(path)
+    assert set(plan) == {"input", "columns", "steps", "require", "output"}
+    assert plan["output"]["path"] == "release"  # type: ignore[index]
+    assert "9999999" in text

@@ -145,7 +145,7 @@ def _head(
     ]
     if read.share < 1:
         lines.append(_SAMPLED.format(table.height))
-    lines += [f"# The reader noted: {note}" for note in read.notes]
+    lines += [f"# The reader noted: {_one_line(note)}" for note in read.notes]
     given: dict[str, Any] = {"path": path} if path else {}
     given |= _told(read_again({**read.decided, **options}, guesses))
     sets = specs(options.get("sets"))
@@ -258,7 +258,12 @@ def _labels(column: Column) -> str:
              for code, name in column.labels[:_MOST_LABELS]]  # fmt: skip
     more = " ..." if len(column.labels) > _MOST_LABELS else ""
     parts = filter(None, (column.label, ", ".join(codes) + more))
-    return " ".join(": ".join(parts).split())
+    return _one_line(": ".join(parts))
+
+
+def _one_line(text: str) -> str:
+    """Words from a file within a comment: nothing of them may become a line of the plan."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:

@@ -22,7 +22,7 @@ from ...schema import Kind
 from .. import numbers
 from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date, unread_dates
 from .marks import Found, Marks, Settling
-from .sentinels import take_out
+from .sentinels import quoted, take_out
 
 TOKENS = ("NA", "N/A", "NaN", "nan", "null", "NULL", ".", "?")
 """What may stand for a missing value in a column of numbers or dates; in text they are text."""
@@ -278,11 +278,11 @@ def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
             text.zip_with(~bad.fill_null(False), pl.Series([None], dtype=pl.String)), marks
         )
         if found is not None and found.values is not None and found.values.dtype != pl.String:
-            shown = ", ".join(f'"{word}"' for word in words.to_list())
+            shown = ", ".join(map(quoted, words.to_list()))
             reading.notes.append(
                 f"{text.name!r} is text: beside {what} it holds {shown} "
                 f"({count:,} cells); if that means no answer, "
-                f'sentinels = {{ "{text.name}" = [{shown}] }} reads it as missing'
+                f"sentinels = {{ {quoted(text.name)} = [{shown}] }} reads it as missing"
             )
             return
     if count <= 0.5 * len(present):

@@ -3,6 +3,7 @@ elsewhere they are only pointed out, since 999 may be a value."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -101,6 +102,11 @@ def _figure(value: Any) -> float | None:
         return None
 
 
+def quoted(text: str) -> str:
+    """A text as a plan writes it, on one line."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def suspects(series: pl.Series) -> list[float]:
     """Numbers that look as if they meant "no answer": 999 far above all others, -9 below zero."""
     if not series.dtype.is_numeric() or len(series) - series.null_count() < _ENOUGH:
@@ -134,9 +140,9 @@ def point_out(frame: pl.DataFrame, named: Mapping[str, Any]) -> list[str]:
     for series in frame:
         if series.name in named or not (found := suspects(series)):
             continue
-        shown = ", ".join(f"{value:g}" for value in found)
+        shown = ", ".join(f"{value:.15g}" for value in found)
         notes.append(
             f"{series.name!r} holds {shown}, which may stand for no answer and was read as a "
-            f'number; sentinels = {{ "{series.name}" = [{shown}] }} reads it as missing'
+            f"number; sentinels = {{ {quoted(series.name)} = [{shown}] }} reads it as missing"
         )
     return notes
