@@ -29,6 +29,7 @@ _LISTED, _SOME_LISTED, _FEW_LISTED = 0.6, 0.3, 0.1
 _ALIKE, _VERY_ALIKE = 0.65, 0.75
 _LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
+_MOSTLY_OWN = 0.6
 _BODY = (35.0, 130.0)
 _NUMBERS = frozenset(
     (
@@ -144,6 +145,9 @@ def _by_spread(view: View) -> Found | None:
     unlike = view.kind in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
     if unlike and view.unique and not len(view.numerals[1]) and not _is_amount(view):
         return _found(view, "unique-code", "nearly every record has its own value", 0.8)
+    if view.textual and not len(view.numbers) and view.size >= 50 and view.spread > _MOSTLY_OWN:
+        # Sets of such values hide nobody.
+        return _found(view, "unique-code", "most records have a value of their own", 0.6)
     if is_years(view, named=False):
         return _found(view, "year", "its numbers are years", 0.6)
     # Whole numbers may still be those of tickets or invoices: nothing is said about them.
