@@ -9,6 +9,8 @@ from itertools import islice
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.recognize import KNOWABLE, PERSONAL, WHATS, recognize
@@ -56,6 +58,12 @@ SILENT: dict[str, list[object]] = {
     "ip-address": column(lambda r, i: f"10.0.{i}.7"),
     "device": column(lambda r, i: ":".join(f"{r.randrange(256):02x}" for _ in range(6))),
     "unique-code": column(lambda r, i: f"{r.getrandbits(128):032x}"),
+    "unique-code, after a word": column(lambda r, i: f"PAT-{1000 + i}"),
+    "free-text, sparse": column(
+        lambda r, i: (
+            f"Bruder {r.choice(FIRST)} ebenfalls krank, nicht anrufen" if i % 9 == 0 else None
+        )
+    ),
     "coordinate": column(lambda r, i: f"{r.uniform(47, 54):.4f}N"),
     "coordinate, minutes": column(lambda r, i: f"{r.randrange(47, 54)}°{r.randrange(60)}'12\"N"),
     "coordinate, point": column(
@@ -225,6 +233,27 @@ def test_what_is_personal_is_knowable() -> None:
     assert PERSONAL < KNOWABLE <= set(WHATS)
     assert {"age", "place", "household", "other-person"} <= KNOWABLE - PERSONAL
     assert {"name", "telephone", "coordinate", "date", "free-text"} <= PERSONAL
+
+
+CELLS = st.one_of(
+    st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=3, max_size=3),
+    st.lists(st.none() | st.floats(), min_size=3, max_size=3),
+    st.lists(st.none() | st.booleans(), min_size=3, max_size=3),
+    st.lists(st.none() | st.text(max_size=8), min_size=3, max_size=3),
+    st.lists(st.none() | st.dates(), min_size=3, max_size=3),
+    st.lists(st.lists(st.text(max_size=3), max_size=3), min_size=3, max_size=3),
+)
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=6), CELLS, min_size=1, max_size=4), st.booleans()
+)
+def test_any_table_is_looked_at(content: dict[str, list[object]], long: bool) -> None:
+    frame = pl.DataFrame(content, strict=False)
+    table = sf.table(pl.concat([frame] * 40) if long else frame)
+    found = recognize(table)
+    assert set(found) <= set(table.names)
+    assert all(one.what in WHATS and 0 < one.confidence <= 1 for one in found.values())
 
 
 def test_it_looks_at_values_and_leaves_the_table_alone() -> None:

@@ -54,7 +54,7 @@ def dated(view: View, named: bool) -> str | None:
         return None
     moments = view.share(MOMENT)
     found = view.share(DATE) + moments
-    if named and found < _MOST and view.share(CLOCK) >= _MOST and view.distinct > ENOUGH:
+    if found < _MOST and view.share(CLOCK) >= _MOST and view.distinct > ENOUGH:
         return "date-time"
     if found < (_SOME if named else _MOST):
         return None

@@ -112,6 +112,8 @@ def parts(value: str) -> tuple[list[str], bool]:
     return kept, title
 
 
+_WORDS = 4
+_NUMBERED = re.compile(r"\d.*\D|[\W_]\d|^\d")
 _SHAPE = re.compile(r"^[^\W\d_][\w'’.-]*(?:,? +[\w'’.()\"-]+){0,6}$", re.UNICODE)
 
 
@@ -129,13 +131,17 @@ def name_share(values: Sequence[str]) -> tuple[float, float]:
     """
     chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
     found = alike = 0
+    seen: set[str] = set()
     for value in map(_without_marks, chosen):
-        if not _SHAPE.match(value) or re.search(r"\d.*\D", value):
+        if not _SHAPE.match(value) or _NUMBERED.search(value):
             continue
         words, title = parts(value)
         if not words or len(words) > 6:
             continue
+        seen.update(words)
         hits = sum(map(listed, words))
         found += title or hits * 2 >= len(words)
         alike += title or (not value[0].islower() and all(listed(w) or likely(w) for w in words))
+    if len(seen) < min(_WORDS, len(chosen)):
+        return 0.0, 0.0  # PAT-1, PAT-2: one word, and numbers
     return found / max(1, len(chosen)), alike / max(1, len(chosen))
