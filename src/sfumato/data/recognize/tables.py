@@ -25,6 +25,7 @@ _BATTERY, _UNNAMED = 4, 6
 _STEPS = 11
 _POINTERS, _TRIED = 4, 50
 _CERTAIN = 0.9
+_DENSE, _PAIRS, _ROWS = 50_000, 2_000, 2_000
 _WEIGHTS_FIRST = ("final", "pw", "person", "fnl", "samp", "survey")
 
 
@@ -192,11 +193,14 @@ def determined(
     nine times in ten; between two tellers, the second must tell the first as well.
     """
     rows = sample(table)
+    if len(tellers) * len(told) > _PAIRS:
+        rows = rows.gather_every(max(1, rows.height // _ROWS))
     codes = {name: _codes(rows.get_column(name)) for name in dict.fromkeys((*tellers, *told))}
     made = []
+    varied = [name for name in dict.fromkeys(told) if _varied(codes[name])]
     for first in (name for name in tellers if _repeats(codes[name])):
-        for second in told:
-            if first == second or not _varied(codes[second]):
+        for second in varied:
+            if first == second:
                 continue
             right = _guessed(codes[first], codes[second])
             if second in tellers and right >= _CERTAIN:
@@ -224,12 +228,15 @@ def _varied(codes: np.ndarray) -> bool:
 
 
 def _guessed(first: np.ndarray, second: np.ndarray) -> float:
-    """How often the most frequent partner, leave one out, is the right one."""
+    """How often the most frequent partner is the right one, among values with enough records."""
     wide = int(second.max()) + 1
-    cells, counts = np.unique(first * wide + second, return_counts=True)
-    groups = cells // wide
-    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-    sizes = np.add.reduceat(counts, starts)
-    best = np.maximum.reduceat(counts, starts)
-    enough = sizes >= 5
-    return float(np.where(enough & (best > 1), best, 0).sum() / max(1, len(first)))
+    cells = first * wide + second
+    if (int(first.max()) + 1) * wide <= _DENSE:
+        counts = np.bincount(cells, minlength=(int(first.max()) + 1) * wide).reshape(-1, wide)
+        sizes, best = counts.sum(axis=1), counts.max(axis=1)
+    else:
+        held, counts = np.unique(cells, return_counts=True)
+        groups = held // wide
+        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+        sizes, best = np.add.reduceat(counts, starts), np.maximum.reduceat(counts, starts)
+    return float(np.where((sizes >= 5) & (best > 1), best, 0).sum() / max(1, len(first)))
