@@ -208,6 +208,18 @@ def test_batteries_and_weights() -> None:
     assert body["weight"].what == "measurement"
 
 
+def test_codes_under_running_names_are_no_battery() -> None:
+    def codes(most: int) -> list[object]:
+        return column(lambda r, i: r.randrange(1, most + 1))
+
+    mixed = {f"v{i}": codes(most) for i, most in enumerate((2, 4, 5, 9, 3, 6, 2, 7))}
+    assert not any(one.what == "likert" for one in recognize(sf.table(mixed)).values())
+    races = {f"race_{i}": codes(2) for i in range(6)}
+    assert {one.what for one in recognize(sf.table(races)).values()} == {"trait"}
+    alike = {f"v{i}": codes(5) for i in range(8)}
+    assert {one.what for one in recognize(sf.table(alike)).values()} == {"likert"}
+
+
 def test_few_values_point_to_nobody() -> None:
     few: list[object] = [("a", "b", "c")[i % 3] for i in range(N)]
     for name in ("licence_class", "phone", "address", "device_id"):

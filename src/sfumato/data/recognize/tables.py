@@ -14,7 +14,7 @@ from ..schema import Kind
 from ..table import Table
 from .codes import stem
 from .columns import judge
-from .found import PERSONAL, Found
+from .found import KNOWABLE, Found
 from .places import is_grid, is_pair
 from .view import ENOUGH, View, sample, views
 from .words import NUMBERED
@@ -23,6 +23,7 @@ Finds = dict[str, Found]
 _EAST = re.compile(r"(lo|lng|long|longi)(_|$)|[xyln]$")
 _BATTERY, _UNNAMED = 4, 6
 _STEPS = 11
+_ANY_NAME = frozenset(("", "v", "var", "x", "c", "col", "column", "f", "field", "attr", "feature"))
 _POINTERS, _TRIED = 4, 50
 _CERTAIN = 0.9
 _DENSE, _PAIRS, _ROWS = 50_000, 2_000, 2_000
@@ -124,35 +125,48 @@ def _form(text: str) -> str:
 
 
 def _batteries(seen: Mapping[str, View], found: Finds) -> Finds:
-    """Questions with the same few answers, by the numbers in their names or side by side."""
+    """Questions with the same few answers, by the numbers in their names or side by side.
+
+    A trait that somebody numbered (race_1, race_2) is no opinion.
+    """
     made: Finds = {}
     for group in (*_by_stem(seen), *_side_by_side(seen, found)):
         for view in group:
-            if _what(found, view) not in PERSONAL:
+            if _what(found, view) not in KNOWABLE | {"trait"}:
                 why = f"one of {len(group)} questions with the same answers"
                 made[view.name] = Found(view.name, "likert", why, 0.8)
     return made
 
 
-def _answers(view: View) -> frozenset[str] | None:
-    """The few answers of a question; None for other columns."""
+def _answers(view: View) -> frozenset[str]:
+    """The few answers of a question, without numbers far above the others; none elsewhere."""
     if view.kind in (Kind.CONTINUOUS, Kind.DATE, Kind.SET) and not view.whole_numbers:
-        return None
-    return frozenset(view.listed) if 1 < view.distinct <= _STEPS else None
+        return frozenset()
+    if not 1 < view.distinct <= _STEPS:
+        return frozenset()
+    if not len(view.numbers):
+        return frozenset(view.listed)
+    levels = sorted({int(number) for number in view.numbers})
+    while len(levels) > 2 and levels[-1] > levels[-2] + 1:
+        levels.pop()  # 9 or 99 for "no answer"
+    return frozenset(str(level) for level in levels if level >= 0)
 
 
 def _by_stem(seen: Mapping[str, View]) -> list[list[View]]:
-    """Columns named alike but for a number, with answers of one small range."""
+    """Columns named alike but for a number, with answers of one scale."""
     groups: dict[str, list[View]] = {}
     for view in seen.values():
-        if stem(view.plain) != view.plain and _answers(view) is not None:
-            groups.setdefault(stem(view.plain), []).append(view)
-    return [group for group in groups.values() if len(group) >= _BATTERY and _one_range(group)]
+        common = stem(view.plain)
+        if common != view.plain and common not in _ANY_NAME and _answers(view):
+            groups.setdefault(common, []).append(view)
+    return [group for group in groups.values() if len(group) >= _BATTERY and _one_scale(group)]
 
 
-def _one_range(group: list[View]) -> bool:
-    every = frozenset().union(*(_answers(view) or () for view in group))
-    return len(every) <= _STEPS + 3  # and a few words or numbers for "no answer"
+def _one_scale(group: list[View]) -> bool:
+    """Whether every question has at least half of all the answers."""
+    answers = [_answers(view) for view in group]
+    every = frozenset().union(*answers)
+    return len(every) <= _STEPS and all(2 * len(one) >= len(every) for one in answers)
 
 
 def _side_by_side(seen: Mapping[str, View], found: Finds) -> list[list[View]]:
@@ -160,8 +174,7 @@ def _side_by_side(seen: Mapping[str, View], found: Finds) -> list[list[View]]:
     runs: list[list[View]] = [[]]
     for view in seen.values():
         answers = _answers(view)
-        silent = _is_open(found.get(view.name)) and answers is not None and len(answers) > 2
-        if not silent:
+        if not _is_open(found.get(view.name)) or len(answers) < 3:
             runs.append([])
         elif runs[-1] and _answers(runs[-1][-1]) == answers:
             runs[-1].append(view)
