@@ -12,6 +12,8 @@ from ...protocols import Criterion, Finding, Measure, Measurement
 from ...registry import find
 
 _LIMITS = ("at-most", "at-least")
+_WHY = ("because", "names people", "gives back", "singled out")
+"""Of a measurement's details, what says why a limit is broken."""
 EXPOSURE, KNOWN_TO = "exposure", "confidential-known-to"
 
 
@@ -36,6 +38,8 @@ class Requirement:
         # Not "value > limit": a value that is not a number must not pass.
         met = value >= limit if at_least else value <= limit
         met = met and not measurement.detail.get("refuses", False)
+        # A release that keeps its limits publishes its findings: no more is said than must be.
+        told = _WHY[:1] if met else _WHY
         return Finding(
             requirement=self.name,
             subject=self.name,
@@ -43,7 +47,7 @@ class Requirement:
             limit=limit,
             met=met,
             at_least=at_least,
-            detail={"because": why} if (why := measurement.detail.get("because")) else {},
+            detail={key: measurement.detail[key] for key in told if key in measurement.detail},
             decimals=measurement.decimals,
         )
 

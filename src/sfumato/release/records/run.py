@@ -26,12 +26,12 @@ from ..plan.guess import guess
 from ..plan.plan import Plan
 from ..plan.requirement import EXPOSURE, Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
+from ..remedies.search import remedies_for
 from .evidence import Evidence, Measuring, usual_panel
 from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
 from .release import Private, Release
-from .remedies import remedies_for
 
 _GUESSABLE = 2**64
 
@@ -58,7 +58,7 @@ def protect(
     earlier = (*plan.input.given, *map(str, named))
     plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
     _check_plan(plan)
-    plan = plan.with_(requirements=plan.gate.over(plan.requirements))
+    asked, plan = plan, _gated(plan)
     warnings: list[str] = []
     seed = draw_seed() if seed is None else _checked(seed, warnings)
     tell = progress or silent
@@ -74,10 +74,8 @@ def protect(
     tell("counting requirements", len(plan.steps), stages)
     draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
-        tell("looking for remedies", len(plan.steps), stages)
-        raise ReleaseRefused(
-            findings, remedies_for(plan, original, seed, findings, reference, attempt)
-        )
+        remedies = remedies_for(asked, original, seed, findings, draft, reference, attempt, tell)
+        raise ReleaseRefused(findings, remedies)
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
         evidence = _evidence(plan, draft, findings, measuring, kept is not None)
@@ -92,6 +90,11 @@ def protect(
         reference,
         draft.copies,
     )
+
+
+def _gated(plan: Plan) -> Plan:
+    """The plan with the exposure check among its requirements."""
+    return plan.with_(requirements=plan.gate.over(plan.requirements))
 
 
 def _check_plan(plan: Plan) -> None:
@@ -145,7 +148,11 @@ def _panel(plan: Plan) -> list[Measure]:
 def attempt(
     plan: Plan, original: Table, seed: int, reference: Table | None
 ) -> tuple[list[Finding], Draft]:
-    """A plan's findings on a table, without promises or measures: what a remedy would give."""
+    """A plan's findings on a table, without its measures: what a remedy would give."""
+    plan = _gated(plan)
+    original = with_columns_of(plan, original)
+    reference = None if reference is None else with_columns_of(plan, reference)
+    _check_promises(plan, original)
     draft = run_steps(original, plan, seed, silent, Local(), reference)
     draft, findings, _ = _judged(plan, draft, seed, reference)
     return findings, draft

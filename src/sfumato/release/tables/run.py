@@ -16,8 +16,8 @@ from ...tabular.threats.problem import Unprotectable
 from ..plan.plan import Plan
 from ..plan.step import build
 from ..plan.table import TablePlan
-from ..records.remedies import Hint
 from ..records.run import read_input
+from ..remedies.remedy import Hint
 from .release import TableRelease
 
 _TURNS = 20

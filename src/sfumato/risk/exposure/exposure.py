@@ -64,6 +64,10 @@ class Exposure(Measure):
             for one in back[:5]
         ]
         detail: dict[str, Any] = {"refuses": bool(because)}
+        if names:
+            detail["names people"] = [{"column": one.column, "what": one.what} for one in names]
+        if back:
+            detail["gives back"] = [{"column": one.by, "masked": one.masked} for one in back]
         if worst:
             most = max(worst, key=lambda found: found.lower)
             because.append(f"whoever knows {_listed(most.columns)} finds {most.share:.0%}")

@@ -17,6 +17,7 @@ from ...data.table import Table
 
 DISTINCT = 0.9
 """A column is a key where so many of its values are distinct."""
+KEY = "key"
 _ENOUGH = 20
 """Values below which being distinct means nothing."""
 _LEFT = 0.05
@@ -37,6 +38,8 @@ class Plain:
     """A column that is published as it is though it must not be, and what it is."""
 
     column: str
+    what: str
+    """The recognizers' word for it, or `KEY`."""
     why: str
 
 
@@ -87,9 +90,9 @@ def naming(pair: Pair, shares: Mapping[str, float], found: Mapping[str, Found]) 
             if seen.what not in _PLACES and name in pair.original.schema:
                 share = max(share, occurring(pair, name))
             if share > _LEFT:
-                listed.append(Plain(name, f"{seen.what}: {seen.why}"))
+                listed.append(Plain(name, seen.what, f"{seen.what}: {seen.why}"))
         elif share > _LEFT and is_key(pair.masked, name):
-            listed.append(Plain(name, "nearly every record has a value of its own"))
+            listed.append(Plain(name, KEY, "nearly every record has a value of its own"))
     return listed
 
 

@@ -1,0 +1,99 @@
+"""Ways to keep a criterion: a search that takes it along, or the few who break it suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...data.table import Table
+from ...nested import words as nested_words
+from ...protocols import Criterion
+from ..plan import toml
+from ..plan.plan import Plan
+from .masking import Changes, instead, largest_k, one_more, searches, with_step
+from .trying import Candidates
+
+_FEW = (0.01, 0.05, 0.2)
+"""Shares of the records that may be suppressed."""
+_STEPS = 20
+"""Of local recoding for each record: no clock decides what a remedy gives."""
+_MOST_STEPS = 2_000_000
+_NODES = 2_000
+_GROUPS = (1.0, 2.0, 4.0)
+_PRESENT = (0.5, 0.2, 0.1)
+
+
+def guiding(plan: Plan) -> list[Criterion]:
+    """The required criteria that a search can keep."""
+    return [
+        r.thing
+        for r in plan.requirements
+        if isinstance(r.thing, Criterion)
+        and type(r.thing).keeps is not Criterion.keeps
+        and set(r.thing.parameters()) - {"k"}  # k alone is what every search has
+    ]
+
+
+def with_criteria(plan: Plan, table: Table, k: int) -> Iterator[Candidates]:
+    """Searches that keep what is required, and suppression of those who break it."""
+    rules = [nested_words(criterion) for criterion in guiding(plan)]
+    if rules:
+        yield _taken_along(plan, rules, k)
+        yield _few(plan, rules, k)
+        yield _local_recoding(plan, table, rules, k)
+        yield _full_domain(plan, rules, k)
+    if any(r.name in ("delta-presence", "k-map") for r in plan.requirements):
+        yield _sampled(plan)
+
+
+def _taken_along(plan: Plan, rules: list[Any], k: int) -> Changes:
+    """The same searches, which from now on keep the criteria too."""
+    for index, step in enumerate(plan.steps):
+        if "criteria" not in type(step.use).model_fields or step.use.columns:
+            continue
+        more: dict[str, Any] = {"criteria": rules}
+        if k > getattr(step.use, "k", 0):
+            more["k"] = k
+        changed = with_step(plan, index, more)
+        if changed is not None:
+            said = ", ".join(f"{key} = {toml.value(value)}" for key, value in more.items())
+            yield f"steps.{index + 1}: {said}", changed
+
+
+def _few(plan: Plan, rules: list[Any], k: int) -> Changes:
+    """One more step, which hides the records of the classes that break a criterion."""
+    if not searches(plan):
+        return
+    size = max(1, k, largest_k(plan))
+    for share in _FEW:
+        words = {"k": size, "suppress": share, "criteria": rules, "steps": _NODES}
+        yield one_more(plan, "full-domain", words)
+
+
+def _local_recoding(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
+    """Groups of least loss that keep the criteria, in place of the searches there are."""
+    size = max(2, k, largest_k(plan))
+    steps = min(_STEPS * table.height, _MOST_STEPS)
+    for factor in _GROUPS:
+        words = {"k": int(size * factor), "criteria": rules, "steps": steps}
+        yield instead(plan, searches(plan), "local-recoding", words)
+
+
+def _full_domain(plan: Plan, rules: list[Any], k: int) -> Changes:
+    """Levels that keep the criteria, in place of the searches there are."""
+    size = max(1, k, largest_k(plan))
+    for share in (0.0, *_FEW):
+        words = {"k": size, "suppress": share, "criteria": rules, "steps": _NODES}
+        yield instead(plan, searches(plan), "full-domain", words)
+
+
+def _sampled(plan: Plan) -> Changes:
+    """A sample of the records, so that fewer people are present."""
+    from ..plan.step import Step, build
+
+    if any(step.use.name == "sampling" for step in plan.steps):
+        return
+    for share in _PRESENT:
+        step = Step(build("method", "sampling", {"share": share}))
+        said = f'first step: use = "sampling", share = {share}'
+        yield said, plan.with_(steps=(step, *plan.steps))

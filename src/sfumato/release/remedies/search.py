@@ -1,0 +1,123 @@
+"""The search for remedies: one way after another, each from mild to strong, all of them run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...data.schema import Kind
+from ...data.table import Table
+from ...nested import words as nested_words
+from ...progress import Listener
+from ...protocols import Finding, Measure
+from ..plan.plan import Plan
+from ..plan.requirement import EXPOSURE
+from . import masking
+from .columns import WAYS, coarsen, repaired
+from .criteria import guiding, with_criteria
+from .limits import loosened
+from .remedy import Remedy
+from .trying import Attempt, Candidates, Trial, Tried, ncp_of, only, prefixed
+
+_MOST = 4
+
+
+def remedies_for(
+    plan: Plan,
+    original: Table,
+    seed: int,
+    findings: Sequence[Finding],
+    draft: Any,
+    reference: Table | None,
+    attempt: Attempt,
+    tell: Listener,
+) -> list[Remedy]:
+    """Changes that were tried and worked; one that asks for less comes last."""
+    trial = Trial(original, seed, reference, attempt, tell)
+    before = None if trial.over else ncp_of(draft.pair, seed)
+    found: list[Remedy] = []
+    for family in _families(trial, plan, findings):
+        if trial.over or len(found) >= _MOST:
+            break
+        worked = _first_that_works(trial, plan, family)
+        if worked is not None:
+            change, tried = worked
+            known = before is not None and tried.ncp is not None
+            ncp = (before, tried.ncp) if known else None
+            found.append(Remedy(change, tried.plan, tried.findings, ncp))  # type: ignore[arg-type]
+    weaker = loosened(plan, findings)
+    return [*found, *([] if weaker is None else [weaker])]
+
+
+def _first_that_works(trial: Trial, refused: Plan, family: Candidates) -> tuple[str, Tried] | None:
+    """The mildest change of a family that meets everything."""
+    for change, plan in family:
+        if trial.over:
+            return None
+        if plan == refused:
+            continue
+        tried = trial.run(plan)
+        if tried is not None and tried.broken and only(tried.findings, EXPOSURE):
+            # What is masked anew may be given back by a column that told nothing before.
+            for said, mended in repaired(trial, plan, coarsen):
+                change, tried = f"{change}; {said}", trial.run(mended)
+        if tried is None or tried.broken:
+            continue
+        confirmed = trial.confirmed(tried)
+        if confirmed is not None and not confirmed.broken:
+            return change, confirmed
+    return None
+
+
+def _families(trial: Trial, plan: Plan, findings: Sequence[Finding]) -> Iterator[Candidates]:
+    """Everything that may help: the columns that expose people first, if there are any."""
+    exposed = any(f.requirement == EXPOSURE and not f.met for f in findings)
+    if not exposed:
+        yield from _masked_otherwise(trial, plan, findings)
+        return
+    if only(findings, EXPOSURE):
+        for way in WAYS:
+            yield repaired(trial, plan, way)
+        yield from _masked_otherwise(trial, plan, findings)
+        return
+    for way in WAYS:
+        for said, start in repaired(trial, plan, way):
+            yield [(said, start)]
+            for family in _masked_otherwise(trial, start, findings):
+                yield prefixed(said, family)
+
+
+def _masked_otherwise(
+    trial: Trial, plan: Plan, findings: Sequence[Finding]
+) -> Iterator[Candidates]:
+    """Ways to mask more, or less where too much is lost."""
+    broken = {finding.requirement for finding in findings if not finding.met}
+    lost = any(
+        isinstance(r.thing, Measure) and r.thing.about == "utility" and r.name in broken
+        for r in plan.requirements
+    )
+    schema = trial.original.schema
+    if any(column.kind == Kind.SET and column.name in schema.quasi for column in schema):
+        yield from _sets(plan, findings, broken)
+        return
+    k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
+    if lost:
+        yield from masking.milder(plan, k)
+    criteria = guiding(plan)
+    if any(criterion.name in broken for criterion in criteria):
+        yield from with_criteria(plan, trial.original, k)
+        yield from masking.joined_or_stronger(plan, k)
+    else:
+        yield from masking.joined_or_stronger(plan, k)
+    yield masking.suppressed(plan, k)
+    yield masking.mondrian(plan, k)
+
+
+def _sets(plan: Plan, findings: Sequence[Finding], broken: set[str]) -> Iterator[Candidates]:
+    """The same where quasi-identifiers hold sets: to suppress or to generalize a whole set says
+    nothing of it, so only searches for sets are tried."""
+    k = max((int(f.limit) for f in findings if f.requirement in masking.FOR_SETS), default=0)
+    yield from masking.joined_or_stronger(plan, k)
+    rules = [nested_words(c) for c in guiding(plan) if c.name not in masking.FOR_SETS]
+    for name in [name for name in masking.FOR_SETS if name in broken] or ["k-anonymity"]:
+        yield masking.set_search(plan, name, k, rules)
