@@ -127,7 +127,7 @@ class ReleaseRefused(SfumatoError):
         self.findings, self.remedies = tuple(findings), tuple(remedies)
         broken = [f for f in self.findings if not f.met]
         lines = ["; ".join(str(f) for f in broken) + "; nothing was written"]
-        lines += [f"  {'try' if i == 0 else 'or '}   {r}" for i, r in enumerate(self.remedies)]
+        lines += [f"  {'or ' if i else 'try'} {i + 1}  {r}" for i, r in enumerate(self.remedies)]
         super().__init__("\n".join(lines))
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer import Argument, Option
 
-from ..errors import OutputError, ParameterError, SfumatoError
-from . import base, show
+from ..errors import OutputError, ParameterError, ReleaseRefused, SfumatoError
+from . import applying, base, show
 from . import reading as how
 from .base import app
 
@@ -97,6 +97,7 @@ def protect(
     others: Annotated[
         str, Option(help="Role of the columns without one, or drop to leave them out.")
     ] = "",
+    apply: applying.Apply = None,
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
     from ..release.plan.plan import Input, Plan
@@ -116,8 +117,10 @@ def protect(
     if chosen.table is None:
         if at:
             raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
-        _protect_records(chosen, plan, input, target, seed, given or [], replace, json)
+        _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
         return
+    if apply:
+        raise ParameterError("--apply is for plans of records", remedy="leave it out")
     if given:
         raise ParameterError("--given is for plans of records", remedy="leave it out")
     protect_cells(chosen, plan, input, target, seed, at, replace, json)
@@ -132,6 +135,7 @@ def _protect_records(
     given: list[str],
     replace: bool,
     json: bool,
+    apply: int | None,
 ) -> None:
     from ..progress import listening
     from ..release.plan.plan import lines_of
@@ -139,6 +143,10 @@ def _protect_records(
     from ..release.records.run import read_input
     from ..rng import draw_seed
 
+    new = applying.new_plan(plan, replace=replace) if apply else plan
+    change = None
+    # A remedy was run with the seed of the plan that was refused.
+    seed = draw_seed() if seed is None else seed
     with show.progress(quiet=json) as tell, lines_of(plan):
         tell("reading", 0, len(chosen.steps) + 3)
         original, notes = read_input(chosen, plan.parent, input or None)
@@ -146,16 +154,21 @@ def _protect_records(
         if chosen.tune is not None:
             from ..explore.tune import tune as raise_parameter
 
-            seed = draw_seed() if seed is None else seed
             tuned = raise_parameter(original, chosen, seed=seed, progress=tell)
             chosen = tuned.plan
-        release = run_plan(original, chosen, seed, given=given, progress=tell)
+        try:
+            release = run_plan(original, chosen, seed, given=given, progress=tell)
+        except ReleaseRefused as refused:
+            if not apply:
+                raise
+            change = applying.applied(refused, apply, plan, new)
+            release = run_plan(original, change.remedy.plan, seed, progress=tell)
         if tuned is not None:
             release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
-        with listening(tell):
+        with listening(tell), applying.written(change):
             release.save(target, replace=replace)
-    show.released(release, target, notes, json=json)
+    show.released(release, target, notes, change, json=json)
 
 
 @app.command()

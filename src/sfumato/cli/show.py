@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..release.records.evidence import Evidence
     from ..release.records.recover import Recovered
     from ..release.records.release import Release
+    from .applying import Applied
 
 _KIND_TITLES = {
     "method": "Methods (one step of a plan)",
@@ -172,7 +173,9 @@ def role_of(made: Guess) -> str:
         notes_aside(f"there is no role {given!r}")
 
 
-def released(release: Release, target: Path, notes: list[str], *, json: bool) -> None:
+def released(
+    release: Release, target: Path, notes: list[str], change: Applied | None = None, *, json: bool
+) -> None:
     """What `protect` made."""
     from ..release.publish import private_path
     from ..release.report.exposure import sentences
@@ -186,6 +189,7 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
                 "input_notes": notes,
                 "owner_notes": release.evidence.owner_notes,
                 **release.evidence.to_dict(),
+                **({} if change is None else {"applied": change.to_dict()}),
             }
         )
         return
@@ -200,6 +204,8 @@ def released(release: Release, target: Path, notes: list[str], *, json: bool) ->
         print(f"  {sentence}")
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")
     print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
+    if change is not None:
+        change.show()
 
 
 def figures(evidence: Evidence) -> None:
@@ -265,6 +271,11 @@ def failed(error: SfumatoError, *, json: bool) -> None:
         print_json(error.to_dict())
     if isinstance(error, ReleaseRefused):
         print(f"refused: {error.message}", file=sys.stderr)
+        if any(hasattr(remedy, "plan") for remedy in error.remedies):
+            print(
+                "  `sfumato protect PLAN --apply 1` does the first and writes PLAN.new.toml",
+                file=sys.stderr,
+            )
     elif isinstance(error, Complaints):
         _complaints(error)
     else:

@@ -60,7 +60,7 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     >>> locate('[input]\\npath = "a"\\n\\n[[steps]]\\nuse = "b"\\nk = 1\\n', ("steps", 0, "k"))
     6
     """
-    lines = _lines_of(text)
+    lines = lines_of(text)
     wanted = [str(part) for part in path]
     while wanted:
         if tuple(wanted) in lines:
@@ -69,14 +69,20 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     return None
 
 
-def _lines_of(text: str) -> dict[tuple[str, ...], int]:
+def opens(line: str) -> bool:
+    """Whether a line is the header of a table."""
+    header = _HEADER.match(line)
+    return header is not None and "=" not in header.group(2).split('"')[0]
+
+
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
     """The line of every key and header; a text that looks like a key only misplaces a hint."""
     found: dict[tuple[str, ...], int] = {}
     at: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         header = _HEADER.match(line)
-        if header and "=" not in header.group(2).split('"')[0]:
+        if header and opens(line):
             at = tuple(_parts(header.group(2)))
             if header.group(1) == "[[":
                 index = counts.get(at, 0)

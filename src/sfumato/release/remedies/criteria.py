@@ -10,6 +10,7 @@ from ...nested import words as nested_words
 from ...protocols import Criterion
 from ..plan import toml
 from ..plan.plan import Plan
+from ..plan.step import Step, build
 from .masking import Changes, instead, largest_k, one_more, searches, with_step
 from .trying import Candidates
 
@@ -18,7 +19,8 @@ _FEW = (0.01, 0.05, 0.2)
 _STEPS = 20
 """Of local recoding for each record: no clock decides what a remedy gives."""
 _MOST_STEPS = 2_000_000
-_NODES = 2_000
+_NODES, _WIDE = 2_000, 10
+"""How much of the lattice of levels is looked at, where there are more columns than these."""
 _GROUPS = (1.0, 2.0, 4.0)
 _PRESENT = (0.5, 0.2, 0.1)
 
@@ -39,9 +41,9 @@ def with_criteria(plan: Plan, table: Table, k: int) -> Iterator[Candidates]:
     rules = [nested_words(criterion) for criterion in guiding(plan)]
     if rules:
         yield _taken_along(plan, rules, k)
-        yield _few(plan, rules, k)
+        yield _few(plan, table, rules, k)
         yield _local_recoding(plan, table, rules, k)
-        yield _full_domain(plan, rules, k)
+        yield _full_domain(plan, table, rules, k)
     if any(r.name in ("delta-presence", "k-map") for r in plan.requirements):
         yield _sampled(plan)
 
@@ -60,14 +62,13 @@ def _taken_along(plan: Plan, rules: list[Any], k: int) -> Changes:
             yield f"steps.{index + 1}: {said}", changed
 
 
-def _few(plan: Plan, rules: list[Any], k: int) -> Changes:
+def _few(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
     """One more step, which hides the records of the classes that break a criterion."""
     if not searches(plan):
         return
     size = max(1, k, largest_k(plan))
     for share in _FEW:
-        words = {"k": size, "suppress": share, "criteria": rules, "steps": _NODES}
-        yield one_more(plan, "full-domain", words)
+        yield one_more(plan, "full-domain", _levels(table, rules, size, share))
 
 
 def _local_recoding(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
@@ -79,18 +80,26 @@ def _local_recoding(plan: Plan, table: Table, rules: list[Any], k: int) -> Chang
         yield instead(plan, searches(plan), "local-recoding", words)
 
 
-def _full_domain(plan: Plan, rules: list[Any], k: int) -> Changes:
+def _full_domain(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
     """Levels that keep the criteria, in place of the searches there are."""
     size = max(1, k, largest_k(plan))
     for share in (0.0, *_FEW):
-        words = {"k": size, "suppress": share, "criteria": rules, "steps": _NODES}
+        words = _levels(table, rules, size, share)
         yield instead(plan, searches(plan), "full-domain", words)
+
+
+def _levels(table: Table, rules: list[Any], k: int, share: float) -> dict[str, Any]:
+    """The words of a full-domain step."""
+    words: dict[str, Any] = {"k": k, "criteria": rules}
+    if share:
+        words["suppress"] = share
+    if len(table.schema.quasi) > _WIDE:
+        words["steps"] = _NODES
+    return words
 
 
 def _sampled(plan: Plan) -> Changes:
     """A sample of the records, so that fewer people are present."""
-    from ..plan.step import Step, build
-
     if any(step.use.name == "sampling" for step in plan.steps):
         return
     for share in _PRESENT:

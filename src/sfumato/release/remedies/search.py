@@ -42,11 +42,17 @@ def remedies_for(
         worked = _first_that_works(trial, plan, family)
         if worked is not None:
             change, tried = worked
-            known = before is not None and tried.ncp is not None
-            ncp = (before, tried.ncp) if known else None
-            found.append(Remedy(change, tried.plan, tried.findings, ncp))  # type: ignore[arg-type]
+            both = None if before is None or tried.ncp is None else (before, tried.ncp)
+            found.append(Remedy(change, tried.plan, tried.findings, both))
     weaker = loosened(plan, findings)
-    return [*found, *([] if weaker is None else [weaker])]
+    return [*_by_loss(plan, found), *([] if weaker is None else [weaker])]
+
+
+def _by_loss(plan: Plan, found: list[Remedy]) -> list[Remedy]:
+    """Those that lose least first; with other columns masked, losses do not compare."""
+    if any(remedy.ncp is None or remedy.plan.columns != plan.columns for remedy in found):
+        return found
+    return sorted(found, key=lambda remedy: remedy.ncp[1] if remedy.ncp else 1.0)
 
 
 def _first_that_works(trial: Trial, refused: Plan, family: Candidates) -> tuple[str, Tried] | None:

@@ -1,0 +1,93 @@
+"""`sfumato protect PLAN --apply N`: a refused plan changed by a remedy, and written beside it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from ..errors import OutputError, ReleaseRefused
+from . import base
+
+if TYPE_CHECKING:
+    from ..release.remedies.remedy import Remedy
+
+Apply = Annotated[
+    int | None,
+    Option(
+        min=1,
+        metavar="N",
+        help="Where the plan is refused, release by remedy N and write PLAN.new.toml.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A remedy, and the plan file that says it."""
+
+    remedy: Remedy
+    target: Path
+    text: str
+    lines: tuple[str, ...]
+    """Which lines changed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "change": self.remedy.change,
+            "weaker": self.remedy.weaker,
+            "plan": str(self.target),
+            "lines": list(self.lines),
+        }
+
+    def show(self) -> None:
+        """The changed lines, on standard output."""
+        print(f"\nwrote {self.target}: {self.remedy.change}")
+        print("\n".join(self.lines))
+
+
+def new_plan(plan: Path, *, replace: bool) -> Path:
+    """Where the changed plan goes; it must be free."""
+    target = plan.with_name(f"{plan.stem}.new.toml")
+    base.refuse_existing(target, replace=replace, other="another name for the plan that is there")
+    return target
+
+
+def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> Applied:
+    """Remedy `number` of a refusal, as a plan file; the refusal itself where there is none."""
+    from ..release.plan.rewriting import rewritten
+
+    found = [remedy for remedy in refused.remedies if hasattr(remedy, "plan")]
+    if number > len(found):
+        raise refused
+    remedy = found[number - 1]
+    before = plan.read_text(encoding="utf-8-sig")
+    text = rewritten(before, remedy.plan, plan.parent)
+    lines = difflib.unified_diff(
+        before.splitlines(), text.splitlines(), plan.name, target.name, lineterm="", n=1
+    )
+    return Applied(remedy, target, text, tuple(lines))
+
+
+@contextmanager
+def written(change: Applied | None) -> Iterator[None]:
+    """The plan file is written if what is done meanwhile succeeds, else nothing is."""
+    if change is None:
+        yield
+        return
+    aside = change.target.with_name(f".{change.target.name}.part")
+    try:
+        aside.write_text(change.text, encoding="utf-8")
+        yield
+        os.replace(aside, change.target)
+    except OSError as error:
+        raise OutputError(f"{change.target} cannot be written: {error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
