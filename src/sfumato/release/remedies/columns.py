@@ -154,9 +154,12 @@ def make_quasi(change: Change, found: Finding) -> Change | None:
         names = [why["gives back"][0]["column"]]
     else:
         names = [n for one in why.get("singled out", ()) for n in one["columns"]]
-    roles = change.table.schema
-    new = [n for n in names if n not in change.quasi and roles[n].role != Role.QUASI]
-    return change.masked(*dict.fromkeys(new)) if new else None
+    schema = change.table.schema
+    new = [n for n in names if n not in change.quasi and schema[n].role != Role.QUASI]
+    # Sets have searches of their own, which mask nothing else.
+    if not new or any(schema[n].kind == Kind.SET for n in new):
+        return None
+    return change.masked(*dict.fromkeys(new))
 
 
 WAYS: tuple[Way, ...] = (make_quasi, coarsen, leave_out)

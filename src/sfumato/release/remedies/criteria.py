@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...data.table import Table
-from ...nested import words as nested_words
 from ...protocols import Criterion
 from ..plan import toml
 from ..plan.plan import Plan
 from ..plan.step import Step, build
-from .masking import Changes, instead, largest_k, one_more, searches, with_step
+from .masking import Changes, instead, largest_k, one_more, plain_words, searches, with_step
 from .trying import Candidates
 
 _FEW = (0.01, 0.05, 0.2)
@@ -38,17 +37,17 @@ def guiding(plan: Plan) -> list[Criterion]:
 
 def with_criteria(plan: Plan, table: Table, k: int) -> Iterator[Candidates]:
     """Searches that keep what is required, and suppression of those who break it."""
-    rules = [nested_words(criterion) for criterion in guiding(plan)]
+    rules = guiding(plan)
     if rules:
         yield _taken_along(plan, rules, k)
         yield _few(plan, table, rules, k)
-        yield _local_recoding(plan, table, rules, k)
+        yield local_recoding(plan, table, rules, k)
         yield _full_domain(plan, table, rules, k)
     if any(r.name in ("delta-presence", "k-map") for r in plan.requirements):
         yield _sampled(plan)
 
 
-def _taken_along(plan: Plan, rules: list[Any], k: int) -> Changes:
+def _taken_along(plan: Plan, rules: list[Criterion], k: int) -> Changes:
     """The same searches, which from now on keep the criteria too."""
     for index, step in enumerate(plan.steps):
         if "criteria" not in type(step.use).model_fields or step.use.columns:
@@ -58,11 +57,13 @@ def _taken_along(plan: Plan, rules: list[Any], k: int) -> Changes:
             more["k"] = k
         changed = with_step(plan, index, more)
         if changed is not None:
-            said = ", ".join(f"{key} = {toml.value(value)}" for key, value in more.items())
+            said = ", ".join(
+                f"{key} = {toml.value(plain_words(value))}" for key, value in more.items()
+            )
             yield f"steps.{index + 1}: {said}", changed
 
 
-def _few(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
+def _few(plan: Plan, table: Table, rules: list[Criterion], k: int) -> Changes:
     """One more step, which hides the records of the classes that break a criterion."""
     if not searches(plan):
         return
@@ -71,16 +72,18 @@ def _few(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
         yield one_more(plan, "full-domain", _levels(table, rules, size, share))
 
 
-def _local_recoding(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
+def local_recoding(plan: Plan, table: Table, rules: list[Criterion], k: int) -> Changes:
     """Groups of least loss that keep the criteria, in place of the searches there are."""
     size = max(2, k, largest_k(plan))
     steps = min(_STEPS * table.height, _MOST_STEPS)
     for factor in _GROUPS:
-        words = {"k": int(size * factor), "criteria": rules, "steps": steps}
+        words: dict[str, Any] = {"k": int(size * factor), "steps": steps}
+        if rules:
+            words["criteria"] = rules
         yield instead(plan, searches(plan), "local-recoding", words)
 
 
-def _full_domain(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
+def _full_domain(plan: Plan, table: Table, rules: list[Criterion], k: int) -> Changes:
     """Levels that keep the criteria, in place of the searches there are."""
     size = max(1, k, largest_k(plan))
     for share in (0.0, *_FEW):
@@ -88,7 +91,7 @@ def _full_domain(plan: Plan, table: Table, rules: list[Any], k: int) -> Changes:
         yield instead(plan, searches(plan), "full-domain", words)
 
 
-def _levels(table: Table, rules: list[Any], k: int, share: float) -> dict[str, Any]:
+def _levels(table: Table, rules: list[Criterion], k: int, share: float) -> dict[str, Any]:
     """The words of a full-domain step."""
     words: dict[str, Any] = {"k": k, "criteria": rules}
     if share:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...data.schema import Kind
-from ...protocols import Partitioner
+from ...nested import words as nested_words
+from ...protocols import Declaration, Partitioner
 from ..plan import toml
 from ..plan.plan import Plan
 from ..plan.step import Step, build
@@ -15,6 +16,7 @@ from .trying import Candidates
 Changes = Iterator[tuple[str, Plan]]
 
 STRONGER = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
+_MILDER = (1.5, 2.0, 4.0, 8.0, 20.0, 50.0)
 # What searches there are for sets, by the requirement that each is made to keep; the strongest
 # promise first.
 FOR_SETS = {
@@ -40,7 +42,7 @@ def joined_or_stronger(plan: Plan, k: int) -> Iterator[Candidates]:
 def milder(plan: Plan, k: int) -> Iterator[Candidates]:
     """The steps that there are, with weaker parameters: where a release loses too much."""
     for index, name in _strengths(plan):
-        yield _with_values(plan, index, name, lambda now: [now / f for f in STRONGER], k)
+        yield _with_values(plan, index, name, lambda now: [now / f for f in _MILDER], k)
 
 
 def _strengths(plan: Plan) -> Iterator[tuple[int, str]]:
@@ -76,7 +78,7 @@ def with_step(plan: Plan, index: int, changes: dict[str, Any]) -> Plan | None:
     """The plan with parameters of a step changed; None where the step does not take them."""
     step = plan.steps[index]
     cls = type(step.use)
-    parameters = {**step.use.parameters(), **changes}
+    parameters = {name: getattr(step.use, name) for name in step.use.parameters()} | changes
     if cls.complaints(parameters):
         return None
     changed = Step(cls.build(parameters), step.then)
@@ -91,8 +93,15 @@ def one_more(plan: Plan, name: str, words: dict[str, Any]) -> tuple[str, Plan]:
 
 def step_words(name: str, words: dict[str, Any]) -> str:
     """A step on one line."""
-    keys = {key.replace("_", "-"): value for key, value in words.items()}
+    keys = {key.replace("_", "-"): plain_words(value) for key, value in words.items()}
     return ", ".join(f"{key} = {toml.value(value)}" for key, value in {"use": name, **keys}.items())
+
+
+def plain_words(value: Any) -> Any:
+    """A parameter as a plan file writes it."""
+    if isinstance(value, list):
+        return [plain_words(one) for one in value]
+    return nested_words(value) if isinstance(value, Declaration) else value
 
 
 def suppressed(plan: Plan, k: int) -> Changes:

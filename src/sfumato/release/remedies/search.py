@@ -7,14 +7,13 @@ from typing import Any
 
 from ...data.schema import Kind
 from ...data.table import Table
-from ...nested import words as nested_words
 from ...progress import Listener
 from ...protocols import Finding, Measure
 from ..plan.plan import Plan
 from ..plan.requirement import EXPOSURE
 from . import masking
 from .columns import WAYS, coarsen, repaired
-from .criteria import guiding, with_criteria
+from .criteria import guiding, local_recoding, with_criteria
 from .limits import loosened
 from .remedy import Remedy
 from .trying import Attempt, Candidates, Trial, Tried, ncp_of, only, prefixed
@@ -40,7 +39,7 @@ def remedies_for(
         if trial.over or len(found) >= _MOST:
             break
         worked = _first_that_works(trial, plan, family)
-        if worked is not None:
+        if worked is not None and worked[1].plan not in [remedy.plan for remedy in found]:
             change, tried = worked
             both = None if before is None or tried.ncp is None else (before, tried.ncp)
             found.append(Remedy(change, tried.plan, tried.findings, both))
@@ -108,6 +107,7 @@ def _masked_otherwise(
         return
     k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
     if lost:
+        yield local_recoding(plan, trial.original, guiding(plan), k)
         yield from masking.milder(plan, k)
     criteria = guiding(plan)
     if any(criterion.name in broken for criterion in criteria):
@@ -124,6 +124,6 @@ def _sets(plan: Plan, findings: Sequence[Finding], broken: set[str]) -> Iterator
     nothing of it, so only searches for sets are tried."""
     k = max((int(f.limit) for f in findings if f.requirement in masking.FOR_SETS), default=0)
     yield from masking.joined_or_stronger(plan, k)
-    rules = [nested_words(c) for c in guiding(plan) if c.name not in masking.FOR_SETS]
+    rules = [c for c in guiding(plan) if c.name not in masking.FOR_SETS]
     for name in [name for name in masking.FOR_SETS if name in broken] or ["k-anonymity"]:
         yield masking.set_search(plan, name, k, rules)

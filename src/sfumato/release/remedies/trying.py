@@ -90,10 +90,6 @@ class Trial:
             return tried
         return None if self.over else self._run(tried.plan, self.original)
 
-    def known(self, plan: Plan) -> bool:
-        """Whether a plan was run before."""
-        return any(before == plan for before, _ in self._known)
-
     def _run(self, plan: Plan, table: Table) -> Tried | None:
         try:
             findings, draft = self._attempt(plan, table, self.seed, self.reference)
