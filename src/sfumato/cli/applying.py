@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from ..errors import OutputError, ReleaseRefused
-from . import base
+from . import base, show
 
 if TYPE_CHECKING:
     from ..release.remedies.remedy import Remedy
@@ -49,7 +49,8 @@ class Applied:
 
     def show(self) -> None:
         """The changed lines, on standard output."""
-        print(f"\nwrote {self.target}: {self.remedy.change}")
+        asks = "it asks for less than your plan did: " if self.remedy.weaker else ""
+        print(f"\nwrote {self.target}: {asks}{self.remedy.change}")
         print("\n".join(self.lines))
 
 
@@ -66,6 +67,7 @@ def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> A
 
     found = [remedy for remedy in refused.remedies if hasattr(remedy, "plan")]
     if number > len(found):
+        show.notes_aside(f"there is no remedy {number}: {len(found)} were found")
         raise refused
     remedy = found[number - 1]
     before = plan.read_text(encoding="utf-8-sig")

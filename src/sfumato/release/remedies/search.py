@@ -44,14 +44,17 @@ def remedies_for(
             both = None if before is None or tried.ncp is None else (before, tried.ncp)
             found.append(Remedy(change, tried.plan, tried.findings, both))
     weaker = loosened(plan, findings)
-    return [*_by_loss(plan, found), *([] if weaker is None else [weaker])]
+    return [*_by_loss(found), *([] if weaker is None else [weaker])]
 
 
-def _by_loss(plan: Plan, found: list[Remedy]) -> list[Remedy]:
-    """Those that lose least first; with other columns masked, losses do not compare."""
-    if any(remedy.ncp is None or remedy.plan.columns != plan.columns for remedy in found):
-        return found
-    return sorted(found, key=lambda remedy: remedy.ncp[1] if remedy.ncp else 1.0)
+def _by_loss(found: list[Remedy]) -> list[Remedy]:
+    """Those that lose least first; where other columns are masked, losses do not compare."""
+    columns = [remedy.plan.columns for remedy in found]
+
+    def place(remedy: Remedy) -> tuple[int, float]:
+        return columns.index(remedy.plan.columns), 1.0 if remedy.ncp is None else remedy.ncp[1]
+
+    return sorted(found, key=place)
 
 
 def _first_that_works(trial: Trial, refused: Plan, family: Candidates) -> tuple[str, Tried] | None:
