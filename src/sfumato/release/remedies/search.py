@@ -44,15 +44,18 @@ def remedies_for(
             both = None if before is None or tried.ncp is None else (before, tried.ncp)
             found.append(Remedy(change, tried.plan, tried.findings, both))
     weaker = loosened(plan, findings)
-    return [*_by_loss(found), *([] if weaker is None else [weaker])]
+    return [*_by_loss(plan, found), *([] if weaker is None else [weaker])]
 
 
-def _by_loss(found: list[Remedy]) -> list[Remedy]:
-    """Those that lose least first; where other columns are masked, losses do not compare."""
+def _by_loss(plan: Plan, found: list[Remedy]) -> list[Remedy]:
+    """Those that leave most columns as they are, and of these what loses least, first; where other
+    columns are masked, losses do not compare."""
     columns = [remedy.plan.columns for remedy in found]
 
-    def place(remedy: Remedy) -> tuple[int, float]:
-        return columns.index(remedy.plan.columns), 1.0 if remedy.ncp is None else remedy.ncp[1]
+    def place(remedy: Remedy) -> tuple[int, int, float]:
+        now = remedy.plan.columns
+        changed = sum(now[name] != plan.columns.get(name) for name in now)
+        return changed, columns.index(now), 1.0 if remedy.ncp is None else remedy.ncp[1]
 
     return sorted(found, key=place)
 
