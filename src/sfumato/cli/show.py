@@ -164,7 +164,7 @@ def role_of(made: Guess) -> str:
 
     from ..data.schema import Role
 
-    roles = [role.value for role in Role]
+    roles = [role.value for role in Role if role != Role.UNDECIDED]
     while True:
         words = f"{made.name}: {made.why}\n  its role ({', '.join(roles)})"
         given = str(typer.prompt(words, default=made.role.value, err=True)).strip()

@@ -115,7 +115,11 @@ def _check_first(guesses: list[Guess]) -> list[str]:
     for made in guesses:
         if made.shape.stand_ins:
             words = ", ".join(map(toml.value, made.shape.stand_ins))
-            lines.append(f"#   {made.name}: does {words} mean missing? [input] missing = [{words}]")
+            name = toml.key(made.name)
+            lines.append(
+                f"#   {made.name}: does {words} mean missing? "
+                f"[input] sentinels = {{ {name} = [{words}] }}"
+            )
         if made.shape.missing:
             words = ", ".join(map(toml.value, made.shape.missing))
             lines.append(f"#   {made.name}: {words} among its numbers is taken for missing")

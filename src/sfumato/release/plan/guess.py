@@ -227,10 +227,10 @@ def _differing(frame: pl.DataFrame, key: str) -> list[str]:
 def read_again(given: Mapping[str, Any], guesses: list[Guess]) -> dict[str, Any]:
     """What the reader must be told so that the columns become what they are guessed to be."""
     dates = {made.name: made.shape.date for made in guesses if made.shape.date}
-    missing = sorted({word for made in guesses for word in made.shape.missing})
+    missing = {made.name: list(made.shape.missing) for made in guesses if made.shape.missing}
     found = dict(given)
-    if missing:
-        found["missing"] = [*dict.fromkeys((*given.get("missing", ()), *missing))]
+    if missing and not isinstance(given.get("sentinels", {}), list | tuple):
+        found["sentinels"] = {**missing, **given.get("sentinels", {})}
     if dates:
         found["dates"] = {**dates, **given.get("dates", {})}
     return found
