@@ -274,3 +274,10 @@ def test_it_looks_at_values_and_leaves_the_table_alone() -> None:
     recognize(table)
     assert table.frame.equals(sf.table(frame).frame)
     assert recognize(sf.table({"name": pl.Series([], dtype=pl.String)}))["name"].what == "name"
+
+
+def test_remarks_that_come_back_are_still_text_about_people() -> None:
+    texts = ["Sohn ruft morgen wieder an", "o.B.", "Nachbarin bringt den Befund von Dr. Mayer"]
+    found = recognize(table({"Bemerkung": texts * 50, "note": ["good", "fair", "poor"] * 50}))
+    assert found["Bemerkung"].what == "free-text"
+    assert "note" not in found or found["note"].what not in PERSONAL

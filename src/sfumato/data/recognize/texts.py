@@ -82,6 +82,8 @@ def is_free_text(view: View, named: bool = False) -> bool:
         return long > 0.5 or prose > (0.25 if named else 0.5)
     if view.spread > 0.1 and long > 0.5 and prose > 0.5:
         return True
+    if named and max(long, prose) > 0.3:
+        return True  # a remark that is written again and again is still about somebody
     if view.distinct < ENOUGH or view.spread < 0.02:
         return False
     plain = float((view.texts.str.contains(r"\p{Ll} \p{Ll}") & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
