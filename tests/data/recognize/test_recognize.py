@@ -278,6 +278,6 @@ def test_it_looks_at_values_and_leaves_the_table_alone() -> None:
 
 def test_remarks_that_come_back_are_still_text_about_people() -> None:
     texts = ["Sohn ruft morgen wieder an", "o.B.", "Nachbarin bringt den Befund von Dr. Mayer"]
-    found = recognize(table({"Bemerkung": texts * 50, "note": ["good", "fair", "poor"] * 50}))
+    found = recognize(sf.table({"Bemerkung": texts * 50, "note": ["good", "fair", "poor"] * 50}))
     assert found["Bemerkung"].what == "free-text"
     assert "note" not in found or found["note"].what not in PERSONAL
