@@ -79,8 +79,8 @@ def test_init_guesses_roles_with_reasons(sfumato, register: Path) -> None:
 
 def test_refusals_exit_with_3_and_write_nothing(sfumato, register: Path, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(
-        '[input]\npath = "register.csv"\n[columns]\nsex = "quasi"\nzip = "quasi"\n'
-        "[require]\nk-anonymity = 5\n"
+        '[input]\npath = "register.csv"\nothers = "drop"\n[columns]\nsex = "quasi"\n'
+        'zip = "quasi"\n[require]\nk-anonymity = 5\n'
         '[output]\npath = "out"\n'
     )
     refused = sfumato("protect", "plan.toml")

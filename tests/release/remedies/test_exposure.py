@@ -77,3 +77,9 @@ def test_the_plan_of_a_remedy_says_no_more_than_it_must() -> None:
     rng = np.random.default_rng(2)
     _, refusal = refused({**people(), "name": rng.choice(NAMES, N)}, insensitive=["name"])
     assert "exposure" not in refusal.remedies[0].plan.to_toml()
+
+
+def test_a_release_without_a_column_that_others_know_passes() -> None:
+    table = sf.table({"illness": ["flu", "cold"] * 20}, confidential=["illness"])
+    release = sf.protect(table, sf.method("rare-values", columns=["illness"]), seed=SEED)
+    assert release.evidence["exposure"].value == 0
