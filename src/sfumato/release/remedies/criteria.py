@@ -17,7 +17,7 @@ _FEW = (0.01, 0.05, 0.2)
 """Shares of the records that may be suppressed."""
 _STEPS = 20
 """Of local recoding for each record: no clock decides what a remedy gives."""
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 200_000
 _NODES, _WIDE = 2_000, 10
 """How much of the lattice of levels is looked at, where there are more columns than these."""
 _GROUPS = (1.0, 2.0, 4.0)

@@ -16,7 +16,7 @@ from .columns import WAYS, coarsen, repaired
 from .criteria import guiding, local_recoding, with_criteria
 from .limits import loosened
 from .remedy import Remedy
-from .trying import Attempt, Candidates, Trial, Tried, ncp_of, only, prefixed
+from .trying import LARGE, Attempt, Candidates, Trial, Tried, ncp_of, only, prefixed
 
 _MOST = 4
 
@@ -116,10 +116,13 @@ def _masked_otherwise(
         yield local_recoding(plan, trial.original, guiding(plan), k)
         yield from masking.milder(plan, k)
     criteria = guiding(plan)
+    # Of large tables the quick ways first: a search that is under way is not ended.
+    quick = trial.original.height > LARGE
+    if quick:
+        yield from masking.joined_or_stronger(plan, k)
     if any(criterion.name in broken for criterion in criteria):
         yield from with_criteria(plan, trial.original, k)
-        yield from masking.joined_or_stronger(plan, k)
-    else:
+    if not quick:
         yield from masking.joined_or_stronger(plan, k)
     yield masking.suppressed(plan, k)
     yield masking.mondrian(plan, k)
