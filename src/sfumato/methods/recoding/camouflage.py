@@ -38,7 +38,7 @@ Protection = float | Mapping[str, Any]
 """0.1 or {"share": 0.1}: a tenth of the value to either side; {"absolute": 500}: so much to either
 side; {"low": column, "high": column}: an interval for each record."""
 
-_PUBLIC = (Role.QUASI, Role.INSENSITIVE)
+_PUBLIC = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
 _WAYS = ({"share"}, {"absolute"}, {"low", "high"})
 _ROUNDING = 2.0**-46
 """What sums of floats may lose, relative to the sum of their sizes; answers are widened by it."""

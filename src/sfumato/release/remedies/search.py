@@ -104,7 +104,9 @@ def _masked_otherwise(
     """Ways to mask more, or less where too much is lost."""
     broken = {finding.requirement for finding in findings if not finding.met}
     lost = any(
-        isinstance(r.thing, Measure) and r.thing.about == "utility" and r.name in broken
+        isinstance(r.thing, Measure)
+        and getattr(r.thing, "about", "risk") == "utility"
+        and r.name in broken
         for r in plan.requirements
     )
     schema = trial.original.schema
