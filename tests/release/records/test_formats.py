@@ -110,7 +110,11 @@ def test_labels_go_through_a_release(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "xlsx"])
 def test_statistics_are_recovered_from_every_kind_of_file(format: str, tmp_path: Path) -> None:
-    people = sf.table({"x": [float(i) for i in range(50)], "g": ["a", "b"] * 25}, quasi=["x"])
+    people = sf.table(
+        {"x": [float(i) for i in range(50)], "g": ["a", "b"] * 25},
+        quasi=["x"],
+        others="insensitive",
+    )
     plan = f'[[steps]]\nuse = "noise"\namount = 0.1\n[output]\nformat = "{format}"\n'
     folder = sf.protect(people, Plan.parse(plan), seed=1).save(tmp_path / "release")
     assert "x" in str(sf.recover(folder))

@@ -353,7 +353,9 @@ def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
 
     others = named({i: i // 6 % 2 for i in range(100, 112)})
     assert "nobody of" in refusal(others)
-    nameless = sf.table({"id": list(range(12)), "q": [i // 6 for i in range(12)]}, quasi=["q"])
+    nameless = sf.table(
+        {"id": list(range(12)), "q": [i // 6 for i in range(12)]}, quasi=["q"], others="insensitive"
+    )
     with pytest.raises(ParameterError, match="the data have no 'name'"):
         sf.protect(nameless, sf.method("drop", columns=["id"]), given=path, **words)
     people = pl.read_parquet(private / "people.parquet")
@@ -368,7 +370,9 @@ def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
     assert any("no private folder" in note for note in kept.evidence.notes)
     assert "has 12 records and the data have 13" in refusal(named({**FIRST, 12: 1}))
     assert "does not cover all" in refusal(named({**FIRST, 0: 7, 1: 7, 2: 7}))
-    elsewhere = sf.table({"name": [f"P{i}" for i in range(12)], "z": [1] * 12}, quasi=["z"])
+    elsewhere = sf.table(
+        {"name": [f"P{i}" for i in range(12)], "z": [1] * 12}, identifier=["name"], quasi=["z"]
+    )
     assert "shares no quasi-identifier" in refusal(elsewhere)
 
 

@@ -18,6 +18,7 @@ def release() -> sf.Release:
     people = sf.table(
         {"age": rng.integers(20, 60, 80), "sex": rng.choice(["f", "m"], 80), "pay": rng.random(80)},
         quasi=["age", "sex"],
+        confidential=["pay"],
     )
     return sf.protect(people, sf.method("mondrian", k=5), seed=3)
 

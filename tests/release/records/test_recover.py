@@ -86,7 +86,7 @@ def test_steps_that_follow_are_not_overlooked() -> None:
 def test_the_folder_gives_what_the_release_gives(tmp_path: Path) -> None:
     """Keys are not needed for it."""
     frame = _people(400).frame.with_columns(name=pl.int_range(400).cast(pl.String))
-    table = sf.table(frame, identifier=["name"], quasi=["smoker"], confidential=["income"])
+    table = sf.table(frame, identifier=["name"], quasi=["age", "smoker"], confidential=["income"])
     steps = [
         sf.method("hash", key="0123456789abcdef" * 4),
         sf.method("uncorrelated-noise", columns=["income"]),

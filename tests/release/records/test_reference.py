@@ -78,7 +78,7 @@ def watching() -> type[Watching]:
 
 
 def test_steps_see_non_participants_of_columns_as_they_were(watching: type[Watching]) -> None:
-    table = sf.table(people(40), quasi=["age", "pay"])
+    table = sf.table(people(40), quasi=["age", "pay"], others="insensitive")
     steps = [watching(columns=("age",)), sf.method("rounding", columns=["age"], base=5)]
     sf.protect(
         table, [*steps, watching(columns=("pay",)), watching(columns=("age",))],
@@ -199,7 +199,7 @@ def test_a_refusal_for_want_of_records_says_so() -> None:
 
 
 def test_without_others_the_gate_says_how_to_get_them() -> None:
-    table = sf.table(people(100), quasi=["age", "pay"])
+    table = sf.table(people(100), quasi=["age", "pay"], others="insensitive")
     with pytest.raises(sf.SfumatoError, match="reference"):
         sf.protect(table, sf.method("svd-swap"), require={"non-participation": True}, seed=1)
     with pytest.raises(ParameterError, match="share"):

@@ -99,6 +99,7 @@ def test_attacks_from_the_command_line(tmp_path: Path) -> None:
         """
 [input]
 path = "people.csv"
+others = "insensitive"
 [columns]
 name = "identifier"
 age = "quasi"
