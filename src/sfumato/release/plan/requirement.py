@@ -81,8 +81,14 @@ class Gate:
         if rest.get(EXPOSURE) in (True, False) and isinstance(rest.get(EXPOSURE), bool):
             del rest[EXPOSURE]
         bad = [name for name in names if not isinstance(name, str)]
-        what = Complaint(KNOWN_TO, f"{bad[:1]} is not a column", 'e.g. ["creatinine"]')
-        return cls(checked, names if not bad else ()), rest, [what] if bad else []
+        complaints = []
+        if bad:
+            complaints.append(Complaint(KNOWN_TO, f"{bad[0]!r} is not a column", '["creatinine"]'))
+        words = rest.get(EXPOSURE)
+        if isinstance(words, Mapping) and {"at-least", "at_least"} & {*words}:
+            what = "has a limit that it must not exceed"
+            complaints.append(Complaint(EXPOSURE, what, "exposure = { at-most = 0.05 }"))
+        return cls(checked, names if not bad else ()), rest, complaints
 
     def to_plan(self) -> dict[str, Any]:
         """As a plan file writes it."""
@@ -97,14 +103,11 @@ class Gate:
         asked = [r for r in requirements if r.name == EXPOSURE]
         asked = asked or parse_requirement(EXPOSURE, True)[0]
         excused = [r.at_most or 0.0 for r in rest if r.name == "record-linkage"]
-        known = {"known_to": self.known_to} if self.known_to else {}
-        return (
-            *(
-                Requirement(r.thing.model_copy(update=known), max([r.at_most or 0.0, *excused]))
-                for r in asked
-            ),
-            *rest,
-        )
+        return (*(self._widened(r, max([r.at_most or 0.0, *excused])) for r in asked), *rest)
+
+    def _widened(self, asked: Requirement, limit: float) -> Requirement:
+        known = (*asked.thing.parameters().get("known_to", ()), *self.known_to)
+        return Requirement(asked.thing.model_copy(update={"known_to": known}), limit)
 
 
 def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Complaint]]:

@@ -237,7 +237,9 @@ def _check_gate(plan: Plan, table: Table) -> None:
     named = [*plan.gate.known_to]
     for requirement in plan.requirements:
         if requirement.name == EXPOSURE:
-            for one in requirement.thing.parameters().get("accept", ()):
+            words = requirement.thing.parameters()
+            named += words.get("known_to", ())
+            for one in words.get("accept", ()):
                 named += [one] if isinstance(one, str) else one
     unknown = [missing_column(name, table.names) for name in named if name not in table.schema]
     if unknown:

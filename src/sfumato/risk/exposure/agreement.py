@@ -15,15 +15,18 @@ import numpy as np
 import polars as pl
 
 from ...data.generalized.label_places import has_labels
+from ...data.kinds import is_text
 from ...data.schema import MEASURED, Kind
 from ...data.table import Table
+from ...errors import MeasureError
 from ..linkage.covering import Grid
 
 _DAY = 86_400_000_000
 """Microseconds: dates are compared as moments."""
 _KILOMETRE = 0.009
 """Degrees of latitude; a degree of longitude is shorter, which errs to the safe side."""
-_DECIMALS = 6
+_MILLIONTHS = 1_000_000
+"""Finer digits than these are nobody's unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +84,11 @@ def known(
     whether an intruder knows it to the last digit."""
     before, after = original.schema[name], masked.schema[name]
     grid = Grid()
-    if has_labels(before, after, masked[name]):
-        grid.add_labels(original, name, people, masked)
+    if has_labels(before, after, masked[name]) and _read(grid, original, name, people, masked):
         if grid.bits:
             label = grid.labels[0]
             return Known(name, grid.sets[0], label, np.zeros_like(label), grid.bits[0])
-    elif before.kind in MEASURED and not exact:
+    elif before.kind in MEASURED and not is_text(masked[name]) and not exact:
         near = tolerance(original[name], masked[name], before.kind, what)
         return _within(name, people[name], masked[name], masked.suppressed(name), near)
     else:
@@ -94,8 +96,18 @@ def known(
     return Known(name, grid.runs[0], grid.low[0], grid.high[0])
 
 
-def tolerance(original: pl.Series, masked: pl.Series, kind: str, what: str) -> float:
-    """How far a published number may lie from what a person knows of it."""
+def _read(grid: Grid, original: Table, name: str, people: Table, masked: Table) -> bool:
+    """Whether labels can be read; those that cannot are values like any other."""
+    try:
+        grid.add_labels(original, name, people, masked)
+    except MeasureError:
+        return False
+    return True
+
+
+def tolerance(original: pl.Series, masked: pl.Series | None, kind: str, what: str = "") -> float:
+    """How far a published number may lie from what a person knows of it; without the published
+    ones, how small a change of it is none."""
     if kind == Kind.DATE:
         return float(_DAY)
     values = original.drop_nulls().cast(pl.Float64)
@@ -103,24 +115,26 @@ def tolerance(original: pl.Series, masked: pl.Series, kind: str, what: str) -> f
     if values.is_empty():
         return 0.0
     low, high = (float(values.quantile(q) or 0.0) for q in (0.25, 0.75))
-    near = max(_unit(masked.drop_nulls().cast(pl.Float64)) / 2, (high - low) / 100)
+    near = (high - low) / 100
+    if masked is not None:
+        near = max(near, _unit(masked.drop_nulls().cast(pl.Float64)) / 2)
     return max(near, _KILOMETRE) if what == "coordinate" else near
 
 
 def _unit(values: pl.Series) -> float:
-    """The last decimal place that the values use."""
-    values = values.filter(values.is_finite())
-    for places in range(_DECIMALS):
-        if ((values.round(places) - values).abs() <= 1e-9 * (1 + values.abs())).all():
-            return 10.0**-places
-    return 0.0
+    """The step that published values go by: 0.1, 1, or 5,000 where they were rounded to that."""
+    finite = values.filter(values.is_finite()).unique().to_numpy()
+    scaled = np.round(finite * _MILLIONTHS)
+    if not finite.size or np.abs(scaled).max() >= 2.0**62:
+        return 0.0
+    return float(np.gcd.reduce(scaled.astype(np.int64))) / _MILLIONTHS
 
 
 def _within(
     name: str, people: pl.Series, masked: pl.Series, hidden: np.ndarray, near: float
 ) -> Known:
     """Numbers as ranks among the people's values: a record covers those that are near it."""
-    own, theirs = _numbers(people), _numbers(masked)
+    own, theirs = numbers_of(people), numbers_of(masked)
     domain = np.unique(own[~np.isnan(own)])
     value = np.where(np.isnan(own), 0, np.searchsorted(domain, own) + 1)
     # A hair more than the tolerance, so that rounding does not part what is just as near.
@@ -135,7 +149,7 @@ def _within(
     return Known(name, value.astype(np.int32), low.astype(np.int32), high.astype(np.int32))
 
 
-def _numbers(series: pl.Series) -> np.ndarray:
+def numbers_of(series: pl.Series) -> np.ndarray:
     if series.dtype.is_temporal():
         series = series.cast(pl.Datetime("us")).cast(pl.Int64)
     return series.cast(pl.Float64).fill_null(float("nan")).to_numpy()

@@ -10,11 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from ...data.recognize import KNOWABLE, Found, recognize
-from ...data.schema import NUMERIC, Kind, Role
+from ...data.schema import NUMERIC, Role
 from ...data.table import Table
-from ...protocols import Context, Measure, Measurement
+from ...protocols import Context, Measure, Measurement, Method
 from .agreement import known
-from .plain import GivenBack, Plain, giving_back, naming, unmasked
+from .given_back import GivenBack, giving_back
+from .published import Plain, naming, unmasked
 from .singled import MOST, Names, Search, Singled
 
 _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
@@ -95,9 +96,17 @@ class _View:
         self.accepted = [(one,) if isinstance(one, str) else tuple(one) for one in exposure.accept]
         self.known_to = exposure.known_to
         self.shares = unmasked(self.pair)
-        masked = self.pair.masked
-        changed = [name for name in masked.names if self.shares.get(name, 0.0) == 0]
-        self.found: Mapping[str, Found] = recognize(masked.without(changed))
+        self.drawing = any(
+            isinstance(step, Method) and step.random and step.perturbs is not False
+            for step in context.mechanism
+        )
+        original, masked = self.pair.original, self.pair.masked
+        gone = [name for name in original.names if name not in masked.schema]
+        made = [name for name in masked.names if name in original.schema]
+        self.found: Mapping[str, Found] = {
+            **recognize(original.without(gone)),
+            **recognize(masked.without(made)),
+        }
         self.own: np.ndarray | None = None
         self.people = self._people()
 
@@ -113,7 +122,8 @@ class _View:
 
     @property
     def _alone(self) -> set[str]:
-        return {one[0] for one in self.accepted if len(one) == 1}
+        """Columns that are accepted, by themselves or in a set."""
+        return {name for one in self.accepted for name in one}
 
     def naming(self) -> list[Plain]:
         return [
@@ -129,8 +139,7 @@ class _View:
         for name in self.pair.shared():
             column, seen = self.pair.original.schema[name], self.found.get(name)
             open_ = column.role in _OPEN or (seen is not None and seen.what in KNOWABLE)
-            masked_set = column.kind == Kind.SET and self.shares.get(name, 0.0) < 1.0
-            if (open_ or name in self.known_to) and name not in self._alone and not masked_set:
+            if (open_ or name in self.known_to) and name not in self._alone:
                 names.append(name)
         return names
 
@@ -138,15 +147,14 @@ class _View:
         """The worst set of one, two and three columns."""
         names = self.knowable()
         search = self._search(names)
-        barred = [one for one in self.accepted if len(one) > 1]
-        if len(names) <= MOST:
-            return [self._beyond_chance(one) for one in search.worst(barred)]
-        few = search.worst(barred, (1, 2))
-        keys = {n for n in names if search.share([n]) > (Exposure.limit or 0.0)}
-        rest = [n for n in names if n not in keys]
-        self.skipped = sorted(keys)
-        found = [*few, *self._search(rest).worst(barred, (3,))]
-        return [self._beyond_chance(one) for one in found]
+        found = search.worst((1, 2, 3) if len(names) <= MOST else (1, 2))
+        if len(names) > MOST:
+            keys = {n for n in names if search.share([n]) > (Exposure.limit or 0.0)}
+            self.skipped = sorted(keys)
+            found |= self._search([n for n in names if n not in keys]).worst((3,))
+        # A set that finds many by chance must not hide one that finds fewer by what it tells.
+        beyond = [[self._beyond_chance(one) for one in listed] for listed in found.values()]
+        return [max(listed, key=lambda one: one.lower) for listed in beyond if listed]
 
     skipped: Sequence[str] = ()
 
@@ -171,13 +179,13 @@ class _View:
     def _beyond_chance(self, found: Singled) -> _Share:
         """Where records are nobody's or values were drawn: less those found by chance, and less
         the doubt."""
-        drawn = [n for n in found.columns if 0.0 <= self.shares.get(n, 1.0) < 1.0]
-        if self.own is not None and not drawn:
+        changed = any(self.shares.get(name, 1.0) < 1.0 for name in found.columns)
+        if self.own is not None and not (changed and self.drawing):
             return _Share(found.columns, found.share, found.share)
         m = self.people.height
-        if self.own is None and self.reference is not None:
-            rows = self.rng.permutation(self.reference.height)[:_FEWER]
-            others = self.reference.take(rows)
+        others = self.reference
+        if self.own is None and others is not None and {*found.columns} <= {*others.names}:
+            others = others.take(self.rng.permutation(others.height)[:_FEWER])
             chance = self._search(found.columns, others).share(found.columns)
             n = others.height
         else:
@@ -213,11 +221,12 @@ class _View:
             and c.name not in self.known_to
         ][:_MEASURED]
         if numbers:
-            found = self._search(numbers, exact=True).worst(sizes=(1, 2))
-            if found:
-                said["confidential"] = [
-                    {"columns": list(one.columns), "share": one.share} for one in found
-                ]
+            found = self._search(numbers, exact=True).worst((1, 2))
+            said["confidential"] = [
+                {"columns": list(listed[0].columns), "share": listed[0].share}
+                for listed in found.values()
+                if listed
+            ]
         return said
 
 

@@ -1,4 +1,4 @@
-"""What needs no search to be seen: columns that name people, and columns that give others back."""
+"""Columns that give back what was masked in another."""
 
 from __future__ import annotations
 
@@ -6,104 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from ...data.codec import encode
 from ...data.generalized.label_places import has_labels
 from ...data.pair import Pair
-from ...data.recognize import PERSONAL, Found
-from ...data.schema import MEASURED, NUMERIC, Kind, Role
-from ...data.table import Table
+from ...data.schema import MEASURED, Kind
+from .published import as_text
 
-DISTINCT = 0.9
-"""A column is a key where so many of its values are distinct."""
-KEY = "key"
-_ENOUGH = 20
-"""Values below which being distinct means nothing."""
-_LEFT = 0.05
-"""A column is published as it is where more than this share of its cells are."""
 _GROUP = 5
 _BETTER = 0.2
 _SURE = 3.0
 """Standard errors: many pairs of columns are tried, and some agree by chance."""
 _SAMPLE = 50_000
 _FEW = 100
-_PLACES = ("coordinate", "date", "date-time")
-"""What is recognized by a value that another person may have as well: it is theirs only in their
-own record."""
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A column that is published as it is though it must not be, and what it is."""
-
-    column: str
-    what: str
-    """The recognizers' word for it, or `KEY`."""
-    why: str
-
-
-def unmasked(pair: Pair) -> dict[str, float]:
-    """By column: the share of its cells that hold the original's value, in the same record if it
-    is known whose records they are."""
-    found = {}
-    for column in pair.masked.schema:
-        name = column.name
-        if name not in pair.original.schema:
-            found[name] = 1.0  # made by a step: nobody can say what of
-        elif not has_labels(pair.original.schema[name], column, pair.masked[name]):
-            found[name] = _equal(pair, name) if pair.aligned else occurring(pair, name)
-    return found
-
-
-def _equal(pair: Pair, name: str) -> float:
-    rows, records = pair.aligned_rows()
-    before, after = pair.original[name].gather(rows), pair.masked[name].gather(records)
-    if before.dtype == after.dtype and not before.dtype.is_nested():
-        same = before == after
-    else:
-        same = _as_text(before) == _as_text(after)
-    return float(same.drop_nulls().mean() or 0.0)  # type: ignore[arg-type]
-
-
-def occurring(pair: Pair, name: str) -> float:
-    """The share of a column's published values that somebody in the original has."""
-    after = _as_text(pair.masked[name]).drop_nulls()
-    before = _as_text(pair.original[name]).drop_nulls().unique()
-    return float(after.is_in(before.implode()).mean() or 0.0)  # type: ignore[arg-type]
-
-
-def _as_text(series: pl.Series) -> pl.Series:
-    if isinstance(series.dtype, pl.List):
-        return series.cast(pl.List(pl.String)).list.sort().list.join("\x1f")
-    if series.dtype.is_integer():
-        return series.cast(pl.Float64).cast(pl.String)
-    return series.cast(pl.String)
-
-
-def naming(pair: Pair, shares: Mapping[str, float], found: Mapping[str, Found]) -> list[Plain]:
-    """Columns that name people, or hold a value for nearly everyone, and were left as they are."""
-    listed = []
-    for name, share in shares.items():
-        seen = found.get(name)
-        if seen is not None and seen.what in PERSONAL:
-            if seen.what not in _PLACES and name in pair.original.schema:
-                share = max(share, occurring(pair, name))
-            if share > _LEFT:
-                listed.append(Plain(name, seen.what, f"{seen.what}: {seen.why}"))
-        elif share > _LEFT and is_key(pair.masked, name):
-            listed.append(Plain(name, KEY, "nearly every record has a value of its own"))
-    return listed
-
-
-def is_key(table: Table, name: str) -> bool:
-    """Whether texts, whole numbers or dates tell nearly all records apart."""
-    column, values = table.schema[name], table[name].drop_nulls()
-    if column.kind in (Kind.CONTINUOUS, Kind.SET) or len(values) < _ENOUGH:
-        return False
-    if column.kind in NUMERIC and column.role == Role.CONFIDENTIAL:
-        return False
-    return values.n_unique() >= DISTINCT * len(values)
 
 
 @dataclass(frozen=True)
@@ -127,10 +42,10 @@ def giving_back(
     rows, records = pair.aligned_rows()
     published = [n for n in pair.masked.names if n not in left_out]
     hidden = [name for name in published if _is_masked(pair, name, shares)]
-    codes = {n: encode(_as_text(pair.masked[n].gather(records))).codes for n in published}
+    codes = {n: encode(as_text(pair.masked[n].gather(records))).codes for n in published}
     found = []
     for name in hidden:
-        truth = encode(_as_text(pair.original[name].gather(rows))).codes
+        truth = encode(as_text(pair.original[name].gather(rows))).codes
         there = np.flatnonzero(truth)  # code 0: what is missing cannot be given back
         truth = truth[there]
         expected = right_guesses(codes[name][there], truth)
@@ -142,13 +57,16 @@ def giving_back(
 
 
 def _is_masked(pair: Pair, name: str, shares: Mapping[str, float]) -> bool:
-    """Whether a column was recoded, suppressed or swapped. A number with noise has no label under
-    which others could be looked up: the published number is the better guess."""
+    """Whether a column was recoded, suppressed, averaged or swapped. A number with noise has no
+    label under which others could be looked up: the published number is the better guess."""
     if name not in pair.original.schema or pair.original.schema[name].kind == Kind.SET:
         return False
-    if name not in shares or pair.masked.suppressed(name).any():
+    column, series = pair.original.schema[name], pair.masked[name]
+    if has_labels(column, pair.masked.schema[name], series) or pair.masked.suppressed(name).any():
         return True
-    return shares[name] < 1.0 and pair.original.schema[name].kind not in MEASURED
+    if shares[name] >= 1.0:
+        return False
+    return column.kind not in MEASURED or _GROUP * series.n_unique() <= len(series)
 
 
 def _told(

@@ -24,7 +24,7 @@ _CELLS = 1 << 26
 """People times records that a race compares at most."""
 _FIRST, _GROWTH, _LONGEST = 2048, 8, 1 << 17
 """Records that a race begins with; how many times as many follow; and at most."""
-_AGAIN = 3
+_AGAIN = 12
 """Sets of each size that are counted again on more people."""
 
 Names = tuple[str, ...]
@@ -92,24 +92,23 @@ class Search:
             at, length = at + length, min(length * _GROWTH, _LONGEST)
         return found
 
-    def worst(
-        self, barred: Sequence[Names] = (), sizes: Sequence[int] = (1, 2, 3)
-    ) -> list[Singled]:
-        """The worst set of each size that singles anybody out, sets with a barred one aside."""
-        return [found for size in sizes if (found := self._race(size, barred)) is not None]
+    def worst(self, sizes: Sequence[int] = (1, 2, 3)) -> dict[int, list[Singled]]:
+        """By size: the worst sets that single anybody out, the worst first."""
+        return {size: self._race(size) for size in sizes}
 
-    def share(self, names: Sequence[str]) -> float:
-        """The share of people whom one set of columns singles out."""
+    def share(self, names: Sequence[str], among: int = 0) -> float:
+        """The share of people whom one set of columns singles out, from person `among` on."""
         chosen = tuple(j for j, column in enumerate(self.columns) if column.name in names)
-        if not chosen or not self.size:
+        if not chosen or self.size <= among:
             return 0.0
-        return sum(self._single(chosen, int(i)) for i in self._alone) / self.size
+        asked = self._alone[self._alone >= among]
+        return sum(self._single(chosen, int(i)) for i in asked) / (self.size - among)
 
-    def _race(self, size: int, barred: Sequence[Names]) -> Singled | None:
-        """The worst set of this size: whoever has the most left runs on."""
+    def _race(self, size: int) -> list[Singled]:
+        """The worst sets of this size: whoever has the most left runs on."""
         number = count()
         heap: list[tuple[int, int, _Runner]] = []
-        for runner in self._starters(size, barred):
+        for runner in self._starters(size):
             if runner.people.size:
                 heapq.heappush(heap, (-runner.people.size, next(number), runner))
         arrived: list[_Runner] = []
@@ -121,13 +120,12 @@ class Search:
             runner = self._run_on(runner)
             if runner.people.size:
                 heapq.heappush(heap, (-runner.people.size, next(number), runner))
-        return max((self._counted(r) for r in arrived), key=lambda one: one.share, default=None)
+        return sorted(map(self._counted, arrived), key=lambda one: -one.share)
 
-    def _starters(self, size: int, barred: Sequence[Names]) -> Iterator[_Runner]:
-        names = [column.name for column in self.columns]
-        sets = list(combinations(range(len(names)), size))
+    def _starters(self, size: int) -> Iterator[_Runner]:
+        sets = list(combinations(range(len(self.columns)), size))
         zeros = np.zeros(self._racers.size, np.int64)
-        agrees = np.ones((len(names), self._racers.size), bool)
+        agrees = np.ones((len(self.columns), self._racers.size), bool)
         if self.own is not None:
             mine = self.own[self._racers]
             agrees = np.array([c.agrees(self._racers, mine) for c in self.columns])
@@ -135,8 +133,6 @@ class Search:
         for done, chosen in enumerate(sets):
             if done % 500 == 0:
                 report("exposure", done, len(sets))
-            if any(set(one) <= {names[j] for j in chosen} for one in barred):
-                continue
             if before[0] != chosen[:-1]:
                 before = (chosen[:-1], self._words(0, chosen[:-1], slice(None)))
             words = self._words(0, chosen[-1:], slice(None))
@@ -185,11 +181,12 @@ class Search:
         return np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)
 
     def _counted(self, runner: _Runner) -> Singled:
-        """The share on everybody in the sample, where the race had room for some."""
+        """The share on those who did not race, where the race had room for some: a set that won by
+        chance does not win again."""
         names = tuple(self.columns[j].name for j in runner.chosen)
         if self._raced == self.size:
             return Singled(names, runner.people.size / self.size)
-        return Singled(names, self.share(names))
+        return Singled(names, self.share(names, self._raced))
 
     def _single(self, chosen: Chosen, person: int) -> bool:
         """Whether exactly one record agrees with a person, and it is theirs."""

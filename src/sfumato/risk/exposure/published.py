@@ -1,0 +1,152 @@
+"""Columns that are published as they are though they must not be: they name people, or nearly
+every record has a value of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ...data.generalized.label_places import has_labels
+from ...data.kinds import is_text
+from ...data.pair import Pair
+from ...data.recognize import PERSONAL, Found
+from ...data.schema import MEASURED, NUMERIC, Kind, Role
+from ...data.table import Table
+from .agreement import numbers_of, tolerance
+
+DISTINCT = 0.9
+"""A column is a key where so many of its values are distinct."""
+KEY = "key"
+_ENOUGH = 20
+"""Values below which being distinct means nothing."""
+_LEFT = 0.05
+"""A column is published as it is where more than this share of its cells are."""
+SHARED = ("coordinate", "date", "date-time")
+"""What another person may have as well: it is somebody's only in their own record. All else that is
+personal points to somebody wherever it stands."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A column that is published as it is though it must not be, and what it is."""
+
+    column: str
+    what: str
+    """The recognizers' word for it, or `KEY`."""
+    why: str
+
+
+def unmasked(pair: Pair) -> dict[str, float]:
+    """By column: the share of its cells that hold the original's value, in the same record if it is
+    known whose records they are, and else anywhere; a trifling change is none."""
+    found = {}
+    for name in pair.masked.names:
+        if name not in pair.original.schema:
+            found[name] = 1.0  # made by a step: nobody can say what of
+        else:
+            found[name] = _equal(pair, name) if pair.aligned else occurring(pair, name)
+    return found
+
+
+def _equal(pair: Pair, name: str) -> float:
+    rows, records = pair.aligned_rows()
+    before, after = pair.original[name].gather(rows), pair.masked[name].gather(records)
+    kind = pair.original.schema[name].kind
+    if kind in MEASURED and not is_text(after):
+        near = tolerance(pair.original[name], None, kind)
+        apart = np.abs(numbers_of(after) - numbers_of(before))
+        apart = apart[~np.isnan(apart)]
+        return float((apart <= near).mean()) if apart.size else 0.0
+    if before.dtype == after.dtype and not before.dtype.is_nested():
+        same = (before == after).drop_nulls()
+        if len(same) and same.all():
+            return 1.0
+    return _mean(_plain(before) == _plain(after))
+
+
+def occurring(pair: Pair, name: str) -> float:
+    """The share of a column's published cells in which a value of the original stands, alone or in
+    a set of several."""
+    known = _plain(pair.original[name].drop_nulls().unique())
+    cells = pair.masked[name].drop_nulls()
+    if has_labels(pair.original.schema[name], pair.masked.schema[name], pair.masked[name]):
+        distinct = cells.cast(pl.String).value_counts(name="count")
+        members = distinct.to_series(0).str.strip_chars("{}").str.split(", ")
+        there = [bool(_plain(pl.Series(one)).is_in(known.implode()).any()) for one in members]
+        many = distinct["count"].to_numpy()
+        return float(many[np.array(there, bool)].sum() / max(many.sum(), 1))
+    return _mean(_plain(cells).is_in(known.implode()))
+
+
+def _mean(same: pl.Series) -> float:
+    return float(same.drop_nulls().mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _plain(series: pl.Series) -> pl.Series:
+    """Values as texts that no change of case, blanks, signs or order of words makes different."""
+    texts = as_text(series)
+    if not is_text(series):
+        return texts
+    distinct = texts.drop_nulls().unique()
+    words = distinct.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
+    plain = words.str.split(" ").list.sort().list.join(" ")
+    return texts.replace_strict(distinct, plain, default=None, return_dtype=pl.String)
+
+
+def as_text(series: pl.Series) -> pl.Series:
+    """Values as texts, by which equal ones are equal whatever their types."""
+    if isinstance(series.dtype, pl.List):
+        return series.cast(pl.List(pl.String)).list.sort().list.join("\x1f")
+    if series.dtype.is_integer():
+        return series.cast(pl.Float64).cast(pl.String)
+    return series.cast(pl.String)
+
+
+def naming(pair: Pair, shares: Mapping[str, float], found: Mapping[str, Found]) -> list[Plain]:
+    """Columns that name people, or hold a value for nearly everyone, and were left as they are."""
+    listed = []
+    for name, share in shares.items():
+        seen = found.get(name)
+        if seen is not None and seen.what in PERSONAL:
+            if _is_left(pair, name, share, seen.what):
+                listed.append(Plain(name, seen.what, f"{seen.what}: {seen.why}"))
+        elif share > _LEFT and is_key(pair, name):
+            listed.append(Plain(name, KEY, "nearly every record has a value of its own"))
+    return listed
+
+
+def _is_left(pair: Pair, name: str, share: float, what: str) -> bool:
+    """Whether what is personal still stands in a column."""
+    if name not in pair.original.schema:
+        return True
+    numeric = pair.original.schema[name].kind in MEASURED
+    if what not in SHARED and not numeric:
+        return occurring(pair, name) > 0
+    # Dates and numbers that a model drew may be somebody's by chance.
+    return pair.aligned and share > _LEFT and not _grouped(pair, name)
+
+
+def _grouped(pair: Pair, name: str) -> bool:
+    """Whether a column has labels: where one is a value, all in its group have that value."""
+    before, after = pair.original.schema[name], pair.masked.schema[name]
+    return has_labels(before, after, pair.masked[name])
+
+
+def is_key(pair: Pair, name: str) -> bool:
+    """Whether texts, whole numbers or dates tell nearly all records apart."""
+    original: Table = pair.original if name in pair.original.schema else pair.masked
+    column, values = original.schema[name], pair.masked[name].drop_nulls()
+    if column.kind == Kind.SET or len(values) < _ENOUGH:
+        return False
+    if column.kind in NUMERIC and (column.role == Role.CONFIDENTIAL or not pair.aligned):
+        return False
+    if column.kind == Kind.DATE and not pair.aligned:
+        return False
+    if column.kind == Kind.CONTINUOUS:
+        whole = original[name].drop_nulls().cast(pl.Float64)
+        if not (whole == whole.round(0)).all():
+            return False
+    return values.n_unique() >= DISTINCT * len(values)
