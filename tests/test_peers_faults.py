@@ -82,7 +82,8 @@ def test_records_with_missing_values_are_kept_and_counted(name: str) -> None:
 
 def test_missing_values_stay_missing_or_are_named_as_suppressed() -> None:
     frame = register()
-    release = sf.protect(sf.table(frame, quasi=["age", "town"]), sf.method("mondrian", k=K), seed=7)
+    table = sf.table(frame, quasi=["age", "town"], confidential=["pay"])
+    release = sf.protect(table, sf.method("mondrian", k=K), seed=7)
     rows = release.pair.rows
     assert rows is not None
     stars = release.evidence.steps[0]["did"]["suppressed cells"]
@@ -158,7 +159,8 @@ def test_no_cell_is_a_list_or_a_set_of_one(name: str) -> None:
     step: Any = sf.method(name, k=K)
     if name == "mdav":
         step = sf.step(step, then="generalize")
-    release = sf.protect(sf.table(register(), quasi=["age", "town"]), step, seed=3)
+    table = sf.table(register(), quasi=["age", "town"], confidential=["pay"])
+    release = sf.protect(table, step, seed=3)
     for column in ("age", "town"):
         assert not isinstance(release.table[column].dtype, pl.List | pl.Array | pl.Object)
         for cell in release.table[column].drop_nulls().cast(pl.String).unique():

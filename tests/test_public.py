@@ -81,7 +81,8 @@ def test_dir_shows_public_names_alone() -> None:
 
 
 def _people() -> sf.Table:
-    return sf.table({"x": [1.0, 2.0, 9.0, 10.0], "g": ["a", "a", "b", "b"]}, quasi=["x"])
+    frame = {"x": [1.0, 2.0, 9.0, 10.0], "g": ["a", "a", "b", "b"]}
+    return sf.table(frame, quasi=["x"], others="insensitive")
 
 
 def test_assess_reads_every_file_and_hears_every_word(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ Call = Callable[..., tuple[int, str, str]]
 PLAN = """
 [input]
 path = "register.csv"
+others = "insensitive"
 [columns]
 birth_date = { role = "quasi", poset = { kind = "birth-date", ages = [5, 18, 30, 45, 65, 80] } }
 zip = { role = "quasi", poset = { kind = "prefix", lengths = [5, 3, 2] } }
@@ -98,6 +99,7 @@ def test_from_the_toolkits_files_to_a_plan(call: Call, tmp_path: Path) -> None:
 JOINED = """
 [input]
 path = "register.csv"
+others = "insensitive"
 [columns]
 sex = "quasi"
 ethnicity = "quasi"

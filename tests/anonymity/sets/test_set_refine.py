@@ -89,7 +89,8 @@ def _baskets(n: int, seed: int = 0) -> sf.Table:
     rng = np.random.default_rng(seed)
     rows = [sorted(np.flatnonzero(rng.random(12) < 0.4).tolist()) for _ in range(n)]
     series = pl.Series("buys", [[f"item {i}" for i in row] for row in rows], pl.List(pl.String))
-    return sf.table(pl.DataFrame({"buys": series, "age": list(range(n))}), quasi=["buys"])
+    frame = pl.DataFrame({"buys": series, "age": list(range(n))})
+    return sf.table(frame, quasi=["buys"], others="insensitive")
 
 
 def test_a_release_is_shared_by_k_and_says_what_was_won() -> None:

@@ -323,6 +323,7 @@ sets = [
 [columns]
 sex = { role = "quasi", poset = { kind = "value-set" } }
 who = { role = "quasi", poset = { kind = "items", default = 2 } }
+buys = "insensitive"
 """
     plan = Plan.parse(text)
     assert Plan.parse(plan.to_toml()) == plan
