@@ -34,7 +34,8 @@ def drafted(folder: Path, *options: str) -> dict[str, Any]:
 
 def test_init_takes_and_writes_what_is_said(folder: Path) -> None:
     plain = drafted(folder)
-    assert plain["columns"]["income"]["kind"] == "nominal"
+    assert plain["columns"]["income"]["kind"] == "integer"
+    assert plain["input"] == {"path": "t.csv", "sentinels": {"income": ["N"]}}
     told = drafted(
         folder, "--sentinel", "income=N", "--delimiter", ";", "--dates", "seen=%d/%m/%Y",
         "--missing", "none", "--header", "--encoding", "utf-8", "--decimal", ",",

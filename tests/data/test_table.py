@@ -185,5 +185,5 @@ def test_a_notebook_shows_names_safely() -> None:
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown
     assert repr(table(ROWS, quasi=["age"])) == (
-        "Table(3 records x 3 columns; quasi: age; insensitive: sex, pay)"
+        "Table(3 records x 3 columns; quasi: age; undecided: sex, pay)"
     )
