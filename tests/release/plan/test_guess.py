@@ -151,7 +151,7 @@ def test_stand_ins_are_named_and_words_among_numbers_read_as_missing(tmp_path: P
     spelled = [f"{i + 1}'{i + 100}" for i in range(N)]
     plan, text = plan_of({"age": ages, "income": income, "rent": spelled}, tmp_path)
     assert 'age: does "999" mean missing?' in text
-    assert plan.input.missing == ("N",)
+    assert plan.input.sentinels == {"income": ("N",)}
     kinds = {name: str(plan.columns[name].kind) for name in plan.columns}
     assert kinds == {"age": "integer", "income": "integer", "rent": "integer"}
     table, _ = read_input(plan, tmp_path)
