@@ -281,3 +281,24 @@ def test_remarks_that_come_back_are_still_text_about_people() -> None:
     found = recognize(sf.table({"Bemerkung": texts * 50, "note": ["good", "fair", "poor"] * 50}))
     assert found["Bemerkung"].what == "free-text"
     assert "note" not in found or found["note"].what not in PERSONAL
+
+
+def test_sentences_about_people_are_text_however_often_they_come_back() -> None:
+    spoken = ["mein Chef Herr Müller ist furchtbar", "nichts", "Ich heisse Petra und bin Lehrerin"]
+    labels = ["Some college, but no degree", "Never worked for pay before", "Doctor or professor"]
+    found = recognize(sf.table({"q_7": spoken * 50, "q_8": labels * 50}))
+    assert found["q_7"].what == "free-text"
+    assert "q_8" not in found or found["q_8"].what != "free-text"
+
+
+def test_titles_and_initials_are_people() -> None:
+    carers = ["Mrs. Haugland", "B. Wambui", "Dr Patel", "Herr Özil"]
+    found = recognize(sf.table({"c": carers * 30, "Namn": ["Åkerlund", "Söderqvist", "Sjöö"] * 40}))
+    assert {found["c"].what, found["Namn"].what} == {"name"}
+
+
+def test_a_wage_is_no_longitude() -> None:
+    wages = [21_000 + 137 * i for i in range(100)]
+    found = recognize(sf.table({"lön": wages, "lon": [7 + i / 977 for i in range(100)]}))
+    assert "lön" not in found or found["lön"].what != "coordinate"
+    assert found["lon"].what == "coordinate"

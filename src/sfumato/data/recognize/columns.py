@@ -29,6 +29,10 @@ _LISTED, _SOME_LISTED, _FEW_LISTED = 0.6, 0.3, 0.1
 _ALIKE, _VERY_ALIKE = 0.65, 0.75
 _LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
+_ADDRESSED = (
+    r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Mme|M|Sr|Sra|Sig|Dhr|Mevr|Pan|Pani)\.?|\p{Lu}\.) "
+    r"(?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
+)
 _MOSTLY_OWN = 0.6
 _BODY = (35.0, 130.0)
 _NUMBERS = frozenset(
@@ -126,6 +130,8 @@ def _by_likeness(view: View) -> Found | None:
         return _found(view, "name", "its values are names of people", 0.8)
     if view.distinct >= ENOUGH and view.spread >= 0.5 and view.share(_PERSON) >= 0.9:
         return _found(view, "name", "its values are written like full names", 0.65)
+    if view.distinct > 2 and view.share(_ADDRESSED) >= 0.5:
+        return _found(view, "name", "its values are people, by title or initial", 0.7)
     if plated(view):
         return _found(view, "plate", "its values look like it", 0.7)
     if is_postal(view):

@@ -237,7 +237,7 @@ def _repeats(codes: np.ndarray) -> bool:
 
 def _varied(codes: np.ndarray) -> bool:
     """Whether no value of a column is so frequent that anybody guesses it."""
-    return bool(np.bincount(codes).max() < 0.7 * len(codes))
+    return bool(np.bincount(codes).max(initial=0) < 0.7 * len(codes))
 
 
 def _guessed(first: np.ndarray, second: np.ndarray) -> float:

@@ -65,6 +65,16 @@ def _typical(digits: pl.Series) -> float:
     return middle if isinstance(middle, float) else 0.0
 
 
+_SENTENCE = r"\S+ \S+ \S+ \S+"
+_SPOKEN = (
+    r"(?i)(?:^|[^\p{L}])(?:i|my|me|he|she|his|her|him|ich|mein\p{L}*|mich|mir|sein\p{L}*|ihre?|herrn?"
+    r"|frau|mr|mrs|ms|dr|prof|je|mon|ma|mes|moi|elle|lui|mme|yo|mi|mis|ella|sr|sra|io|mio|mia|sig"
+    r"|eu|meu|minha|ele|ela|ik|mijn|hij|zij|mevrouw|meneer|ja|moj\p{L}*|jej|jego|pan|pani|jag|min"
+    r"|mitt|han|hon)(?:[^\p{L}]|$)"
+)
+"""Words by which a sentence speaks of somebody."""
+
+
 def is_free_text(view: View, named: bool = False) -> bool:
     """Whether a column holds what somebody wrote rather than categories.
 
@@ -84,10 +94,20 @@ def is_free_text(view: View, named: bool = False) -> bool:
         return True
     if named and max(long, prose) > 0.3:
         return True  # a remark that is written again and again is still about somebody
+    if _speaks_of_people(view):
+        return True
     if view.distinct < ENOUGH or view.spread < 0.02:
         return False
     plain = float((view.texts.str.contains(r"\p{Ll} \p{Ll}") & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
     return max(long, prose, plain * (view.spread > 0.1)) > (0.3 if named else 0.6)
+
+
+def _speaks_of_people(view: View) -> bool:
+    """Whether several of the different texts are sentences with a pronoun or a form of address,
+    however often they come back."""
+    distinct = view.texts.unique()
+    spoken = int((distinct.str.contains(_SPOKEN) & distinct.str.contains(_SENTENCE)).sum())
+    return spoken >= 2 or (spoken == 1 and len(distinct) <= 5)
 
 
 def mentions(series: pl.Series) -> dict[str, int]:

@@ -147,7 +147,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "imiona nazwisk* pat_name kin_name gp_name officer_name attending* =nurse =doctor "
         "=teacher =surgeon =physician hausarzt* behandelnd* ansprechpartner* "
         "emergency_contact* notfallkontakt* medecin* med_traitant medico_* =medico lekarz* "
-        "huisarts* =owner =author",
+        "huisarts* =owner =author =namn efternamn* fornamn* *_namn =navn etternavn* fornavn* "
+        "sukunimi* etunimi* =isim soyad* soyisim* prijmeni* =jmeno =nev vezeteknev* "
+        "keresztnev* =nume prenume* =carer =assessor",
     ),
     (
         "address",
@@ -215,7 +217,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "weight* *_weight* =w_[a-z]* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* "
         "weging* gewicht* poids* *ponderation* pond* *ponderacion* peso* *factor_expansion* "
         "*pesatura* *ponderacao* waga* =wagi wagi_* fator_expansao* coefficient_pond* *wt "
-        "wt[a-z]*",
+        "wt[a-z]* =gew gew_[a-z]* vikt*",
     ),
     (
         "trait",
@@ -290,7 +292,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "comment* note notes *_notes *_note remark* bemerkung* anmerkung* kommentar* notiz* "
         "commentaire* remarque* observac* observaz* comentario* nota* osservaz* opmerking* "
         "uwag* komentarz* anamnes* *text text_* descri* beschreib* narrative* history "
-        "verlauf* erganzung* toelichting* opis* *freitext* *verbatim* letter*",
+        "verlauf* erganzung* toelichting* opis* *freitext* *verbatim* letter* offen* *_offen "
+        "open_* *_open anteckning* notat* huomau* poznam* megjegyz* observat*",
     ),
     (
         "unique-code",
