@@ -340,3 +340,15 @@ def test_columns_of_the_gate_must_be_there() -> None:
     for require in ({"exposure": {"accept": ["sx"]}}, {"confidential-known-to": ["sx"]}):
         with pytest.raises(SchemaError, match="sx"):
             sf.protect(table, sf.method("mondrian"), seed=1, require=require)
+
+
+def test_records_of_one_person_hide_nobody() -> None:
+    """Six visits that look alike are one patient, whom everybody finds."""
+    people = [f"p{i}" for i in range(20) for _ in range(6)]
+    frame = {"patient": people, "born": [f"19{50 + i}" for i in range(20) for _ in range(6)]}
+    table = sf.table(frame, identifier="patient", quasi="born")
+    assert expose(table, table.without(["patient"])).value == 1.0
+    shared = sf.table({**frame, "born": ["1950", "1960"] * 60}, identifier="patient", quasi="born")
+    assert expose(shared, shared.without(["patient"])).value == 0.0
+    unknown = sf.table({**frame, "patient": [None] * 120}, identifier="patient", quasi="born")
+    assert expose(unknown, unknown.without(["patient"])).value == 0.0

@@ -97,14 +97,14 @@ def could_be_postal(view: View) -> bool:
     return view.size < ENOUGH or view.share(r"(?i)[a-z0-9][a-z0-9 -]{1,10}") >= _SOME
 
 
-_DEGREES = ("lat", "lon", "lng", "long")
+_CALLED_DEGREES = ("lat", "lon", "lng", "long")
 
 
 def could_be_coordinate(view: View) -> bool:
     """Whether values can be coordinates, where the name says so: numbers, or texts of that form."""
     if view.values.dtype.is_numeric():
         # "lön" is a wage, and reads "lon" without its accent.
-        degrees = view.plain in _DEGREES and len(view.numbers)
+        degrees = view.plain in _CALLED_DEGREES and len(view.numbers)
         far = bool(degrees and (np.abs(view.numbers) > 180).mean() > 0.5)
         return view.kind != Kind.BOOLEAN and view.distinct > 2 and not far
     return view.textual and (is_coordinate(view) or bool(len(view.numbers)) or view.distinct > 20)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ...data.codec import encode
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Role
 from ...data.table import Table
@@ -21,6 +22,8 @@ from .singled import MOST, Names, Search, Singled
 _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
 """People who are looked for, and how many in files with more records than these."""
 _OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
+_REPEATED = 0.9
+"""People have several records each where their key has at most so many different values."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
 
@@ -108,6 +111,7 @@ class _View:
             **recognize(masked.without(made)),
         }
         self.own: np.ndarray | None = None
+        self.owner: np.ndarray | None = None
         self.people = self._people()
 
     def _people(self) -> Table:
@@ -118,6 +122,12 @@ class _View:
         rows, records = self.pair.aligned_rows()
         chosen = self.rng.permutation(rows.size)[: _PEOPLE if rows.size <= _LARGE else _FEWER]
         self.own = records[chosen]
+        if (people := repeated_key(self.pair.original)) is not None:
+            whose = encode(self.pair.original[people]).codes
+            # Who has no key is somebody else.
+            alone = whose.max() + 1 + np.arange(whose.size)
+            self.owner = np.full(self.pair.masked.height, -1)
+            self.owner[records] = np.where(whose > 0, whose, alone)[rows]
         return self.pair.original.take(rows[chosen])
 
     @property
@@ -174,7 +184,7 @@ class _View:
             if shuffled:
                 column = replace(column, value=self.rng.permutation(column.value))
             made.append(column)
-        return Search(made, own, self.rng)
+        return Search(made, own, self.rng, self.owner if own is not None else None)
 
     def _beyond_chance(self, found: Singled) -> _Share:
         """Where records are nobody's or values were drawn: less those found by chance, and less
@@ -228,6 +238,17 @@ class _View:
                 if listed
             ]
         return said
+
+
+def repeated_key(table: Table) -> str | None:
+    """The identifier by which people have several records each, if there is one."""
+    often = {}
+    for name in table.schema.of_role(Role.IDENTIFIER):
+        values = table[name].drop_nulls()
+        if len(values) and 1 < values.n_unique() <= _REPEATED * len(values):
+            often[name] = values.n_unique()
+    # Of several the finest: a doctor's name comes back more often than a patient's number.
+    return max(often, key=lambda name: often[name], default=None)
 
 
 def _listed(names: Names) -> str:

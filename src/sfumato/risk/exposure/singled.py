@@ -54,16 +54,22 @@ class _Runner:
 class Search:
     """People of a sample, and the records of a release.
 
-    `own[i]` is person i's record; where records are nobody's it is None, and a person is singled
-    out by a single record that agrees.
+    `own[i]` is a record of person i; where records are nobody's it is None, and a person is singled
+    out by a single record that agrees. `owner[r]` is whose record r is, where people have several:
+    then a person is singled out if all records that agree are theirs.
     """
 
     def __init__(
-        self, columns: Sequence[Known], own: np.ndarray | None, rng: np.random.Generator
+        self,
+        columns: Sequence[Known],
+        own: np.ndarray | None,
+        rng: np.random.Generator,
+        owner: np.ndarray | None = None,
     ) -> None:
         self.columns, self.own = columns, own if columns else None
         self.n = columns[0].low.size if columns else 0
         self.size = columns[0].value.size if columns else 0
+        self.owner = np.arange(self.n) if owner is None else owner
         self._allowed = 1 if self.own is None else 0
         self._order = rng.permutation(self.n)
         self._alone = np.arange(self.size) if self.own is None else self._alone_in_all()
@@ -80,9 +86,14 @@ class Search:
         for column in self.columns:
             mixed = (mixed ^ column.code) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
-        _, place, many = np.unique(mixed, return_inverse=True, return_counts=True)
+        _, place = np.unique(mixed, return_inverse=True)
+        place = place.reshape(-1)
+        first, last = np.full(self.n, self.n), np.full(self.n, -1)
+        np.minimum.at(first, place, self.owner)
+        np.maximum.at(last, place, self.owner)
         assert self.own is not None
-        return np.flatnonzero(many[place.reshape(-1)[self.own]] == 1)
+        mine = place[self.own]
+        return np.flatnonzero(first[mine] == last[mine])
 
     def _cut(self) -> list[np.ndarray]:
         """The records in random order, a few first."""
@@ -173,11 +184,8 @@ class Search:
         agrees = np.zeros((people.size, -(-records.size // 64) * 64), bool)
         agrees[:, : records.size] = column.agrees(people[:, None], records[None, :])
         if self.own is not None:
-            place = np.full(self.n, -1)
-            place[records] = np.arange(records.size)
-            mine = place[self.own[people]]
-            here = np.flatnonzero(mine >= 0)
-            agrees[here, mine[here]] = False
+            whose = self.owner[self.own[people]]
+            agrees[:, : records.size] &= self.owner[records][None, :] != whose[:, None]
         return np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)
 
     def _counted(self, runner: _Runner) -> Singled:
@@ -189,7 +197,7 @@ class Search:
         return Singled(names, self.share(names, self._raced))
 
     def _single(self, chosen: Chosen, person: int) -> bool:
-        """Whether exactly one record agrees with a person, and it is theirs."""
+        """Whether no record agrees with a person but their own."""
         columns = [self.columns[j] for j in chosen]
         who = np.array([person])
         if self.own is not None:
@@ -201,4 +209,6 @@ class Search:
         records = columns[best].order[slice(*spans[best])]
         for column in columns:
             records = records[column.agrees(who, records)]
-        return records.size == 1
+        if self.own is None or not records.size:
+            return records.size == 1
+        return bool((self.owner[records] == self.owner[self.own[person]]).all())
