@@ -33,7 +33,8 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         table = sf.generators.hospital(300, seed=1)
-        made = sf.protect(table, [sf.method("mondrian", k=5)], seed=1, measures=())
+        words = {"require": {"exposure": False}, "measures": ()}
+        made = sf.protect(table, [sf.method("mondrian", k=5)], seed=1, **words)
         made.save(line.strip(), replace=True)
         os._exit(0)
     sys.stdout.write(f"{child}\\n"); sys.stdout.flush()
