@@ -30,9 +30,16 @@ class Drop(Method):
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
     paper: ClassVar[str] = "HIPAA Privacy Rule, 45 CFR 164.514(b)(2)"
 
+    def targets(self, table: Table) -> tuple[list[str], list[str]]:
+        # Nothing to drop is no fault: whether people are named is for others to judge.
+        if not self.named() and not table.schema.of_role(*self.roles):
+            return [], []
+        return super().targets(table)
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)
-        return Outcome(table.without(chosen), facts={"dropped": chosen})
+        warnings = () if chosen else ("there was no identifier to drop",)
+        return Outcome(table.without(chosen), facts={"dropped": chosen}, warnings=warnings)
 
 
 class _Replace(Method):

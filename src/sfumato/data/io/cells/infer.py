@@ -22,7 +22,7 @@ from ...schema import Kind
 from .. import numbers
 from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date, unread_dates
 from .marks import Found, Marks, Settling
-from .sentinels import quoted, take_out
+from .sentinels import MISSING_WORDS, quoted, take_out
 
 TOKENS = ("NA", "N/A", "NaN", "nan", "null", "NULL", ".", "?")
 """What may stand for a missing value in a column of numbers or dates; in text they are text."""
@@ -260,6 +260,15 @@ def _as_text(text: pl.Series, marks: Marks, reading: Reading) -> tuple[pl.Series
     return text, ""
 
 
+def _are_values(values: pl.Series | None, words: pl.Series) -> bool:
+    """Whether a column is numbers or dates but for words: blood groups are not, for their 0."""
+    if values is None or values.dtype == pl.String:
+        return False
+    return values.n_unique() > len(words) or bool(
+        words.str.to_lowercase().is_in(list(MISSING_WORDS)).all()
+    )
+
+
 def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
     """Say so when only a few values, or a few words, keep a column from being numbers or dates."""
     present = text.drop_nulls()
@@ -277,7 +286,7 @@ def _note_nearly(text: pl.Series, marks: Marks, reading: Reading) -> None:
         found = _typed(
             text.zip_with(~bad.fill_null(False), pl.Series([None], dtype=pl.String)), marks
         )
-        if found is not None and found.values is not None and found.values.dtype != pl.String:
+        if found is not None and _are_values(found.values, words):
             shown = ", ".join(map(quoted, words.to_list()))
             reading.notes.append(
                 f"{text.name!r} is text: beside {what} it holds {shown} "

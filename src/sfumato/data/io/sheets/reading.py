@@ -51,7 +51,7 @@ def _only_sheet(book: Any, endpoint: Endpoint) -> str:
     if len(filled) > 1:
         raise InputError(
             f"{endpoint.label} has several sheets with data: {', '.join(map(repr, filled))}",
-            remedy=f'sheet = "{filled[0]}", or another',
+            remedy=f'sheet = "{filled[0]}" or another, --sheet on the command line',
         )
     return str(filled[0])
 
