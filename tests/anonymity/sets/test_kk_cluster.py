@@ -18,6 +18,7 @@ from sfumato.criteria.people.originals import K1Anonymity, KKAnonymity
 from sfumato.data.codec import Matrix
 from sfumato.data.pair import Pair
 from sfumato.data.partition import Cover, Partition
+from sfumato.data.schema import Column, Kind, Role
 from sfumato.data.table import table
 from sfumato.errors import ParameterError
 from sfumato.kernels.sets.kk import widened
@@ -142,6 +143,7 @@ def test_a_release_from_the_usual_start(tmp_path: Path) -> None:
     has = rng.random((200, 12)) < np.linspace(0.8, 0.05, 12)
     cells = [[f"i{item}" for item in np.flatnonzero(row)] for row in has]
     given = table({"buys": pl.Series(cells, dtype=pl.List(pl.String))}, quasi=["buys"])
+    ill = pl.Series("ill", rng.choice(["a", "b"], 200))
     for k in (2, 5):
         wanted = {"kk-anonymity": k, "k1-anonymity": k}
         release = sf.protect(given, sf.method("kk", k=k), require=wanted, seed=1, measures=())
@@ -149,7 +151,7 @@ def test_a_release_from_the_usual_start(tmp_path: Path) -> None:
         release.save(tmp_path / str(k))
         with pytest.raises(ParameterError, match="kk-cluster overlap"):
             sf.protect(
-                given.with_columns([pl.Series("ill", rng.choice(["a", "b"], 200))]),
+                given.with_columns([ill], [Column("ill", Kind.NOMINAL, Role.CONFIDENTIAL)]),
                 sf.method("kk", k=k),
                 require={"l-diversity": {"at_least": 1, "column": "ill"}},
                 seed=1,

@@ -185,7 +185,7 @@ def test_too_narrow_is_refused(towns: sf.CellTable) -> None:
             seed=1,
             rules=[sf.method("dominance", n=1, k=50)],
         )
-    assert "try   a larger base" in str(caught.value)
+    assert "try 1  a larger base" in str(caught.value)
     assert "larger base" in caught.value.to_dict()["remedies"][0]["change"]
 
 
