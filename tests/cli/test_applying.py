@@ -51,9 +51,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "sub"
 
 
-def call(*words: str) -> int:
+def call(*words: str, plan: str = "sub/plan.toml") -> int:
     with pytest.raises(SystemExit) as ended:
-        run(["protect", "sub/plan.toml", *words])
+        run(["protect", plan, *words])
     return int(ended.value.code or 0)
 
 
@@ -137,3 +137,20 @@ def test_a_plan_that_is_not_refused_is_released_as_it_is(folder: Path) -> None:
     (folder / "plan.toml").write_text(PLAN.replace("k = 2 ", "k = 20"))
     assert call("--apply", "1") == 0
     assert "plan.new.toml" not in names(folder)
+
+
+def test_a_refused_table_is_released_by_its_remedy(tmp_path: Path) -> None:
+    sf.write(sf.generators.torra_towns(), tmp_path / "towns.csv")
+    plan = tmp_path / "towns.toml"
+    plan.write_text(
+        '[input]\npath = "towns.csv"\n[table]\ndimensions = ["town", "profession"]\n'
+        'value = "salary"\n[[table.rules]]\nuse = "dominance"\nn = 1\nk = 50\n'
+        '[table.protect] # by rounding\nuse = "controlled-rounding"\nbase = 5\n'
+        '[output]\npath = "made"\n'
+    )
+    before = plan.read_text()
+    assert call("--seed", "1", plan=str(plan)) == 3
+    assert not (tmp_path / "made").exists()
+    assert call("--seed", "1", "--apply", "1", plan=str(plan)) == 0
+    assert (tmp_path / "towns.new.toml").read_text() == before.replace("base = 5\n", "")
+    assert (tmp_path / "made").is_dir()

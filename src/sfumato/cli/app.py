@@ -119,11 +119,9 @@ def protect(
             raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
         _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
         return
-    if apply:
-        raise ParameterError("--apply is for plans of records", remedy="leave it out")
     if given:
         raise ParameterError("--given is for plans of records", remedy="leave it out")
-    protect_cells(chosen, plan, input, target, seed, at, replace, json)
+    protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
 
 
 def _protect_records(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ..errors import ParameterError
-from . import base, show
+from ..errors import ParameterError, ReleaseRefused
+from . import applying, base, show
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -79,17 +79,32 @@ def protect_cells(
     at: str,
     replace: bool,
     json: bool,
+    apply: int | None,
 ) -> None:
     """Run the plan of a table: protect its sensitive cells, audit, write a release or nothing."""
     from ..progress import listening
     from ..release.plan.plan import lines_of
     from ..release.tables.run import run_table
+    from ..rng import draw_seed
+
+    new = applying.new_plan(plan, replace=replace) if apply else plan
+    change = None
+    seed = draw_seed() if seed is None else seed
+
+    def run(changed: Plan) -> TableRelease:
+        return run_table(changed, plan.parent, source=input or None, seed=seed, progress=tell)
 
     with show.progress(quiet=json) as tell, lines_of(plan):
-        release = run_table(chosen, plan.parent, source=input or None, seed=seed, progress=tell)
-        with listening(tell):
+        try:
+            release = run(chosen)
+        except ReleaseRefused as refused:
+            if not apply:
+                raise
+            change = applying.applied(refused, apply, plan, new)
+            release = run(change.remedy.plan)
+        with listening(tell), applying.written(change):
             release.save(target, replace=replace)
-    _released(release, target, _pairs(at), json=json)
+    _released(release, target, _pairs(at), change, json=json)
 
 
 @tables.command()
@@ -175,12 +190,21 @@ def show_page(page: View) -> None:
         print(f"{page.left_out:,} more rows, {page.columns_left_out:,} more columns")
 
 
-def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: bool) -> None:
+def _released(
+    release: TableRelease,
+    target: Path,
+    at: dict[str, str],
+    change: applying.Applied | None,
+    *,
+    json: bool,
+) -> None:
     from ..release.publish import private_path
 
     private = private_path(target)
     if json:
-        show.print_json({"release": str(target), "private": str(private), **release.evidence})
+        applied = {} if change is None else {"applied": change.to_dict()}
+        found = {"release": str(target), "private": str(private), **release.evidence}
+        show.print_json({**found, **applied})
         return
     show.notes_aside(*release.notes, *release.public_notes)
     show_page(release.view(at, most_rows=40, most_columns=12))
@@ -189,6 +213,8 @@ def _released(release: TableRelease, target: Path, at: dict[str, str], *, json: 
     print(f"{release.cells.n:,} cells, {int(primary.sum()):,} sensitive", end="")
     print(f", {secondary:,} more suppressed to protect them" if hidden.any() else "")
     print(release.summary)
+    if change is not None:
+        change.show()
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")
     print(f"keep     {private}/   (true values, needs, intervals: never publish it)")
 

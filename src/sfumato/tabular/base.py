@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, PlainSerializer
 
@@ -47,10 +47,6 @@ class Rule(Declaration, ABC):
         """The sensitive cells and their protection needs."""
 
 
-SUPPRESS = '[table.protect] use = "modular-suppression": cells are hidden until none can be told'
-"""What to try where numbers that were changed instead are still too near to the true ones."""
-
-
 class TableMethod(Declaration, ABC):
     """Protects a table whose sensitive cells are known."""
 
@@ -59,15 +55,14 @@ class TableMethod(Declaration, ABC):
     """Whether its result depends on the seed."""
     keeps_totals: ClassVar[bool] = True
     """Whether what it publishes still adds up."""
-    if_refused: ClassVar[tuple[str, ...]] = (
-        "fewer levels or dimensions ([table] depth, dimensions): larger cells need less",
-        "another method of suppression (sfumato methods)",
-    )
-    """What to try where the audit refuses its table."""
 
     @abstractmethod
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         """The protected table. The input is never modified."""
+
+    def stronger(self) -> dict[str, Any]:
+        """Parameters that protect more, to try where the audit refuses its table."""
+        return {}
 
     def extend(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator

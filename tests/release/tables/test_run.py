@@ -185,8 +185,11 @@ def test_too_narrow_is_refused(towns: sf.CellTable) -> None:
             seed=1,
             rules=[sf.method("dominance", n=1, k=50)],
         )
-    assert "try 1  a larger base" in str(caught.value)
-    assert "larger base" in caught.value.to_dict()["remedies"][0]["change"]
+    first, second = caught.value.remedies
+    assert "try 1  [table.protect] without base" in str(caught.value)
+    assert second.change == '[table.protect] use = "modular-suppression"'
+    for remedy in (first, second):
+        assert sf.protect(towns, remedy.plan, seed=1).findings == remedy.findings
 
 
 def test_a_cell_published_by_force_is_an_error(tmp_path: Path) -> None:

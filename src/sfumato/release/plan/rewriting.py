@@ -59,6 +59,10 @@ def _document(plan: Plan, base: Path | None) -> dict[str, Any]:
             found[section] = _relative(found[section], base)
     if "steps" in found:
         found["steps"] = _relative(found["steps"], base)
+    if plan.table is not None:
+        # Said in full: a file may have a section for what is the default.
+        method = plan.table.protect
+        found["table"]["protect"] = {"use": method.name, **method.plan_words()}
     return found
 
 

@@ -17,7 +17,7 @@ from ..plan.plan import Plan
 from ..plan.step import build
 from ..plan.table import TablePlan
 from ..records.run import read_input
-from ..remedies.remedy import Hint
+from ..remedies.cells import cell_remedies
 from .release import TableRelease
 
 _TURNS = 20
@@ -179,6 +179,15 @@ def _needed(where: str, remedy: str) -> Any:
 def _protected(
     cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
 ) -> TableRelease:
+    try:
+        return _attempt(cells, plan, seed, notes)
+    except ReleaseRefused as refused:
+        report("looking for remedies", 5, 6)
+        found = cell_remedies(plan, lambda changed: _attempt(cells, changed, seed).findings)
+        raise ReleaseRefused(refused.findings, found) from None
+
+
+def _attempt(cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()) -> TableRelease:
     from ...tabular.audit.audit import audit
     from ...tabular.threats.protection_problem import protection_problem
 
@@ -214,7 +223,7 @@ def _protected(
         _none_disclosed(problem, outcome),
     )
     if not all(finding.met for finding in findings):
-        raise ReleaseRefused(findings, [Hint(text) for text in table.protect.if_refused])
+        raise ReleaseRefused(findings)
     return TableRelease(cells, problem, outcome, found, plan, seed, notes, findings)
 
 

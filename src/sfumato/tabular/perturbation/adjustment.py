@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from ...errors import MethodError
 from ...kernels.arrays import Bools, Floats
 from ...measurement import Finding
 from ..audit.audit import Audit
-from ..base import SUPPRESS, TableMethod
+from ..base import TableMethod
 from ..cells.relations import Relations
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
@@ -45,10 +45,6 @@ class ControlledAdjustment(TableMethod):
         "perturbation methods for large-scale tabular data protection, EJOR 171:39-52"
     )
     random: ClassVar[bool] = True
-    if_refused: ClassVar[tuple[str, ...]] = (
-        "a larger `excess`, so that sensitive cells move further than they need",
-        SUPPRESS,
-    )
 
     distance: Literal["L1", "L2"] = Field(
         "L1", description="the sum of the changes, or of their squares"
@@ -70,6 +66,9 @@ class ControlledAdjustment(TableMethod):
     seconds: float = Field(
         60.0, gt=0, description="the time for choosing the ways; the best found is taken"
     )
+
+    def stronger(self) -> dict[str, Any]:
+        return {"excess": min(2 * self.excess, 10.0)}
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         if not self.excess:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...errors import MethodError
 from ...kernels.arrays import Floats, Ints
-from ..base import SUPPRESS, TableMethod
+from ..base import TableMethod
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..threats.problem import Problem
@@ -45,10 +45,6 @@ class CellKey(TableMethod):
         "Marley & Leaver 2011; Giessing 2016 (maximum entropy)"
     )
     keeps_totals: ClassVar[bool] = False
-    if_refused: ClassVar[tuple[str, ...]] = (
-        "a larger change: `largest` of counts, `shares` and `mu` of amounts",
-        SUPPRESS,
-    )
 
     largest: int = Field(5, ge=1, le=1000, description="the largest change of a count")
     variance: float = Field(3.0, gt=0, description="the variance of the change of a count")
@@ -88,6 +84,10 @@ class CellKey(TableMethod):
         if self.ptable is not None:
             return read_table(self.ptable)
         return perturbation_table(self.largest, self.variance, self.smallest, self.stay)
+
+    def stronger(self) -> dict[str, Any]:
+        shares = tuple(min(2 * share, 0.99) for share in self.shares)
+        return {"largest": 2 * self.largest, "shares": shares, "mu": max(2 * self.mu, 0.1)}
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         keys = _keys(table)

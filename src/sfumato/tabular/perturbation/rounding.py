@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...errors import MethodError
 from ...kernels.arrays import Bools, Floats, Ints
-from ..base import SUPPRESS, TableMethod
+from ..base import TableMethod
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..program import Infeasible, OutOfTime
@@ -44,10 +44,6 @@ class ControlledRounding(TableMethod):
 
     name: ClassVar[str] = "controlled-rounding"
     random: ClassVar[bool] = True
-    if_refused: ClassVar[tuple[str, ...]] = (
-        "a larger base, or none: then it is as large as the sensitive cells need",
-        SUPPRESS,
-    )
     paper: ClassVar[str] = (
         "Cox 1987, A constructive procedure for unbiased controlled rounding; "
         "Salazar-Gonzalez 2006, Controlled rounding and cell perturbation"
@@ -68,6 +64,9 @@ class ControlledRounding(TableMethod):
     seconds: float = Field(
         300.0, gt=0, description="the time for it; the best table found by then is taken"
     )
+
+    def stronger(self) -> dict[str, Any]:
+        return {"base": None}
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         whole = table.is_count and bool(np.all(problem.values == np.rint(problem.values)))

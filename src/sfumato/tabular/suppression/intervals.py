@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from ...kernels.arrays import Bools, Floats
 from ...nested import named
 from ..audit.audit import audit
-from ..base import SUPPRESS, Protection, TableMethod
+from ..base import Protection, TableMethod
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
 from ..threats.problem import Problem, Threats
@@ -41,10 +41,6 @@ class IntervalPublication(TableMethod):
     aliases: ClassVar[tuple[str, ...]] = ("partial-suppression",)
     random: ClassVar[bool] = True
     keeps_totals: ClassVar[bool] = True
-    if_refused: ClassVar[tuple[str, ...]] = (
-        "a larger `blur`, so that the intervals published are wider",
-        SUPPRESS,
-    )
     paper: ClassVar[str] = (
         "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "
         "statistical disclosure control"
@@ -76,6 +72,9 @@ class IntervalPublication(TableMethod):
         description="time after which intervals are not made narrower any more; they protect "
         "all the same",
     )
+
+    def stronger(self) -> dict[str, Any]:
+        return {"blur": min(2 * self.blur, 10.0)}
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         if self.how == "audited":
