@@ -64,10 +64,12 @@ def _is_geohash(view: View) -> bool:
     """Letters and digits mixed, one length, and beginnings that many share."""
     if view.share(_GEOHASH) < 0.98 or len({len(text) for text in view.listed}) > 2:
         return False
-    mixed = np.mean([any(map(str.isdigit, t)) and any(map(str.isalpha, t)) for t in view.listed])
+    # Codes have letters in some places and digits in others; here the last ones have both.
+    ends = [{text[-at].isdigit() for text in view.listed} for at in (1, 2)]
+    if not all(len(kinds) == 2 for kinds in ends):
+        return False
     # Places lie together: the first two letters repeat far more than drawn ones would.
-    heads = len({text[:2] for text in view.listed})
-    return bool(mixed > 0.85 and heads <= min(40, 0.2 * len(view.listed)))
+    return len({text[:2] for text in view.listed}) <= min(40, 0.2 * len(view.listed))
 
 
 def is_address(view: View, named: bool) -> bool:
