@@ -124,3 +124,13 @@ def test_what_is_not_counted_is_said(tmp_path: Path) -> None:
     found = sql_recount(release.save(tmp_path / "out"))
     assert found.not_counted == ("entropy l-diversity of ill",)
     assert found.confidential["ill"] == (2, 0.0)
+
+
+@pytest.mark.parametrize("format", ["xlsx", "ods", "sav", "dta", "xpt", "arrow", "duckdb"])
+def test_other_formats_say_that_sql_does_not_count_them(tmp_path: Path, format: str) -> None:
+    people = sf.table({"age": [1, 1, 2, 2]}, quasi=["age"])
+    plan = sf.Plan.parse(f"[[steps]]\nuse = 'mondrian'\nk = 2\n[output]\nformat = '{format}'\n")
+    folder = sf.protect(people, plan, seed=1).save(tmp_path / "out")
+    with pytest.raises(InputError, match="SQL counts CSV, TSV and Parquet") as refused:
+        sql_recount(folder)
+    assert "parquet" in (refused.value.remedy or "")

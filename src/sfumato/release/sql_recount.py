@@ -72,6 +72,7 @@ def sql_recount(
     import duckdb
 
     file = data_file(release)
+    source = _source(file)
     evidence = _evidence(file)
     quasi = evidence.of_role("quasi") if quasi is None else quasi
     confidential = evidence.of_role("confidential") if confidential is None else confidential
@@ -80,7 +81,6 @@ def sql_recount(
             f"nothing says which columns of {file.name} are quasi-identifiers",
             remedy="--quasi age,sex,zip",
         )
-    source = _source(file)
     with duckdb.connect() as base:
         try:
             there = base.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
@@ -258,8 +258,8 @@ def _source(file: Path) -> str:
         # "" is an empty text or set, and nothing at all a missing one.
         return f"read_csv('{path}', all_varchar = true, header = true, allow_quoted_nulls = false)"
     raise InputError(
-        f"{file.name} is neither CSV nor Parquet",
-        remedy='query a database with your own SQL, or [output] format = "csv"',
+        f"SQL counts CSV, TSV and Parquet, and {file.name} is none of them",
+        remedy='[output] format = "csv" or "parquet"; the evidence has the counts of every format',
     )
 
 

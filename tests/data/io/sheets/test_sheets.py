@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+import struct
 import zipfile
 from pathlib import Path
 
@@ -162,3 +164,66 @@ def test_everyone_reads_numbers_to_the_last_digit(suffix: str, tmp_path: Path) -
     found = sf.read(path)
     assert found["x"].to_list() == values
     assert found["code"].to_list() == codes
+
+
+def binary(path: Path, rows: list[list[object]]) -> Path:
+    """An XLSB of one sheet: records of a number, a length and a body."""
+
+    def record(kind: int, body: bytes = b"") -> bytes:
+        number = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
+        return number + bytes([len(body)]) + body
+
+    def text(words: str) -> bytes:
+        return struct.pack("<I", len(words)) + words.encode("utf-16-le")
+
+    cells = b""
+    for i, row in enumerate(rows):
+        cells += record(0, struct.pack("<I", i) + bytes(13))
+        for j, value in enumerate(row):
+            place = struct.pack("<II", j, 0)
+            if isinstance(value, str):
+                cells += record(6, place + text(value))
+            elif value is not None:
+                cells += record(5, place + struct.pack("<d", value))
+    size = struct.pack("<4I", 0, len(rows) - 1, 0, len(rows[0]) - 1)
+    sheet = record(129) + record(148, size) + record(145) + cells + record(146) + record(130)
+    listed = record(156, struct.pack("<II", 0, 1) + text("rId1") + text("People"))
+    book = record(131) + record(143) + listed + record(144) + record(132)
+    office = "http://schemas.openxmlformats.org"
+    rels = (
+        f'<Relationships xmlns="{office}/package/2006/relationships"><Relationship Id="rId1" '
+        f'Type="{office}/officeDocument/2006/relationships/worksheet" '
+        'Target="worksheets/sheet1.bin"/></Relationships>'
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.bin", book)
+        archive.writestr("xl/_rels/workbook.bin.rels", rels)
+        archive.writestr("xl/worksheets/sheet1.bin", sheet)
+    return path
+
+
+def test_binary_workbooks_are_read(tmp_path: Path) -> None:
+    rows = [["pay", "town"], [1.5, "Bonn"], [None, "Köln"], [1 / 3, "Kiel"]]
+    found = sf.read(binary(tmp_path / "t.xlsb", rows))
+    assert found.frame.rows() == [(1.5, "Bonn"), (None, "Köln"), (1 / 3, "Kiel")]
+
+
+def test_old_workbooks_are_read(tmp_path: Path) -> None:
+    xlwt = pytest.importorskip("xlwt")
+    book = xlwt.Workbook()
+    day, moment = xlwt.easyxf(num_format_str="yyyy-mm-dd"), xlwt.easyxf(num_format_str="h:mm")
+    sheet = book.add_sheet("People")
+    for j, name in enumerate(("n", "pay", "town", "born", "seen", "ill")):
+        sheet.write(0, j, name)
+    born, seen = dt.date(1999, 12, 31), dt.datetime(2020, 1, 2, 3, 4, 5)
+    for i, pay in enumerate((0.1, 1 / 3, 1e17), 1):
+        for j, value in enumerate((i, pay, "Köln", born, seen, i < 2)):
+            sheet.write(i, j, value, {3: day, 4: moment}.get(j, xlwt.Style.default_style))
+    book.add_sheet("Empty")
+    book.save(str(tmp_path / "t.xls"))
+    found, notes = read_with_notes(tmp_path / "t.xls")
+    pays = zip((0.1, 1 / 3, 1e17), (True, False, False), strict=True)
+    assert found.frame.rows() == [
+        (i, pay, "Köln", born, seen, ill) for i, (pay, ill) in enumerate(pays, 1)
+    ]
+    assert notes == ["sheet: 'People' (the only one with data)"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
+import datetime as dt
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +173,13 @@ def test_without_the_package_the_error_says_how_to_get_it(
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", none)
-    with pytest.raises(InputError) as absent:
+    with pytest.raises(InputError, match="need the package pyreadstat") as unread:
         sf.read(survey)
-    assert "sfumato[stat]" in (absent.value.remedy or "")
+    with pytest.raises(OutputError, match="need the package pyreadstat") as unwritten:
+        sf.write(sf.table({"a": [1]}), survey.with_name("t.dta"))
+    for absent in (unread, unwritten):
+        assert "sfumato[stat]" in (absent.value.remedy or "")
+    assert not survey.with_name("t.dta").exists()
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
@@ -249,3 +256,57 @@ def test_portable_files_are_read(tmp_path: Path) -> None:
     found = sf.read(path)
     assert found["SEX"].to_list() == [1, 2, None]
     assert found.schema["SEX"].label == "Sex of the respondent"
+
+
+# Nothing that can be installed writes these two; they were made with ReadStat's C functions.
+SAS = (
+    "c-muNK!8K98WT2)2%g_NiGzXjxM7ckynvvw5`(cZBa<N`M2QFk12ZFvxG|%$F@uN*g90-n%$#7yU<Ef%A6FO05XWHG"
+    "5CvR-fdByMM^e}D{ro0JBpMY6Krkbku%(`XiGiW7sZVBJX$6wFv7VuUo`J5Rp_zf6p`o53x^Wd2X7OewC_)WBe)&&f"
+    "7+w90U3dPWxpNeZf>AIEM!_f;1*2dTjDk@x3P!;w7&KreqTh-F`q`iiCVmDUAa#QW!qs3#Rd)a?E`g>$g9}1OFrkX`"
+    "K*eKV0?-co1x^TUgC<_WiCw(~4)s4cAhZLTdv@RuufQR0K|mbMS}6En4;i@VhiL0sbHFJ-FAr%910sI$M?Fjj+E@r!"
+    "zM*3=L|x||2k*n%a`K26D;Wi&U=)mkQ7{VV0sj5|4+hlM&xu350|N^c>^ETGB2&Kx18T$PA4L0q4Ol%6rCAtQfo%eq"
+    "TS4ZtF#P?G+6ejs)$4&~2e@g$!pOjZ#uq^2OQ7&k&Hj((E(Qh_sLOSrv<=jCE@&aj0CXpYyF}3EY`}9mA+7<zt`Q6%"
+    "9N-wq;FnsWkeQd9pPS0S;N&0V2UO!4;vepZ&C?$6aDo7K8l_JjcGR$jwbR(p+HGuTerH5;A3Fa(nmSfAb*yOVgAvW2"
+    "=zM50B$y6=5vlIyf6DUZPy^q906BhO;5!h2TjWqaADX<Nff7o-WyWDXy15GI<_Vz6o1>+Z|066uXw@Gj6~OWt6B?fz"
+    "jn9k5=SSmn(9EYCNNGz1$sQgsTZTxRS%5AD)i+!yqIGZ<Gwz@P0{~4||6>"
+)
+CATALOGUE = (
+    "c-rmUKTE?<6o=t++akK9kfEC)oejC91|5S&DMSn24&6kgg5aM?=va3rKZ?$xxH$Gx=-}k$szIVjs11mV@;(p_`JI!)"
+    "C3_<B<^K76|JrU&ZZ79#;Xz-t7OiIBitDPHRv#m_NL>~3K(zz0ZE@-<+hZc*Y;==&J?cj$?mOR+3TyArC%w&dZu~mA"
+    "igL9mov=h2rFhlzJHFmpP7Y7bM!7ujwD0*#T8F-;wWrJLMl0cN*eOKgWc&0nyJj4D`uP9=00000000000000000000"
+    "fC_`e?4&jOM#lQ_rXDX700000000000QhsBW_C?HsQ8CptyF(sYf5(eQtql;_pUVEkmJ3h;pgp~91IHq000000RO`q"
+    "@<KN;"
+)
+
+
+def unpacked(text: str, path: Path) -> Path:
+    path.write_bytes(zlib.decompress(base64.b85decode(text)))
+    return path
+
+
+def test_sas_files_are_read(tmp_path: Path) -> None:
+    found = sf.read(unpacked(SAS, tmp_path / "t.sas7bdat"))
+    days = [dt.date(1949, 12, 31), dt.date(1960, 1, 1), dt.date(1980, 1, 1)]
+    assert found["SEX"].to_list() == [1, 2, 2]
+    assert found["PAY"].to_list() == [1000.5, None, 2500.25]
+    assert found["BORN"].to_list() == days
+    assert found["TOWN"].to_list() == ["Bonn", None, "Köln"]
+    assert found.schema["PAY"].label == "Net income"
+
+
+def test_a_catalogue_beside_a_sas_file_names_its_codes(tmp_path: Path) -> None:
+    path = unpacked(SAS, tmp_path / "t.sas7bdat")
+    unpacked(CATALOGUE, tmp_path / "t.sas7bcat")
+    found, notes = read_with_notes(path)
+    assert found["SEX"].to_list() == ["male", "female", "female"]
+    assert notes == ["labels are shown in place of codes in 'SEX'"]
+    assert sf.read(path, kinds={"SEX": "integer"})["SEX"].to_list() == [1, 2, 2]
+    (tmp_path / "t.sas7bcat").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be read as a SAS catalogue"):
+        sf.read(path)
+
+
+def test_sas_files_are_written_as_transport_files(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="sas7bdat is read but not written") as refused:
+        sf.write(sf.table({"a": [1]}), tmp_path / "t.sas7bdat")
+    assert "xpt" in (refused.value.remedy or "")

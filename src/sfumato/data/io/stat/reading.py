@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -45,9 +46,6 @@ def read_stat(
     What the file declares missing is missing, and counted in a note.
     """
     options: dict[str, Any] = {} if encoding is None else {"encoding": encoding}
-    if endpoint.format == "sas7bdat":
-        catalogue = endpoint.file.with_suffix(".sas7bcat")
-        options |= {"catalog_file": str(catalogue)} if catalogue.is_file() else {}
     asked = {"user_missing": True} if endpoint.format in _USER_MISSING else {}
     frame, meta = _read(endpoint, **asked, **options)
     notes: list[str] = []
@@ -57,7 +55,22 @@ def read_stat(
         notes += _counted(frame, bare)
         frame = frame.with_columns(bare)
     frame = pl.DataFrame([_plain(series) for series in frame])
+    catalogue = endpoint.file.with_suffix(".sas7bcat")
+    if endpoint.format == "sas7bdat" and catalogue.is_file():
+        meta.variable_value_labels = _catalogued(catalogue, meta.variable_to_label, options)
     return frame, _words(frame, meta), notes
+
+
+def _catalogued(
+    path: Path, format_of: Mapping[str, str], options: Mapping[str, Any]
+) -> dict[str, Mapping[Any, str]]:
+    """What the catalogue of formats that lies beside a SAS file calls the codes of its columns."""
+    try:
+        _, meta = pyreadstat().read_sas7bcat(str(path), output_format="polars", **options)
+    except Exception as error:  # as in `_read`
+        raise unreadable(Endpoint("sas7bcat", path.name, path), "a SAS catalogue", error) from error
+    named = meta.value_labels or {}
+    return {name: named[form] for name, form in format_of.items() if form in named}
 
 
 def _read(endpoint: Endpoint, **options: Any) -> tuple[pl.DataFrame, Any]:
