@@ -35,7 +35,6 @@ def read_back(
     format: str | None = None,
     suppressed: str = SUPPRESSED,
     escape_formulas: bool = False,
-    table_name: str | None = None,
 ) -> Table:
     """The table that `write_file` put at `path`, given the masked table's schema and the same
     options.
@@ -46,7 +45,7 @@ def read_back(
     items (which are text).
     """
     end = locate(path, format)
-    frame = _written(end, schema, escape_formulas, table_name)
+    frame = _written(end, schema, escape_formulas)
     columns, masks = [], {}
     for column in schema:
         series = frame.get_column(column.name)
@@ -58,9 +57,7 @@ def read_back(
     return Table(pl.DataFrame(columns), schema, masks)
 
 
-def _written(
-    end: Endpoint, schema: Schema, escape_formulas: bool, table_name: str | None
-) -> pl.DataFrame:
+def _written(end: Endpoint, schema: Schema, escape_formulas: bool) -> pl.DataFrame:
     """The file's columns under the schema's names, as text or as the file types them."""
     if end.format in TEXT:
         dialect = _DIALECT[end.format]
@@ -77,8 +74,7 @@ def _written(
             ]
         )
     else:
-        named = table_name if end.format in ("duckdb", "sqlite") else None
-        frame, _ = typed_source(end, named, None, None)
+        frame = typed_source(end)[0]
     if frame.columns != schema.names:
         raise _other_columns(frame.columns, schema)
     return frame

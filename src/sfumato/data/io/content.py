@@ -202,7 +202,10 @@ def _typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) -
 
 
 def typed_source(
-    end: Endpoint, table: str | None, query: str | None, encoding: str | None
+    end: Endpoint,
+    table: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[pl.DataFrame, list[str]]:
     """A source whose columns have types of their own."""
     if end.format == "fimi":

@@ -221,7 +221,4 @@ def forced(series: pl.Series, decimal: str | None, thousands: str | None = None)
     bare = kept.str.replace_all(group, "", literal=True).zip_with(grouped, kept)
     if decimal == ",":
         bare = bare.str.replace(",", ".", literal=True)
-    whole = bare.cast(pl.Int64, strict=False)
-    if whole.null_count() == series.null_count():
-        return whole
-    return bare.cast(pl.Float64, strict=False)
+    return _cast(bare)

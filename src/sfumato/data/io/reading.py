@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from .stat import Labelled
 from .text.csv import headed, parse
 
 _P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class ReadTable(NamedTuple):
@@ -135,31 +136,21 @@ def _named(made: Table, words: Mapping[str, Labelled]) -> Table:
     )
 
 
-def _with_notes(reader: Callable[_P, ReadTable]) -> Callable[_P, tuple[Table, list[str]]]:
-    """The same reader, its signature written once, that gives table and notes."""
+def _giving(
+    name: str, part: Callable[[ReadTable], _T], reader: Callable[_P, ReadTable]
+) -> Callable[_P, _T]:
+    """The same reader, its signature written once, that gives a part of what it found."""
 
     @wraps(reader)
-    def read_with_notes(*source: _P.args, **options: _P.kwargs) -> tuple[Table, list[str]]:
-        found = reader(*source, **options)
-        return found.table, found.notes
+    def given(*source: _P.args, **options: _P.kwargs) -> _T:
+        return part(reader(*source, **options))
 
-    read_with_notes.__name__ = read_with_notes.__qualname__ = "read_with_notes"
-    return read_with_notes
-
-
-def _without_notes(reader: Callable[_P, ReadTable]) -> Callable[_P, Table]:
-    """The same reader that gives the table alone."""
-
-    @wraps(reader)
-    def read(*source: _P.args, **options: _P.kwargs) -> Table:
-        return reader(*source, **options).table
-
-    read.__name__ = read.__qualname__ = "read"
-    return read
+    given.__name__ = given.__qualname__ = name
+    return given
 
 
-read_with_notes = _with_notes(read_decided)
-read = _without_notes(read_decided)
+read_with_notes = _giving("read_with_notes", lambda it: (it.table, it.notes), read_decided)
+read = _giving("read", lambda it: it.table, read_decided)
 
 
 def read_cells(source: Any) -> pl.DataFrame:
@@ -170,7 +161,7 @@ def read_cells(source: Any) -> pl.DataFrame:
         return parse(load(end), end.label, header=True).frame
     if end.format in SHEETS:
         return headed(read_sheet(end)[0], True, end.label)[0]
-    return typed_source(end, None, None, None)[0]
+    return typed_source(end)[0]
 
 
 @dataclass(frozen=True)
@@ -244,10 +235,11 @@ def _finish(
         raise InputError(f"{end.label} has no columns", remedy="give a table with columns")
     bad = {complaint.where for complaint in complaints}
     sound = {name: kind for name, kind in words.kinds.items() if name not in bad}
-    for name, order in words.categories.items():
-        if len(set(order)) != len(order):
-            complaints.append(Complaint(name, "a category is listed twice", "list each one once"))
-    if any(len(set(order)) != len(order) for order in words.categories.values()):
+    twice = [name for name, order in words.categories.items() if len(set(order)) < len(order)]
+    complaints += [
+        Complaint(name, "a category is listed twice", "list each one once") for name in twice
+    ]
+    if twice:
         raise SchemaError(end.label, complaints)
     try:
         made = make_table(

@@ -35,11 +35,12 @@ def printable(
         elif isinstance(series.dtype, pl.Categorical | pl.Enum):
             series = series.cast(pl.String)
         if series.dtype == pl.String:
-            _refuse_nul(series)
+            nul = series.str.contains("\0", literal=True)
+            refuse_first(nul, series, "a NUL character", "write Parquet or Arrow, or remove it")
             if escape_formulas:
                 series = disarmed(series)
         elif isinstance(series.dtype, pl.Datetime):
-            series = _moments(series)
+            series = moments_as_text(series)
         if hidden.any():
             series = marked_cells(series.cast(pl.String), hidden, suppressed)
         columns.append(series.alias(disarmed(pl.Series([name]))[0] if escape_formulas else name))
@@ -81,13 +82,16 @@ def marked_cells(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
 
 def refuse_clash(text: pl.Series, hidden: pl.Series, mark: str) -> None:
     """Refuse a value that reads like the mark of suppression."""
-    clash = (text == mark).fill_null(False) & ~hidden
-    if clash.any():
-        row = int(clash.arg_max() or 0)
-        raise OutputError(
-            f"column {text.name!r}, record {row + 1:,} holds {mark!r}, the mark of suppression",
-            remedy="suppressed=... another mark",
-        )
+    clash = (text == mark) & ~hidden
+    refuse_first(clash, text, "{!r}, the mark of suppression", "suppressed=... another mark")
+
+
+def refuse_first(bad: pl.Series, cells: pl.Series, what: str, remedy: str) -> None:
+    """Refuse the first of the bad cells, which stands for {} in what it holds."""
+    if bad.any():
+        row = int(bad.fill_null(False).arg_max() or 0)
+        said = what.format(cells[row])
+        raise OutputError(f"column {cells.name!r}, record {row + 1:,} holds {said}", remedy=remedy)
 
 
 def disarmed(text: pl.Series) -> pl.Series:
@@ -137,17 +141,7 @@ def sets_as_text(series: pl.Series, mark: str = SUPPRESSED, *, bare: bool = True
     return pl.Series(series.name, cells, dtype=pl.String)
 
 
-def _refuse_nul(series: pl.Series) -> None:
-    bad = series.str.contains("\0", literal=True).fill_null(False)
-    if bad.any():
-        row = int(bad.arg_max() or 0)
-        raise OutputError(
-            f"column {series.name!r}, record {row + 1:,} holds a NUL character",
-            remedy="write Parquet or Arrow, or remove it",
-        )
-
-
-def _moments(series: pl.Series) -> pl.Series:
+def moments_as_text(series: pl.Series) -> pl.Series:
     """Moments as ISO 8601 text, with their zone as an offset where they have one."""
     zone = getattr(series.dtype, "time_zone", None)
     return series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z" if zone else "%Y-%m-%dT%H:%M:%S%.f")

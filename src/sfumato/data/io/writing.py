@@ -20,7 +20,7 @@ from ...errors import InputError, OutputError
 from ..schema import SUPPRESSED
 from ..table import Table
 from .files import write_arrow, write_parquet
-from .render import printable, storable
+from .render import moments_as_text, printable, storable
 from .sheets import write_ods, write_xlsx
 from .source import DATABASES, STAT, TEXT, WRITTEN_AS, Endpoint, locate
 from .sql import DUCKDB_CONFIG, quoted, read_duckdb, read_sqlite
@@ -87,7 +87,6 @@ def write_file(
     *,
     suppressed: str = SUPPRESSED,
     escape_formulas: bool = False,
-    table_name: str | None = None,
 ) -> None:
     """Write straight to a path that does not exist yet.
 
@@ -99,7 +98,7 @@ def write_file(
         raise OutputError("a release is written to a file", remedy="give a path")
     if os.path.lexists(end.file):
         raise OutputError(f"{end.file} exists already", remedy="give another path")
-    _write_to(table, end, end.file, suppressed, escape_formulas, table_name or _stem(end.file))
+    _write_to(table, end, end.file, suppressed, escape_formulas, _stem(end.file))
 
 
 def _target(path: Any, format: str | None) -> Endpoint:
@@ -254,8 +253,7 @@ def _sqlite_stored(series: pl.Series) -> tuple[pl.Series, str]:
     if dtype == pl.Date:
         return series.dt.to_string("%Y-%m-%d"), "DATE"
     if isinstance(dtype, pl.Datetime):
-        zoned = "%Y-%m-%dT%H:%M:%S%.f%:z" if dtype.time_zone else "%Y-%m-%dT%H:%M:%S%.f"
-        return series.dt.to_string(zoned), "DATETIME"
+        return moments_as_text(series), "DATETIME"
     if isinstance(dtype, pl.List):
         lists = series.to_list()
         cells = [None if cell is None else json.dumps(cell, default=str) for cell in lists]

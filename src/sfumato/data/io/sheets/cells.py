@@ -11,10 +11,11 @@ import polars as pl
 from ....errors import OutputError
 from ...schema import SUPPRESSED
 from ...table import Table
-from ..render import hidden_cells, refuse_clash, sets_as_text
+from ..render import hidden_cells, moments_as_text, refuse_clash, refuse_first, sets_as_text
 
 ROWS, COLUMNS, LENGTH = 1_048_576, 16_384, 32_767
 _EXACT = 2**53
+_OTHER = 'format = "csv" or "parquet"'
 _FIRST_DAY = dt.date(1900, 3, 1)
 """Before it, spreadsheets disagree about the number of a day."""
 _FORBIDDEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]"
@@ -36,8 +37,7 @@ def sheet_columns(
     """Every column as a sheet can hold it; what it cannot is refused with the first such cell."""
     if table.height >= ROWS or len(table.names) > COLUMNS:
         raise OutputError(
-            f"a sheet holds {ROWS - 1:,} records and {COLUMNS:,} columns at most",
-            remedy='format = "csv" or "parquet"',
+            f"a sheet holds {ROWS - 1:,} records and {COLUMNS:,} columns at most", remedy=_OTHER
         )
     for name in table.names:
         _refuse(pl.Series("the header", [name]), tabs)
@@ -53,7 +53,7 @@ def sheet_columns(
         raise OutputError(
             f"record {int(nothing.arg_max() or 0) + 1:,} holds no value at all, which a sheet "
             "cannot tell from an empty line",
-            remedy='format = "csv" or "parquet"',
+            remedy=_OTHER,
         )
     return found
 
@@ -76,11 +76,7 @@ def _typed(series: pl.Series, mark: str) -> tuple[str, pl.Series]:
     if dtype == pl.Boolean:
         return "boolean", series
     if dtype.is_float():
-        if (series.is_infinite() | series.is_nan()).any():
-            raise OutputError(
-                f"column {series.name!r} holds an infinity, which no sheet can",
-                remedy='format = "csv" or "parquet"',
-            )
+        refuse_first(~series.is_finite(), series, "{}, which no sheet can", _OTHER)
         return "number", series.cast(pl.Float64)
     if dtype.is_integer():
         small = series.cast(pl.Int128).abs().le(_EXACT).all()
@@ -95,29 +91,23 @@ def _typed(series: pl.Series, mark: str) -> tuple[str, pl.Series]:
 
 def _moments(series: pl.Series) -> tuple[str, pl.Series]:
     """Moments in whole seconds of no zone; others as ISO 8601 text, which loses nothing."""
-    zone = getattr(series.dtype, "time_zone", None)
     whole = (series.dt.nanosecond() == 0).all() and series.dt.date().ge(_FIRST_DAY).all()
     # Nothing but midnights would be read as dates.
-    if zone is None and whole and (series.dt.time() != dt.time()).any():
+    if (
+        series.dtype == pl.Datetime(time_zone=None)
+        and whole
+        and (series.dt.time() != dt.time()).any()
+    ):
         return "moment", series
-    return "text", series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f" + ("%:z" if zone else ""))
+    return "text", moments_as_text(series)
 
 
 def _refuse(text: pl.Series, tabs: bool) -> None:
-    control = text.str.contains(_FORBIDDEN).fill_null(False)
-    empty = (text == "").fill_null(False)
-    # A long cell would be cut by the program that opens the file, and nobody would know.
-    long = (text.str.len_chars() > LENGTH).fill_null(False)
-    tab = text.str.contains("\t", literal=True).fill_null(False)
     for bad, what in (
-        *(() if tabs else ((tab, "a tab, which ODS does not keep"),)),
-        (control, "a control character"),
-        (long, f"more than {LENGTH:,} characters"),
-        (empty, "an empty text, which a sheet cannot tell from a missing one"),
+        (text.str.contains(_FORBIDDEN), "a control character"),
+        # A long cell would be cut by the program that opens the file, and nobody would know.
+        (text.str.len_chars() > LENGTH, f"more than {LENGTH:,} characters"),
+        (text == "", "an empty text, which a sheet cannot tell from a missing one"),
+        (text.str.contains("\t") & (not tabs), "a tab, which ODS does not keep"),
     ):
-        if bad.any():
-            row = int(bad.arg_max() or 0)
-            raise OutputError(
-                f"column {text.name!r}, record {row + 1:,} holds {what}",
-                remedy='mend the cell, or format = "csv" or "parquet"',
-            )
+        refuse_first(bad, text, what, f"mend the cell, or {_OTHER}")

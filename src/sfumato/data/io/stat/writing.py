@@ -14,7 +14,7 @@ import polars as pl
 from ....errors import InputError, OutputError
 from ...schema import SUPPRESSED, Column, Kind
 from ...table import Table
-from ..render import hidden_cells, marked_cells, sets_as_text
+from ..render import hidden_cells, marked_cells, moments_as_text, refuse_first, sets_as_text
 from ..source import Endpoint
 from .labels import TRUTH, with_codes
 from .reading import pyreadstat, read_stat
@@ -140,35 +140,23 @@ def _numbers(series: pl.Series, column: Column) -> tuple[pl.Series, dict[Any, st
     bad = series.cast(pl.Float64).is_infinite()
     if series.dtype.is_integer():
         bad = series.cast(pl.Int128).abs() > _EXACT
-    if bad.fill_null(False).any():
-        row = int(bad.arg_max() or 0)
-        raise OutputError(
-            f"column {series.name!r}, record {row + 1:,} holds {series[row]}, which the format "
-            "cannot hold exactly",
-            remedy=_OTHER,
-        )
+    refuse_first(bad, series, "{}, which the format cannot hold exactly", _OTHER)
     held = set(series.drop_nulls().unique().cast(pl.Float64).to_list()) if column.labels else ()
     names = {code: name for code, name in column.labels if code in held}
     return series, names
 
 
 def _text(series: pl.Series, table: Table, mark: str) -> pl.Series:
-    empty = (series == "").fill_null(False)
-    if empty.any():
-        raise OutputError(
-            f"column {series.name!r}, record {int(empty.arg_max() or 0) + 1:,} holds an empty "
-            "text, which the format cannot tell from a missing one",
-            remedy=_OTHER,
-        )
+    what = "an empty text, which the format cannot tell from a missing one"
+    refuse_first(series == "", series, what, _OTHER)
     hidden = hidden_cells(table, series.name)
     return marked_cells(series, hidden, mark).replace("", None) if hidden.any() else series
 
 
 def _moments(series: pl.Series) -> pl.Series:
-    zone = getattr(series.dtype, "time_zone", None)
-    if zone is None and (series.dt.nanosecond() == 0).all():
+    if not getattr(series.dtype, "time_zone", None) and (series.dt.nanosecond() == 0).all():
         return series.cast(pl.Datetime("us"))
-    return series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f" + ("%:z" if zone else ""))
+    return moments_as_text(series)
 
 
 def _write(frame: pl.DataFrame, path: Path, format: str, made: _Made) -> None:

@@ -91,11 +91,11 @@ def headed(
     return named.slice(1).rename(dict(zip(frame.columns, names, strict=True))), True, notes + more
 
 
-def copied_cells(text: bytes, width: int, label: str = "the copy") -> pl.DataFrame:
+def copied_cells(text: bytes, width: int) -> pl.DataFrame:
     """Records without a header in plain CSV, as a database copies them; blank lines are records."""
     if not text:
         return pl.DataFrame({str(i): pl.Series([], dtype=pl.String) for i in range(width)})
-    return _arrow_cells(text, label, Dialect(","), width, skip_blank=False)
+    return _arrow_cells(text, "the copy", Dialect(","), width, skip_blank=False)
 
 
 def _excel_hint(
