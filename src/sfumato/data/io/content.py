@@ -11,7 +11,7 @@ import polars as pl
 from ...errors import Complaint, InputError
 from ..schema import NUMERIC
 from . import numbers
-from .cells.infer import Formats, Reading, declare, interpret
+from .cells.infer import Formats, declare, interpret
 from .cells.sentinels import by_column, point_out
 from .files import read_arrow, read_parquet, settle
 from .sets import parse_fimi
@@ -19,7 +19,8 @@ from .sheets import read_sheet
 from .source import DATABASES, SHEETS, STAT, TEXT, Endpoint, load
 from .sql import read_duckdb, read_sqlite
 from .stat import Labelled, labelled, read_stat
-from .text.csv import headed, parse
+from .text.csv import Parsed, headed, parse
+from .text.sniff import Dialect
 
 MISSING = ("",)
 """What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
@@ -100,10 +101,8 @@ class Content:
 
 def read_content(end: Endpoint, asked: Asked) -> Content:
     """Read a source as its format asks."""
-    if end.format in TEXT:
-        found = _text(end, asked)
-    elif end.format in SHEETS:
-        found = _sheet(end, asked)
+    if end.format in (*TEXT, *SHEETS):
+        found = _untyped(end, asked)
     elif end.format in STAT:
         found = _stat(end, asked)
     else:
@@ -114,56 +113,47 @@ def read_content(end: Endpoint, asked: Asked) -> Content:
     return found
 
 
-def _text(end: Endpoint, asked: Asked) -> Content:
-    parsed = parse(
-        load(end),
-        end.label,
-        delimiter=asked.delimiter,
-        encoding=asked.encoding,
-        header=asked.header,
-        sample=asked.sample,
+def _untyped(end: Endpoint, asked: Asked) -> Content:
+    """Cells that are text; a sheet's are judged as those of a text file."""
+    parsed = _parsed(end, asked)
+    sheet = end.format in SHEETS
+    reading = interpret(
+        parsed.frame,
+        kinds={**asked.kinds, **dict.fromkeys(asked.as_text, "nominal")},
+        missing=asked.missing,
+        decimal="." if sheet else asked.decimal,  # a sheet's numbers have points everywhere
+        thousands=asked.thousands,
+        delimiter=parsed.dialect.delimiter,
+        formats=asked.dates,
+        sentinels=by_column(asked.sentinels, parsed.frame.columns, end.label),
     )
-    reading = _interpreted(parsed.frame, end, asked, parsed.dialect.delimiter, asked.decimal)
-    decided = {} if parsed.header else {"header": False}
-    if asked.header is None and any("header = " in note for note in parsed.notes):
+    decided = {} if sheet else reading.decided
+    if not parsed.header or (
+        asked.header is None and any("header = " in note for note in parsed.notes)
+    ):
         decided["header"] = parsed.header
     return Content(
         reading.frame,
         parsed.notes + reading.notes,
         reading.kinds,
         reading.complaints,
-        {**decided, **reading.decided},
+        decided,
         share=parsed.share,
     )
 
 
-def _sheet(end: Endpoint, asked: Asked) -> Content:
-    """A sheet's numbers have points, whatever the country; its text is judged as in a text file."""
-    cells, notes = read_sheet(end, asked.sheet)
-    frame, header, more = headed(cells, asked.header, end.label)
-    reading = _interpreted(frame, end, asked, ",", ".")
-    decided = {} if header else {"header": False}
-    return Content(
-        reading.frame,
-        [*notes, *more, *reading.notes],
-        reading.kinds,
-        reading.complaints,
-        decided,
-    )
-
-
-def _interpreted(
-    frame: pl.DataFrame, end: Endpoint, asked: Asked, delimiter: str, decimal: str | None
-) -> Reading:
-    return interpret(
-        frame,
-        kinds={**asked.kinds, **dict.fromkeys(asked.as_text, "nominal")},
-        missing=asked.missing,
-        decimal=decimal,
-        thousands=asked.thousands,
-        delimiter=delimiter,
-        formats=asked.dates,
-        sentinels=by_column(asked.sentinels, frame.columns, end.label),
+def _parsed(end: Endpoint, asked: Asked) -> Parsed:
+    if end.format in SHEETS:
+        cells, notes = read_sheet(end, asked.sheet)
+        frame, header, more = headed(cells, asked.header, end.label)
+        return Parsed(frame, Dialect(","), notes + more, header)
+    return parse(
+        load(end),
+        end.label,
+        delimiter=asked.delimiter,
+        encoding=asked.encoding,
+        header=asked.header,
+        sample=asked.sample,
     )
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import polars as pl
 
 from ...schema import SUPPRESSED
 from ...table import Table
-from .cells import SheetColumn, sheet_columns
+from .cells import sheet_columns
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
-_ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"))
+_ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r", "&#13;"))
 _SHEET = "data"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -55,63 +54,65 @@ _XLSX_PARTS = {
 
 def write_xlsx(table: Table, path: Path, *, suppressed: str = SUPPRESSED) -> None:
     """A workbook for Excel; text stays text, whatever it begins with."""
-    columns = sheet_columns(table, suppressed)
-    head = "".join(f'<c r="{_letters(i)}1" {_text_cell(n)}' for i, n in enumerate(table.names))
-    rows = pl.DataFrame(
-        [_xlsx_cells(c, i, suppressed) for i, c in enumerate(columns)]
-    ).with_row_index("row", 2)
+    rows = _cells(table, suppressed, _xlsx_text, _xlsx_value).with_row_index("row", 1)
     number = pl.col("row").cast(pl.String)
-    cells = [pl.col(str(i)).str.replace("#", number, literal=True) for i in range(len(columns))]
+    placed = [
+        pl.when(cell != "").then(pl.concat_str(pl.lit(f'<c r="{_letters(i)}'), number, cell))
+        for i, cell in enumerate(map(pl.col, rows.columns[1:]))
+    ]
+    cells = [cell.otherwise(pl.lit("")) for cell in placed]
     lines = rows.select(
         pl.concat_str(pl.lit('<row r="'), number, pl.lit('">'), *cells, pl.lit("</row>"))
     ).to_series()
-    body = (
-        f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData><row r="1">{head}</row>'
-        + "".join(lines.to_list())
-        + "</sheetData></worksheet>"
-    )
+    head, tail = f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>', "</sheetData></worksheet>"
+    body = head + "".join(lines.to_list()) + tail
     _zip(path, {**_XLSX_PARTS, "xl/worksheets/sheet1.xml": body})
 
 
-def _text_cell(text: str) -> str:
-    preserved = escape(_unread(text), {"\r": "&#13;"})
-    return f't="inlineStr" s="3"><is><t xml:space="preserve">{preserved}</t></is></c>'
+def _cells(
+    table: Table,
+    mark: str,
+    text: Callable[[pl.Expr], pl.Expr],
+    value: Callable[[str, pl.Expr], pl.Expr],
+    *,
+    nothing: str = "",
+    tabs: bool = True,
+) -> pl.DataFrame:
+    """All cells as XML, the names first: the mark in the hidden cells, and `nothing` in those that
+    miss a value."""
+    names = [text(pl.lit(name)).alias(str(i)) for i, name in enumerate(table.names)]
+    marked = text(pl.lit(mark)) if mark else pl.lit(nothing)
+    columns = []
+    for i, column in enumerate(sheet_columns(table, mark, tabs=tabs)):
+        values = pl.lit(column.values)
+        made = text(values) if column.kind == "text" else value(column.kind, values)
+        filled = pl.when(pl.lit(column.marked)).then(marked).otherwise(made).fill_null(nothing)
+        columns.append(pl.select(filled.alias(str(i))).to_series())
+    return pl.concat([pl.select(names), pl.DataFrame(columns)])
 
 
-def _unread(text: str) -> str:
-    """A text that a reader would decode as a character, such as _x0041_, made to stay."""
-    return text.replace("_x", "_x005F_x")
+def _xlsx_text(text: pl.Expr) -> pl.Expr:
+    # A text that a reader would decode as a character, such as _x0041_, is made to stay.
+    shown = _escaped(text.str.replace_all("_x", "_x005F_x", literal=True))
+    opened = pl.lit('" t="inlineStr" s="3"><is><t xml:space="preserve">')
+    return opened + shown + pl.lit("</t></is></c>")
 
 
-def _xlsx_cells(column: SheetColumn, index: int, mark: str) -> pl.Series:
-    """The cells of a column as XML, with # for the row's number; nothing where one is missing."""
-    cell = f'<c r="{_letters(index)}#" '
-    text = pl.lit(column.values)
-    if column.kind == "text":
-        shown = _escaped(text.str.replace_all("_x", "_x005F_x", literal=True))
-        head, tail = 't="inlineStr" s="3"><is><t xml:space="preserve">', "</t></is></c>"
-    elif column.kind == "boolean":
-        head, shown, tail = 't="b"><v>', text.cast(pl.Int8).cast(pl.String), "</v></c>"
-    elif column.kind == "date":
-        days = text.cast(pl.Int32) + 25_569
-        head, shown, tail = 's="1"><v>', days.cast(pl.String), "</v></c>"
-    elif column.kind == "moment":
-        days = text.dt.epoch("s").cast(pl.Float64) / 86_400 + 25_569
-        head, shown, tail = 's="2"><v>', days.cast(pl.String), "</v></c>"
+def _xlsx_value(kind: str, values: pl.Expr) -> pl.Expr:
+    """A cell behind its place; a day is a number, and a moment a part of one more."""
+    if kind == "boolean":
+        head, values = '" t="b"><v>', values.cast(pl.Int8)
+    elif kind == "date":
+        head, values = '" s="1"><v>', values.cast(pl.Int32) + 25_569
+    elif kind == "moment":
+        head, values = '" s="2"><v>', values.dt.epoch("s").cast(pl.Float64) / 86_400 + 25_569
     else:
-        head, shown, tail = "><v>", text.cast(pl.String), "</v></c>"
-    made = pl.lit(cell + head) + shown + pl.lit(tail)
-    return _filled(made, column, cell + _text_cell(mark) if mark else "", index)
-
-
-def _filled(made: pl.Expr, column: SheetColumn, marked: str, index: int) -> pl.Series:
-    """The mark in the hidden cells, and nothing at all in those that miss a value."""
-    filled = pl.when(pl.lit(column.marked)).then(pl.lit(marked)).otherwise(made).fill_null("")
-    return pl.select(filled.alias(str(index))).to_series()
+        head = '"><v>'
+    return pl.lit(head) + values.cast(pl.String) + pl.lit("</v></c>")
 
 
 def _escaped(text: pl.Expr) -> pl.Expr:
-    for plain, entity in (*_ENTITIES, ("\r", "&#13;")):
+    for plain, entity in _ENTITIES:
         text = text.str.replace_all(plain, entity, literal=True)
     return text
 
@@ -147,11 +148,9 @@ _CELL = "<table:table-cell"
 
 def write_ods(table: Table, path: Path, *, suppressed: str = SUPPRESSED) -> None:
     """A workbook for LibreOffice and its relatives."""
-    columns = sheet_columns(table, suppressed, tabs=False)
-    head = pl.select([_ods_text(pl.lit(name)).alias(str(i)) for i, name in enumerate(table.names)])
-    rows = pl.DataFrame([_ods_cells(c, i, suppressed) for i, c in enumerate(columns)])
+    cells = _cells(table, suppressed, _ods_text, _ods_value, nothing=f"{_CELL}/>", tabs=False)
     begin, end = pl.lit("<table:table-row>"), pl.lit("</table:table-row>")
-    lines = pl.concat([head, rows]).select(pl.concat_str(begin, pl.all(), end)).to_series()
+    lines = cells.select(pl.concat_str(begin, pl.all(), end)).to_series()
     parts = {
         "mimetype": _ODS_TYPE,
         "content.xml": _ODS_HEAD + "".join(lines.to_list()) + _ODS_TAIL,
@@ -160,26 +159,16 @@ def write_ods(table: Table, path: Path, *, suppressed: str = SUPPRESSED) -> None
     _zip(path, parts)
 
 
-def _ods_cells(column: SheetColumn, index: int, mark: str) -> pl.Series:
-    values = pl.lit(column.values)
-    if column.kind == "text":
-        made = _ods_text(values)
-    elif column.kind == "boolean":
-        made = _ods_value("boolean", "boolean-value", values.cast(pl.String))
-    elif column.kind == "number":
-        made = _ods_value("float", "value", values.cast(pl.String))
+def _ods_value(kind: str, values: pl.Expr) -> pl.Expr:
+    if kind == "boolean":
+        said, shown = 'boolean" office:boolean-value="', values.cast(pl.String)
+    elif kind == "number":
+        said, shown = 'float" office:value="', values.cast(pl.String)
     else:
-        form = "%Y-%m-%d" if column.kind == "date" else "%Y-%m-%dT%H:%M:%S"
-        made = _ods_value("date", "date-value", values.dt.to_string(form))
-    marked = pl.select(_ods_text(pl.lit(mark))).item() if mark else f"{_CELL}/>"
-    filled = pl.when(pl.lit(column.marked)).then(pl.lit(marked)).otherwise(made)
-    return pl.select(filled.fill_null(f"{_CELL}/>").alias(str(index))).to_series()
-
-
-def _ods_value(kind: str, attribute: str, shown: pl.Expr) -> pl.Expr:
-    opened = f'{_CELL} office:value-type="{kind}" office:{attribute}="'
-    paragraph = pl.lit("<text:p>") + shown + pl.lit("</text:p>")
-    return pl.lit(opened) + shown + pl.lit('">') + paragraph + pl.lit("</table:table-cell>")
+        form = "%Y-%m-%d" if kind == "date" else "%Y-%m-%dT%H:%M:%S"
+        said, shown = 'date" office:date-value="', values.dt.to_string(form)
+    opened = pl.lit(f'{_CELL} office:value-type="{said}')
+    return opened + shown + pl.lit('"><text:p>') + shown + pl.lit("</text:p></table:table-cell>")
 
 
 def _ods_text(text: pl.Expr) -> pl.Expr:
