@@ -7,7 +7,7 @@ ten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,12 +29,32 @@ class Chosen:
     names: list[str]
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @staticmethod
+    def of(reasons: Mapping[str, str], measure: str, named: bool, what: str, remedy: str) -> Chosen:
+        """The columns without a reason to leave them out; with one, a column that was named is an
+        error."""
+        left_out = {name: why for name, why in reasons.items() if why}
+        for name, why in left_out.items() if named else ():
+            raise MeasureError(
+                f"{measure} cannot be taken on column {name!r}: it {why}",
+                remedy="leave it out of `columns`",
+            )
+        if len(left_out) == len(reasons):
+            raise nothing_left(f"{measure} found no column {what}", left_out, remedy)
+        return Chosen([name for name, why in reasons.items() if not why], left_out)
+
     def facts(self) -> dict[str, object]:
         """What the detail of a measurement says about them."""
         named: dict[str, object] = {"columns": list(self.names)}
         if self.left_out:
             named["left_out"] = dict(self.left_out)
         return named
+
+
+def nothing_left(said: str, left_out: Mapping[str, str], remedy: str) -> MeasureError:
+    """The error of a measure without columns, and why it left out those that there are."""
+    because = "; ".join(f"{name} {why}" for name, why in left_out.items())
+    return MeasureError(said + (f" ({because})" if because else ""), remedy=remedy)
 
 
 def with_numbers(
@@ -45,35 +65,19 @@ def with_numbers(
     With `quasi_first` these are the ordered quasi-identifiers, if there are any.
     """
     require_records(pair, measure)
-    if named:
-        for name in named:
-            why = _unfit(pair, name, (*ORDERED, Kind.BOOLEAN))
-            if why:
-                raise MeasureError(
-                    f"{measure} cannot be taken on column {name!r}: {why}",
-                    remedy="leave it out of `columns`",
-                )
-        return Chosen(list(named))
     ordered = [c for c in pair.original.schema if c.kind in ORDERED and c.role not in SET_ASIDE]
     quasi = [c for c in ordered if c.role == Role.QUASI]
     wanted = quasi if quasi_first and quasi else ordered
-    reasons = {c.name: _unfit(pair, c.name, ORDERED) for c in wanted}
-    chosen = [name for name, why in reasons.items() if not why]
-    left_out = {name: why for name, why in reasons.items() if why}
-    if wanted is quasi:
-        left_out |= {
+    kinds = (*ORDERED, Kind.BOOLEAN) if named else ORDERED
+    reasons = {n: _unfit(pair, n, kinds) for n in named or (c.name for c in wanted)}
+    if wanted is quasi and not named:
+        reasons |= {
             c.name: f"is {c.kind} and has no numbers"
             for c in pair.original.schema
             if c.role == Role.QUASI and c.kind not in ORDERED
         }
-    if not chosen:
-        because = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise MeasureError(
-            f"{measure} found no column with numbers in both tables"
-            + (f" ({because})" if because else ""),
-            remedy="it compares continuous, integer, ordinal and date columns that hold values",
-        )
-    return Chosen(chosen, left_out)
+    remedy = "it compares continuous, integer, ordinal and date columns that hold values"
+    return Chosen.of(reasons, measure, bool(named), "with numbers in both tables", remedy)
 
 
 def quasi_names(pair: Pair, measure: str) -> list[str]:

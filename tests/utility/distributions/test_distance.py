@@ -214,7 +214,7 @@ def test_which_columns_are_compared() -> None:
     assert found.value == 0.0
     with pytest.raises(MeasureError, match="is set-valued"):
         _take(t, t, columns=("codes",))
-    with pytest.raises(MeasureError, match="not in both"):
+    with pytest.raises(MeasureError, match="not in the masked"):
         _take(t, t.without(["x"]), columns=("x",))
     with pytest.raises(MeasureError, match="no column to compare"):
         _take(t, table({"z": [1]}))

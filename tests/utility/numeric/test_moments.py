@@ -158,7 +158,7 @@ def test_what_was_left_out_is_named(measure: type[Measure]) -> None:
     found = _take(measure(), t, labels)
     assert found.detail["left_out"] == {"z": "holds labels in the masked table"}
     assert found.detail["columns"] == ["x", "y"], "an identifier has no statistics of its own"
-    with pytest.raises(MeasureError, match="'z': holds labels"):
+    with pytest.raises(MeasureError, match="'z': it holds labels"):
         _take(measure(columns=("x", "z")), t, labels)
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_measured_says_why(measure: type[Measure]) -> None:
     with pytest.raises(MeasureError, match=r"vary|varies"):
         _take(measure(), flat, flat)
     endless = _table([(1.0, 1), (float("inf"), 2)])
-    with pytest.raises(MeasureError, match="'x': is infinite in row 2"):
+    with pytest.raises(MeasureError, match="'x': it is infinite in row 2"):
         _take(measure(columns=("x", "y")), endless, endless)
     huge = table({"x": [2**60, 1], "y": [2**60, 2]})
     with pytest.raises(MeasureError, match="too large to calculate with exactly"):

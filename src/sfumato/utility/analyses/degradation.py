@@ -14,16 +14,14 @@ from pydantic import Field
 from ...data.codec import floats
 from ...data.generalized.information import QUANTILES, target_codes, target_column
 from ...data.generalized.label_places import Labels
-from ...data.linkage.linking import drawn, require_records
+from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.schema import NUMERIC, Kind
+from ...data.schema import NUMERIC
 from ...errors import MeasureError, SfumatoError
 from ...protocols import Context, Measurement
 from ..cells import HIDDEN, cells_of
 from ..loss import RecordLoss
-from .readable import ReadableColumn
-
-_MOST_CATEGORIES = 100
+from .readable import ReadableColumn, predictors, some_for_folds
 
 
 class ModelDegradation(RecordLoss):
@@ -84,14 +82,8 @@ class ModelDegradation(RecordLoss):
         target = target_column(pair.original, self.target, self.name)
         inputs = self._inputs(pair, target)
         y, classes = _answers(pair, target)
-        rows = np.flatnonzero(~np.isnan(y))
-        every = rows.size
-        rows = rows[drawn(every, self.sample, rng)]
-        if rows.size < 2 * self.folds:
-            raise MeasureError(
-                f"{rows.size} records with a known target are too few for {self.folds} folds",
-                remedy="folds = 2, or more records",
-            )
+        known = np.flatnonzero(~np.isnan(y))
+        rows = some_for_folds(known, self.sample, self.folds, rng)
         truth = y[rows]
         spread = float(truth.std()) if not classes else 1.0
         if not spread:
@@ -133,7 +125,7 @@ class ModelDegradation(RecordLoss):
         else:
             found = _compared_numbers(three[:, :, 0] / spread, truth / spread)
         per_record = None
-        if rows.size == every:
+        if rows.size == known.size:
             per_record = np.zeros(pair.original.height)
             per_record[rows] = found.per_record
         return self.result(
@@ -153,24 +145,11 @@ class ModelDegradation(RecordLoss):
                 remedy=f"the columns are {', '.join(pair.original.names)}",
             )
         wanted = [name for name in self.columns or schema.quasi if name != target]
-        names, left_out, parts = [], {}, []
-        for name in wanted:
-            kind = schema[name].kind
-            many = kind == Kind.NOMINAL and pair.original[name].n_unique() > _MOST_CATEGORIES
-            if kind in (Kind.TEXT, Kind.SET):
-                left_out[name] = f"is {kind}"
-            elif many:
-                left_out[name] = f"has more than {_MOST_CATEGORIES} categories"
-            else:
-                names.append(name)
-                parts.append(_features(pair, name))
-        if not names:
-            raise MeasureError(
-                "model-degradation has no column to predict from", remedy="name some in `columns`"
-            )
-        before = np.column_stack([part[0] for part in parts])
-        after = np.column_stack([part[1] for part in parts])
-        return _Inputs(names, left_out, before, after)
+        chosen = predictors(pair, wanted, self.name)
+        before, after = zip(*(_features(pair, name) for name in chosen.names), strict=True)
+        return _Inputs(
+            chosen.names, chosen.left_out, np.column_stack(before), np.column_stack(after)
+        )
 
     def _fitted(self, x: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> Any:
         """The model, or the only class that there is to predict."""

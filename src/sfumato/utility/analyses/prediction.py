@@ -13,12 +13,10 @@ from ...data.pair import Pair
 from ...data.schema import NUMERIC, SET_ASIDE, Kind, Role
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
+from ..columns import Chosen
 from ..loss import TableLoss
 from .degradation import Filled
-from .readable import ReadableColumn
-
-_MOST_CATEGORIES = 100
-"""A category for nearly every record tells a model nothing, and costs a column each."""
+from .readable import ReadableColumn, predictors, some_for_folds
 
 
 class PredictionLoss(TableLoss):
@@ -59,8 +57,8 @@ class PredictionLoss(TableLoss):
         pair, rng = context.pair, context.rng
         require_records(pair, self.name)
         target = self._target(pair)
-        names, left_out = self._features(pair, target)
-        before, after = _matrices(pair, names)
+        chosen = self._features(pair, target)
+        before, after = _matrices(pair, chosen.names)
         y, y_masked, classes = _answers(pair, target)
         rows, partner = self._rows(pair, y, rng)
         fold = rng.permutation(np.arange(rows.size) % self.folds)
@@ -86,7 +84,7 @@ class PredictionLoss(TableLoss):
         mean = {side: float(np.mean(values)) for side, values in scores.items()}
         detail: dict[str, Any] = {
             "target": target,
-            "columns": names,
+            **chosen.facts(),
             "score": "accuracy" if classes else "R2",
             "scores": mean,
             "records": int(rows.size),
@@ -94,8 +92,6 @@ class PredictionLoss(TableLoss):
         }
         if not pair.aligned:
             detail["note"] = "both models may have been trained on the people they are tested on"
-        if left_out:
-            detail["left_out"] = left_out
         return self.result(
             mean["original"] - mean["masked"],
             baseline=mean["original"] - mean["constant"],
@@ -117,42 +113,23 @@ class PredictionLoss(TableLoss):
             remedy='target = "COLUMN", one that both tables hold as values',
         )
 
-    def _features(self, pair: Pair, target: str) -> tuple[list[str], dict[str, str]]:
-        names, left_out = [], {}
-        for column in pair.original.schema:
-            name = column.name
-            if name == target or column.role in SET_ASIDE:
-                continue
-            if self.columns and name not in self.columns:
-                continue
-            if name not in pair.masked.schema:
-                left_out[name] = "is not in the masked table"
-            elif column.kind in (Kind.TEXT, Kind.SET):
-                left_out[name] = f"is {column.kind}"
-            elif (
-                column.kind in (Kind.NOMINAL,) and pair.original[name].n_unique() > _MOST_CATEGORIES
-            ):
-                left_out[name] = f"has more than {_MOST_CATEGORIES} categories"
-            else:
-                names.append(name)
-        if not names:
-            raise MeasureError(
-                "prediction-loss has no column to predict from",
-                remedy="name some in `columns`",
-            )
-        return names, left_out
+    def _features(self, pair: Pair, target: str) -> Chosen:
+        wanted = [
+            c.name
+            for c in pair.original.schema
+            if c.name != target
+            and c.role not in SET_ASIDE
+            and (not self.columns or c.name in self.columns)
+        ]
+        absent = [name for name in wanted if name not in pair.masked.schema]
+        return predictors(pair, wanted, self.name, absent)
 
     def _rows(
         self, pair: Pair, y: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Original records to use, and their masked records (-1: none); or all masked ones."""
         known = np.flatnonzero(_known(y))
-        rows = known[drawn(known.size, self.sample, rng)]
-        if rows.size < 2 * self.folds:
-            raise MeasureError(
-                f"{rows.size} records with a known target are too few for {self.folds} folds",
-                remedy="folds = 2, or more records",
-            )
+        rows = some_for_folds(known, self.sample, self.folds, rng)
         if pair.rows is None:
             return rows, drawn(pair.masked.height, self.sample, rng)
         masked_of = np.full(pair.original.height, -1, dtype=np.int64)

@@ -6,14 +6,51 @@ likely as the other: as a number it is their mean, as a category it belongs to e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from ...data.codec import encode, floats
 from ...data.generalized.label_places import Labels, distinct_labels, has_labels
+from ...data.linkage.linking import drawn
 from ...data.pair import Pair
 from ...data.schema import ORDERED, Kind
 from ...data.table import Table
+from ...errors import MeasureError
+from ..columns import Chosen
+
+_MOST_CATEGORIES = 100
+"""A category for nearly every record tells a model nothing, and costs a column each."""
+
+
+def predictors(
+    pair: Pair, wanted: Sequence[str], measure: str, absent: Sequence[str] = ()
+) -> Chosen:
+    """The columns that a model can learn from."""
+    reasons = dict.fromkeys(wanted, "")
+    for name in wanted:
+        kind = pair.original.schema[name].kind
+        if name in absent:
+            reasons[name] = "is not in the masked table"
+        elif kind in (Kind.TEXT, Kind.SET):
+            reasons[name] = f"is {kind}"
+        elif kind == Kind.NOMINAL and pair.original[name].n_unique() > _MOST_CATEGORIES:
+            reasons[name] = f"has more than {_MOST_CATEGORIES} categories"
+    return Chosen.of(reasons, measure, False, "to predict from", "name some in `columns`")
+
+
+def some_for_folds(
+    known: np.ndarray, sample: int, folds: int, rng: np.random.Generator
+) -> np.ndarray:
+    """So many of the records whose target is known; refused where folds would be empty."""
+    rows: np.ndarray = known[drawn(known.size, sample, rng)]
+    if rows.size < 2 * folds:
+        raise MeasureError(
+            f"{rows.size} records with a known target are too few for {folds} folds",
+            remedy="folds = 2, or more records",
+        )
+    return rows
 
 
 class ReadableColumn:

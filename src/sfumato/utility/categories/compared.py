@@ -40,22 +40,8 @@ def with_categories(
         c.name for c in pair.original.schema if c.kind in KINDS and c.role not in SET_ASIDE
     ]
     reasons = {name: _unfit(pair, name, labels) for name in wanted}
-    left_out = {name: why for name, why in reasons.items() if why}
-    if named and left_out:
-        name, why = next(iter(left_out.items()))
-        raise MeasureError(
-            f"{measure} cannot be taken on column {name!r}: {why}",
-            remedy="leave it out of `columns`",
-        )
-    chosen = [name for name in wanted if name not in left_out]
-    if not chosen:
-        because = "; ".join(f"{name} {why}" for name, why in left_out.items())
-        raise MeasureError(
-            f"{measure} found no column with categories in both tables"
-            + (f" ({because})" if because else ""),
-            remedy="it compares nominal, ordinal and boolean columns",
-        )
-    return Chosen(chosen, left_out)
+    remedy = "it compares nominal, ordinal and boolean columns"
+    return Chosen.of(reasons, measure, bool(named), "with categories in both tables", remedy)
 
 
 def _unfit(pair: Pair, name: str, labels: bool) -> str:

@@ -14,10 +14,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
+from ...criteria.classes import comparable
 from ...data.generalized.label_places import distinct_labels, has_labels
 from ...data.pair import Pair
+from ...data.schema import Kind
 from ..columns import suppressed
 
 
@@ -54,6 +57,12 @@ class Bins:
 def nothing(before: int, after: int) -> Bins:
     """A column that tells nothing, to compare one column alone."""
     return Bins(1, np.zeros(before, dtype=np.int32), np.zeros(after, dtype=np.int32))
+
+
+def as_text(series: pl.Series, kind: Kind) -> pl.Series:
+    """Categories as text, truth values in one spelling."""
+    texts = comparable(series).cast(pl.String)
+    return texts.str.to_lowercase() if kind == Kind.BOOLEAN else texts
 
 
 class Cells(NamedTuple):

@@ -8,13 +8,11 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ...criteria.classes import comparable
 from ...data.generalized.label_places import Labels, distinct_labels
 from ...data.pair import Pair
-from ...data.schema import Kind
 from ...errors import MeasureError
 from ..columns import suppressed
-from .bins import Bins, Cells, cells_of
+from .bins import Bins, Cells, as_text, cells_of
 
 ITEMS = 10
 """Items of a set column that are told apart: the original's most frequent ones."""
@@ -23,12 +21,12 @@ ITEMS = 10
 def categories(pair: Pair, name: str, most: int) -> Bins:
     """A column of categories in bins: the most frequent ones, and all others as one."""
     column = pair.original.schema[name]
-    before = _as_text(pair.original[name], column.kind)
+    before = as_text(pair.original[name], column.kind)
     cells = cells_of(pair, name)
     if cells is None:
         hidden = suppressed(pair, name)
         masked = pair.masked.schema[name]
-        texts, label = distinct_labels(_as_text(pair.masked[name], masked.kind))
+        texts, label = distinct_labels(as_text(pair.masked[name], masked.kind))
         cells = Cells(np.where(hidden, -1, label), texts, hidden)
         reader = None
     else:
@@ -112,11 +110,6 @@ def _everything(exact: np.ndarray, strangers: int, gaps: bool) -> np.ndarray:
         return np.array([[float(exact.size - 1)], [1.0]])
     weights = exact[kept] + of[kept] / of.sum()
     return np.stack((kept, weights / weights.sum()))
-
-
-def _as_text(series: pl.Series, kind: Kind) -> pl.Series:
-    texts = comparable(series).cast(pl.String)
-    return texts.str.to_lowercase() if kind == Kind.BOOLEAN else texts
 
 
 def items(pair: Pair, name: str) -> list[Bins]:

@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ...criteria.classes import comparable
 from ...data.codec import floats
 from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.linkage.linking import require_records
@@ -24,8 +23,11 @@ from ...data.pair import Pair
 from ...data.schema import NUMERIC, SET_ASIDE, SUPPRESSED, Kind
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..columns import suppressed
+from ..columns import Chosen, nothing_left, suppressed
 from ..loss import TableLoss
+from .bins import as_text
+
+_SHARE = "compare tables that share columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +187,10 @@ class DistributionDistance(TableLoss):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        names, left_out = self._names(pair)
+        chosen = self._chosen(pair)
+        left_out = chosen.left_out
         by_column: dict[str, dict[str, Any]] = {}
-        for name in names:
+        for name in chosen.names:
             if pair.original[name].null_count() == pair.original.height:
                 left_out[name] = "has no values in the original"
                 continue
@@ -200,36 +203,24 @@ class DistributionDistance(TableLoss):
                     raise
                 left_out[name] = error.message
         if not by_column:
-            because = "; ".join(f"{name} {why}" for name, why in left_out.items())
-            raise MeasureError(
-                "distribution-distance found no column to compare"
-                + (f" ({because})" if because else ""),
-                remedy="compare tables that share columns",
-            )
+            raise nothing_left(f"{self.name} found no column to compare", left_out, _SHARE)
         detail: dict[str, Any] = {"by_column": by_column}
         if left_out:
             detail["left_out"] = left_out
         distances = [found["distance"] for found in by_column.values()]
         return self.result(float(np.mean(distances)), detail=detail)
 
-    def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:
-        shared = pair.shared()
-        for name in self.columns:
-            if name not in shared or pair.original.schema[name].kind == Kind.SET:
-                why = "is set-valued" if name in shared else "is not in both tables"
-                raise MeasureError(
-                    f"column {name!r} cannot be compared: it {why}",
-                    remedy="leave it out of `columns`",
-                )
-        if self.columns:
-            return list(self.columns), {}
-        usual = [c for c in pair.original.schema if c.role not in SET_ASIDE]
-        reasons = {
-            c.name: "is not in the masked table" if c.name not in shared else "is set-valued"
-            for c in usual
-            if c.name not in shared or c.kind == Kind.SET
-        }
-        return [c.name for c in usual if c.name not in reasons], reasons
+    def _chosen(self, pair: Pair) -> Chosen:
+        schema, shared = pair.original.schema, pair.shared()
+        wanted = self.columns or [c.name for c in schema if c.role not in SET_ASIDE]
+        reasons = dict.fromkeys(wanted, "")
+        for name in wanted:
+            if name not in shared:
+                side = "masked" if name in schema else "original"
+                reasons[name] = f"is not in the {side} table"
+            elif schema[name].kind == Kind.SET:
+                reasons[name] = "is set-valued"
+        return Chosen.of(reasons, self.name, bool(self.columns), "to compare", _SHARE)
 
 
 def _numeric(pair: Pair, name: str) -> dict[str, Any]:
@@ -307,7 +298,7 @@ def _spread(reader: Labels, series: pl.Series) -> tuple[Spread | None, int]:
 
 def _categorical(pair: Pair, name: str) -> dict[str, Any]:
     original, masked = pair.original.schema[name], pair.masked.schema[name]
-    before = _as_text(pair.original[name], original.kind)
+    before = as_text(pair.original[name], original.kind)
     series = pair.masked[name]
     found: dict[str, Any] = {"distance": 1.0, "by": "total variation"}
     shares, outside = _shares(before), 0.0
@@ -316,7 +307,7 @@ def _categorical(pair: Pair, name: str) -> dict[str, Any]:
         found["read_from_labels"] = True
     else:
         hidden = pl.Series(suppressed(pair, name))
-        texts = _as_text(series, masked.kind).zip_with(~hidden, pl.Series([None], dtype=pl.String))
+        texts = as_text(series, masked.kind).zip_with(~hidden, pl.Series([None], dtype=pl.String))
         after, gone = _shares(texts), texts.null_count()
     _count_gaps(found, before.null_count(), gone)
     if gone < series.len():
@@ -345,15 +336,8 @@ def _shares_of_labels(reader: Labels, series: pl.Series) -> tuple[dict[str, floa
         ranks = ranks[ranks > 0]
         mass[ranks] += share / max(ranks.size, 1)
         outside += 0.0 if ranks.size else share
-    values = _as_text(reader.domain, reader.column.kind).to_list()
+    values = as_text(reader.domain, reader.column.kind).to_list()
     return dict(zip(values, mass[covered.ranks].tolist(), strict=True)), outside, gone
-
-
-def _as_text(series: pl.Series, kind: Kind) -> pl.Series:
-    plain = comparable(series)
-    return (
-        plain.cast(pl.String) if kind != Kind.BOOLEAN else plain.cast(pl.String).str.to_lowercase()
-    )
 
 
 def _present(values: np.ndarray, name: str, side: str) -> np.ndarray:

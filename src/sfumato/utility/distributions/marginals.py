@@ -14,6 +14,7 @@ from ...data.pair import Pair
 from ...data.schema import MEASURED, SET_ASIDE, Kind
 from ...errors import MeasureError, SfumatoError
 from ...protocols import Context, Measurement
+from ..columns import nothing_left
 from ..loss import TableLoss
 from .bins import Bins, nothing
 from .category_bins import categories, items
@@ -110,11 +111,8 @@ class Marginals(TableLoss):
             else:
                 left_out[name] = "has no items in the original"
         if not coded:
-            because = "; ".join(f"{name} {said}" for name, said in (left_out | why).items())
-            raise MeasureError(
-                "marginals found no column to compare" + (f" ({because})" if because else ""),
-                remedy="compare tables that share columns",
-            )
+            remedy = "compare tables that share columns"
+            raise nothing_left("marginals found no column to compare", left_out | why, remedy)
         return coded, left_out, why
 
     def _names(self, pair: Pair) -> tuple[list[str], dict[str, str]]:

@@ -17,6 +17,7 @@ from ...data.table import Table
 from ...errors import MeasureError, MethodError
 from ...kernels.statistics.rank_correlation import rank_scores
 from ...protocols import Context, Measurement
+from ..columns import nothing_left
 from ..loss import TableLoss
 
 Columns = Annotated[
@@ -94,11 +95,8 @@ def points_of(
         for part, one in zip(parts, coordinates, strict=True):
             part.append(one)
     if not columns:
-        because = "; ".join(f"{name} {why}" for name, why in left_out.items())
-        raise MeasureError(
-            f"{asking} found no column to compare" + (f" ({because})" if because else ""),
-            remedy="compare tables that share columns which vary",
-        )
+        remedy = "compare tables that share columns which vary"
+        raise nothing_left(f"{asking} found no column to compare", left_out, remedy)
     whole = [np.hstack(part) for part in parts]
     return Points(
         whole[0], whole[1], None if reference is None else whole[2], columns, logged, left_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,23 +124,23 @@ class _Spreader:
 
     def ranges(self, ends: np.ndarray) -> np.ndarray:
         """Shares of the bins for ranges, given as just below the low and the high end."""
-        inner = np.clip(self.cut.edges[None, :], ends[:, :1], ends[:, 1:])
-        own, of_all = self._parts(np.searchsorted(self.exact, inner, side="right"), ends, True)
-        even, width = self._parts(np.floor(inner) if self.whole else inner, ends, False)
+        own, of_all = self._parts(ends, lambda at: np.searchsorted(self.exact, at, side="right"))
+        even, width = self._parts(ends, self._length)
         even[width <= 0, -2], width[width <= 0] = 1.0, 1.0
         found: np.ndarray = (own + even / width[:, None]) / (of_all + 1.0)[:, None]
         return found
 
+    def _length(self, at: np.ndarray) -> np.ndarray:
+        return np.floor(at) if self.whole else at
+
     def _parts(
-        self, upto: np.ndarray, ends: np.ndarray, count: bool
+        self, ends: np.ndarray, upto: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What lies in each bin, from what lies below its ends; and what lies in the range."""
-        if count:
-            total = np.diff(np.searchsorted(self.exact, ends, side="right"), axis=1)[:, 0]
-        else:
-            total = np.diff(np.floor(ends) if self.whole else ends, axis=1)[:, 0]
-        parts = np.zeros((upto.shape[0], self.cut.many + 2))
-        parts[:, :-2] = np.diff(upto, axis=1)
+        """What of each range lies in each bin, and in all; `upto` tells what lies below."""
+        inner = np.clip(self.cut.edges[None, :], ends[:, :1], ends[:, 1:])
+        total = np.diff(upto(ends), axis=1)[:, 0]
+        parts = np.zeros((len(ends), self.cut.many + 2))
+        parts[:, :-2] = np.diff(upto(inner), axis=1)
         parts[:, -2] = np.maximum(total - parts[:, :-2].sum(axis=1), 0.0)
         return parts, total.astype(np.float64)
 
@@ -158,19 +158,13 @@ class _Spreader:
         if self.ends is None:
             even[-1] = 1.0
         else:
-            low = np.nextafter(self.ends[0], -np.inf)
-            inner = np.clip(self.cut.edges[None, :], low, self.ends[1])
-            span = np.array([[low, self.ends[1]]])
-            even, width = (p[0] for p in self._parts(_floor(inner, self.whole), span, False))
+            span = np.array([[np.nextafter(self.ends[0], -np.inf), self.ends[1]]])
+            even, width = (p[0] for p in self._parts(span, self._length))
             even = even / width if width > 0 else even
             if self.gaps:  # missing counts as one of the bins
                 even = np.append(even[:-1] * self.cut.many, 1.0) / (self.cut.many + 1)
         found: np.ndarray = (self.counts + even) / (self.counts.sum() + 1.0)
         return found
-
-
-def _floor(values: np.ndarray, whole: bool) -> np.ndarray:
-    return np.floor(values) if whole else values
 
 
 def _finished(

@@ -17,7 +17,7 @@ from pydantic import Field
 from ...data.schema import NUMERIC, Kind
 from ...errors import MeasureError
 from ...protocols import Context, Measure, Measurement
-from ..columns import Chosen, constant, each, with_numbers
+from ..columns import Chosen, constant, each, nothing_left, with_numbers
 from ..loss import TableLoss
 from .moments import correlations
 
@@ -196,11 +196,8 @@ def _averaged(
 ) -> Measurement:
     left_out = {**chosen.left_out, **left}
     if not changes:
-        because = "; ".join(f"{name} {why}" for name, why in left_out.items())
-        raise MeasureError(
-            f"{measure.name} has nothing to compare: {because}",
-            remedy="name a column of numbers in `columns` that varies around another mean than 0",
-        )
+        remedy = "name a column of numbers in `columns` that varies around another mean than 0"
+        raise nothing_left(f"{measure.name} has nothing to compare", left_out, remedy)
     by_column = {name: 100.0 * change for name, change in changes.items()}
     detail = {**Chosen(list(changes), left_out).facts(), "by_column": by_column}
     if missing:

@@ -20,7 +20,7 @@ from ...errors import MeasureError
 from ...kernels.statistics.factors import Structure, aligned, structure
 from ...kernels.statistics.kernel_density import density_at
 from ...protocols import Context, Measurement
-from ..columns import Chosen, constant, each, with_numbers
+from ..columns import Chosen, constant, each, nothing_left, with_numbers
 from ..loss import RecordLoss, TableLoss
 
 Columns = Annotated[
@@ -79,12 +79,8 @@ def numbers_of_both(
             x.append(before)
             y.append(after)
     if len(names) < columns:
-        because = "; ".join(f"{name} {why}" for name, why in left_out.items())
-        raise MeasureError(
-            f"{asking} needs {columns} numeric columns that vary, and there are {len(names)}"
-            + (f" ({because})" if because else ""),
-            remedy="name columns with numbers in `columns`",
-        )
+        said = f"{asking} needs {columns} numeric columns that vary, and there are {len(names)}"
+        raise nothing_left(said, left_out, "name columns with numbers in `columns`")
     found = Numbers(pair, Chosen(names, left_out), np.column_stack(x), np.column_stack(y))
     for side, part in zip(("original", "masked"), found.complete, strict=True):
         if len(part) < records:

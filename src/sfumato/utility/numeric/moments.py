@@ -11,7 +11,7 @@ from pydantic import Field
 from ...data.pair import Pair
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
-from ..columns import Chosen, constant, each, with_numbers
+from ..columns import Chosen, constant, each, nothing_left, with_numbers
 from ..loss import RecordLoss, TableLoss
 
 
@@ -126,11 +126,8 @@ class _Moment(TableLoss):
             by_column[name] = {"difference": difference, **_missing(x, y)}
             levels[name] = {"original": before, "masked": after}
         if not differences:
-            because = "; ".join(f"{name} {why}" for name, why in skipped.items())
-            raise MeasureError(
-                f"{self.name} has nothing to compare: {because}",
-                remedy="name a column in `columns` that varies and is published",
-            )
+            remedy = "name a column in `columns` that varies and is published"
+            raise nothing_left(f"{self.name} has nothing to compare", skipped, remedy)
         used = [name for name in chosen.names if name not in skipped]
         said = Chosen(used, {**chosen.left_out, **skipped}).facts()
         return self.result(
