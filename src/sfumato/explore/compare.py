@@ -24,7 +24,7 @@ from ..release.pairing import Aligned, align_by, as_tables, evidence_of, pair_of
 from ..release.plan.plan import Plan
 from ..release.plan.step import build
 from ..release.publish import private_path
-from ..release.records.evidence import Evidence, Measuring, usual_panel
+from ..release.records.evidence import Measuring, usual_panel
 from ..release.records.release import Release
 from ..utility.distributions.marginals import Marginals
 
@@ -155,17 +155,30 @@ def _named(releases: Sequence[Any]) -> list[str]:
 
 
 def _kept(given: Any, name: str, listed: Sequence[str]) -> _Side:
-    """A release by the figures of its private twin."""
+    """A release by its own figures, or those of its private twin."""
     if isinstance(given, Release):
-        return _of_evidence(name, given.evidence, given.table.names, listed)
-    if not isinstance(given, str | Path):
+        side = _of_evidence(given, name)
+    elif isinstance(given, str | Path):
+        side = _of_twin(given, name)
+    else:
         raise ParameterError(
             f"{name} is a table, and nothing says what it was made from",
             remedy="original=TABLE",
         )
+    chosen = {key: value for key, value in side.measures.items() if not listed or key in listed}
+    return replace(side, measures=chosen)
+
+
+def _of_evidence(given: Release, name: str) -> _Side:
+    evidence = given.evidence
+    measured = {key: m.value for key, m in evidence.measurements.items()}
+    records = evidence.records.get("published", 0)
+    return _Side(name, measured, _promised(given), records, given.table.names)
+
+
+def _of_twin(given: str | Path, name: str) -> _Side:
     folder = Path(given)
-    twin = private_path(Path(folder.absolute()))
-    figures = twin / "figures.json"
+    figures = private_path(Path(folder.absolute())) / "figures.json"
     if not folder.is_dir() or not figures.is_file():
         raise InputError(
             f"{given} has no private twin with its figures ({figures} is missing)",
@@ -173,27 +186,15 @@ def _kept(given: Any, name: str, listed: Sequence[str]) -> _Side:
         )
     try:
         said = json.loads(figures.read_text(encoding="utf-8"))
-        measured = {key: float(one["value"]) for key, one in said["measures"].items()}
-        columns = [one["name"] for one in said["columns"] if one["published"]]
-        records = int(said["records"]["published"])
-        findings = list(said["requirements"])
+        return _Side(
+            name,
+            {key: float(one["value"]) for key, one in said["measures"].items()},
+            list(said["requirements"]),
+            int(said["records"]["published"]),
+            [one["name"] for one in said["columns"] if one["published"]],
+        )
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{figures} cannot be read", remedy="--original FILE") from None
-    chosen = {key: measured[key] for key in listed if key in measured} if listed else measured
-    return _Side(name, chosen, findings, records, columns)
-
-
-def _of_evidence(
-    name: str, evidence: Evidence, columns: Sequence[str], listed: Sequence[str] = ()
-) -> _Side:
-    taken = evidence.measurements
-    return _Side(
-        name,
-        {key: m.value for key, m in taken.items() if not listed or key in listed},
-        [finding.to_dict() for finding in evidence.findings],
-        evidence.records.get("published", 0),
-        columns,
-    )
 
 
 # By measuring anew
@@ -214,9 +215,8 @@ def _measured(
         side = _taken(given, name, found, plan_of, listed, seed)
         if ground and (not listed or "marginals" in listed):
             loss = Marginals(columns=ground, unpublished="suppressed")
-            taken = dict(side.measures)
-            taken["marginals"] = Measuring(seed).take(loss, found.pair).value
-            side = replace(side, measures=taken)
+            value = Measuring(seed).take(loss, found.pair).value
+            side = replace(side, measures={**side.measures, "marginals": value})
         sides.append(side)
     return sides
 
@@ -225,23 +225,17 @@ def _taken(
     given: Any, name: str, found: Aligned, plan: Plan, listed: Sequence[str], seed: int
 ) -> _Side:
     """One release with its own evidence, or with what can be measured of it."""
-    pair = found.pair
     if isinstance(given, Release) and not listed:
-        return _of_evidence(name, given.evidence, given.table.names)
+        return _of_evidence(given, name)
     panel: tuple[Measure, ...] = usual_panel() if plan.measures is None else plan.measures
     if listed:
         panel = tuple(build("measure|attack", one, {}) for one in listed)
     groups = given.groups if isinstance(given, Release) else None
-    taken, _ = Measuring(seed, groups, None, plan.mechanism).panel(panel, pair)
-    side = _Side(
-        name,
-        {key: m.value for key, m in taken.items()},
-        _promised(given),
-        pair.masked.height,
-        pair.masked.names,
-    )
+    taken, _ = Measuring(seed, groups, None, plan.mechanism).panel(panel, found.pair)
+    measured = {key: m.value for key, m in taken.items()}
+    masked = found.pair.masked
     why = (f"{name}: {found.why}",) if found.why else ()
-    return replace(side, notes=why)
+    return _Side(name, measured, _promised(given), masked.height, masked.names, why)
 
 
 def _promised(given: Any) -> list[Mapping[str, Any]]:
