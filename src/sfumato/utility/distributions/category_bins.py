@@ -33,10 +33,9 @@ def categories(pair: Pair, name: str, most: int) -> Bins:
         reader = Labels(pair.original, name) if cells.texts else None
     domain, own = distinct_labels(before)
     bins, many = _frequent(own, len(domain), most)
-    after, exact, sets = _labels(cells, domain, reader)
-    return _of_sets(
-        Bins(many, bins[own], after, None, cells.hidden), bins, exact, sets, bool((own < 0).any())
-    )
+    after, exact, sets, strangers = _labels(cells, domain, reader)
+    plain = Bins(many, bins[own], after, None, cells.hidden)
+    return _of_sets(plain, bins, exact, sets, strangers, gaps=bool((own < 0).any()))
 
 
 def _frequent(own: np.ndarray, values: int, most: int) -> tuple[np.ndarray, int]:
@@ -54,9 +53,10 @@ def _frequent(own: np.ndarray, values: int, most: int) -> tuple[np.ndarray, int]
 
 def _labels(
     cells: Cells, domain: Sequence[str], reader: Labels | None
-) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], int]:
     """Each record's value (a place in the domain, then outside, missing, everything, sets); how
-    many exact cells each has; and the sets of values that labels stand for."""
+    many exact cells each has; the sets of values that labels stand for; and how many values the
+    original does not have."""
     known = {value: place for place, value in enumerate(domain)}
     d, sets = len(domain), list[np.ndarray]()
     place = np.full(len(cells.texts) + 1, d + 1)
@@ -75,17 +75,21 @@ def _labels(
     found = place[cells.label]
     found[cells.hidden] = d + 2
     exact = np.bincount(found[found < d + 2], minlength=d + 2)
-    sets.insert(0, np.array([len(strangers)]))
-    return found, exact, sets
+    return found, exact, sets, len(strangers)
 
 
 def _of_sets(
-    plain: Bins, bins: np.ndarray, exact: np.ndarray, sets: list[np.ndarray], gaps: bool
+    plain: Bins,
+    bins: np.ndarray,
+    exact: np.ndarray,
+    sets: Sequence[np.ndarray],
+    strangers: int,
+    gaps: bool,
 ) -> Bins:
-    """The column with the sets of its labels spread; the first of `sets` counts strange values."""
+    """The column with the sets of its labels spread."""
     d = bins.size - 2
-    listed: list[np.ndarray] = [_everything(exact, int(sets[0][0]), gaps)]
-    for covered in sets[1:]:
+    listed = [_everything(exact, strangers, gaps)]
+    for covered in sets:
         weights = exact[covered] + 1.0 / covered.size
         listed.append(np.stack((covered, weights / weights.sum())))
     rows = np.repeat(np.arange(len(listed)), [one.shape[1] for one in listed])
@@ -140,4 +144,4 @@ def _item(before: pl.Series, after: pl.Series, item: str, hidden: np.ndarray) ->
     exact = np.bincount(found[~hidden], minlength=4)
     gaps = bool((own == 3).any())
     plain = Bins(4, own, np.where(hidden, 4, found), None, hidden)
-    return _of_sets(plain, np.arange(4, dtype=np.int32), exact, [np.array([0])], gaps)
+    return _of_sets(plain, np.arange(4, dtype=np.int32), exact, (), 0, gaps)
