@@ -101,7 +101,7 @@ class ModelDegradation(RecordLoss):
             filled = Filled(before[train])
             sides = [filled(before[test]), filled(after[test]), filled.stars(int(test.sum()))]
             try:
-                model = self._fitted(filled(before[train]), truth[train], classes, seed)
+                model = self._learnt(filled(before[train]), truth[train], classes, seed)
                 for side, x in enumerate(sides):
                     three[side, test] = _predicted(model, x, classes, width)
             except SfumatoError:
@@ -136,6 +136,13 @@ class ModelDegradation(RecordLoss):
             detail={**detail, **found.detail},
         )
 
+    def _learnt(self, x: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> Any:
+        """The model, or the only class that there is to predict."""
+        if classes and np.unique(y).size == 1:
+            return float(y[0])
+        model = load_estimator(self.model, self.options, classes, seed)
+        return fitted(model, x, y.astype(np.int64) if classes else y)
+
     def _inputs(self, pair: Pair, target: str) -> _Inputs:
         schema = pair.original.schema
         stray = [name for name in self.columns if name not in schema]
@@ -151,17 +158,13 @@ class ModelDegradation(RecordLoss):
             chosen.names, chosen.left_out, np.column_stack(before), np.column_stack(after)
         )
 
-    def _fitted(self, x: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> Any:
-        """The model, or the only class that there is to predict."""
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        if classes and np.unique(y).size == 1:
-            return float(y[0])
-        model = make_pipeline(
-            StandardScaler(), load_estimator(self.model, self.options, classes, seed)
-        )
-        return model.fit(x, y.astype(np.int64) if classes else y)
+def fitted(estimator: Any, x: np.ndarray, y: np.ndarray) -> Any:
+    """The estimator, after it has learnt from standardized inputs."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), estimator).fit(x, y)
 
 
 def load_estimator(path: str, options: dict[str, Any], classes: bool, seed: int) -> Any:

@@ -15,8 +15,15 @@ from ...errors import MeasureError
 from ...protocols import Context, Measurement
 from ..columns import Chosen
 from ..loss import TableLoss
-from .degradation import Filled
+from .degradation import Filled, fitted, load_estimator
 from .readable import ReadableColumn, predictors, some_for_folds
+
+_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "forest": ("sklearn.ensemble.RandomForest{}", {"n_estimators": 50, "min_samples_leaf": 5}),
+    "tree": ("sklearn.tree.DecisionTree{}", {"min_samples_leaf": 10}),
+    "linear": ("sklearn.linear_model.LinearRegression", {}),
+    "nearest": ("sklearn.neighbors.KNeighbors{}", {}),
+}
 
 
 class PredictionLoss(TableLoss):
@@ -152,34 +159,14 @@ class PredictionLoss(TableLoss):
         x, test = filled(x), filled(test)
         if classes and np.unique(y).size == 1:
             return float((truth == y[0]).mean())
-        model = _model(self.model, classes, seed, len(x))
-        model.fit(x, y)
-        guess = model.predict(test)
+        path, options = _MODELS[self.model]
+        path = path.format("Classifier" if classes else "Regressor")
+        if self.model == "linear" and classes:
+            path, options = "sklearn.linear_model.LogisticRegression", {"max_iter": 1000}
+        if self.model == "nearest":
+            options = {"n_neighbors": min(10, len(x))}
+        guess = fitted(load_estimator(path, options, classes, seed), x, y).predict(test)
         return float((guess == truth).mean()) if classes else _r2(truth, guess)
-
-
-def _model(name: str, classes: bool, seed: int, records: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-    from sklearn.linear_model import LinearRegression, LogisticRegression
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    near = min(10, records)
-    made: dict[str, tuple[Any, Any]] = {
-        "forest": (
-            RandomForestClassifier(50, min_samples_leaf=5, random_state=seed),
-            RandomForestRegressor(50, min_samples_leaf=5, random_state=seed),
-        ),
-        "tree": (
-            DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
-            DecisionTreeRegressor(min_samples_leaf=10, random_state=seed),
-        ),
-        "linear": (LogisticRegression(max_iter=1000), LinearRegression()),
-        "nearest": (KNeighborsClassifier(near), KNeighborsRegressor(near)),
-    }
-    return make_pipeline(StandardScaler(), made[name][0 if classes else 1])
 
 
 def _matrices(pair: Pair, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
