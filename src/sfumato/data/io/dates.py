@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from .months import has_month, in_english
+
 
 @dataclass(frozen=True)
 class Dates:
@@ -36,28 +38,68 @@ _SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"^\d{{1,2}}-{_MONTH}-\d{{4}}$", ("%d-%b-%Y",)),
     (rf"^\d{{2}}{_MONTH}\d{{4}}$", ("%d%b%Y",)),
     (rf"^{_MONTH} \d{{1,2}}, \d{{4}}$", ("%b %d, %Y",)),
+    (r"^\d{4}\.\d{1,2}\.\d{1,2}$", ("%Y.%m.%d",)),
+    (r"^\d{4}年\d{1,2}月\d{1,2}日$", ("%Y年%m月%d日",)),
+    (r"^\d{4}년 \d{1,2}월 \d{1,2}일$", ("%Y년 %m월 %d일",)),
 )
-_COMPACT = (r"^\d{8}$", ("%Y%m%d",))
+_ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"^\d{8}$", ("%Y%m%d",)),
+    (r"^\d{1,2}/\d{4}$", ("%m/%Y",)),
+    (r"^\d{1,2}\.\d{4}$", ("%m.%Y",)),
+    (r"^\d{1,2}-\d{4}$", ("%m-%Y",)),
+    (r"^\d{4}-\d{2}$", ("%Y-%m",)),
+    (r"^\d{4}/\d{2}$", ("%Y/%m",)),
+    (r"^\d{4}年\d{1,2}月$", ("%Y年%m月",)),
+    (rf"^{_MONTH} \d{{4}}$", ("%b %Y",)),
+)
+"""Dates without marks or without a day, which nobody takes for dates unless somebody says so."""
+_TIMES = (
+    (r"\d{1,2}:\d{2}", "%H:%M"),
+    (r"\d{1,2}:\d{2}:\d{2}", "%H:%M:%S"),
+    (r"\d{1,2}:\d{2} [AaPp][Mm]", "%I:%M %p"),
+    (r"\d{1,2}:\d{2}:\d{2} [AaPp][Mm]", "%I:%M:%S %p"),
+)
+_BETWEEN = (" ", ", ", "T")
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?$"
-_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})$"
+_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z| ?UTC| ?[+-]\d{2}(:?\d{2})?)$"
 _NANO = r"\.\d{7,9}"
 
 
-def dates(series: pl.Series, *, compact: bool = False) -> Dates | None:
+def dates(series: pl.Series, *, asked: bool = False) -> Dates | None:
     """The column as dates or moments; None if its first value has no such shape or another fails.
 
-    `compact` admits 20240131, which without a caller's word is taken for an integer.
+    `asked` admits 20240131 and 3/1953, which without a caller's word are a number and a text.
     """
     first = series.drop_nulls().head(1).to_list()
     if not first:
         return None
-    for shape, formats in (*_SHAPES, *((_COMPACT,) if compact else ())):
-        if re.match(shape, first[0]):
+    found = _read(series, first[0], asked)
+    if found is None and has_month(first[0]):
+        english = in_english(series)
+        return _read(english, english.drop_nulls()[0], asked)
+    return found
+
+
+def _read(series: pl.Series, first: str, asked: bool) -> Dates | None:
+    for shape, formats in (*_SHAPES, *(_ASKED if asked else ())):
+        if re.match(shape, first):
             return _by_format(series, shape, formats) or _mixed(series)
-    if re.match(_MOMENT, first[0]):
+    if re.match(_MOMENT, first):
         return _moments(series, _MOMENT, "")
-    if re.match(_ZONED, first[0]):
+    if re.match(_ZONED, first):
         return _moments(series, _ZONED, "%#z")
+    return _timed(series, first)
+
+
+def _timed(series: pl.Series, first: str) -> Dates | None:
+    """A date in any order with a time of day behind it."""
+    for time, clock in _TIMES:
+        for shape, formats in _SHAPES:
+            for between in _BETWEEN:
+                both = f"{shape[:-1]}{between}{time}$"
+                if re.match(both, first):
+                    wanted = tuple(f"{one}{between}{clock}" for one in formats)
+                    return _by_format(series, both, wanted)
     return None
 
 
@@ -92,7 +134,7 @@ def _by_format(series: pl.Series, shape: str, formats: tuple[str, ...]) -> Dates
         return None
     fitting = []
     for wanted in formats:
-        values = series.str.to_date(wanted, strict=False)
+        values = _parsed(series, wanted)
         if values.null_count() == series.null_count() and values.dt.year().ge(1).all():
             fitting.append((wanted, values))
     if not fitting:
@@ -128,12 +170,34 @@ def _mixed(series: pl.Series) -> Dates | None:
 
 
 def by_formats(series: pl.Series, formats: Sequence[str]) -> pl.Series:
-    """Each cell by the first of the formats that fits it, null where none does."""
+    """Each cell by the first of the formats that fits it, null where none does.
+
+    Months may be named in any language that is known; "%s" reads seconds since 1970.
+    """
     text = series.str.strip_chars()
-    values = text.str.to_date(formats[0], strict=False)
-    for wanted in formats[1:]:
-        values = values.zip_with(values.is_not_null(), text.str.to_date(wanted, strict=False))
-    return values
+    read = [_parsed(text, wanted) for wanted in formats]
+    named = [f for f in formats if "%b" in f or "%B" in f]
+    if named:
+        english = in_english(text)
+        read += [_parsed(english, _NAMED.sub("%d %b %Y", f)) for f in named]
+    if len({one.dtype for one in read}) > 1:
+        read = [one.cast(pl.Datetime("us")) for one in read]
+    return pl.select(pl.coalesce(read)).to_series().alias(series.name)
+
+
+_NAMED = re.compile(r"%d\.?(?:[ -]de)?[ -]?%[bB],?[ -]?(?:del? )?%Y")
+_CLOCKS = ("%H", "%I", "%T", "%R", "%s")
+_DAYS = ("%d", "%e", "%j", "%F", "%D", "%x", "%v")
+
+
+def _parsed(series: pl.Series, wanted: str) -> pl.Series:
+    """Texts by one format, as moments where it tells the time, on the first of a month where it
+    tells no day; null where it does not fit."""
+    if any(mark in wanted for mark in _CLOCKS):
+        return series.str.to_datetime(wanted, time_unit="us", strict=False)
+    if not any(mark in wanted for mark in _DAYS):
+        return ("01 " + series).str.to_date(f"%d {wanted}", strict=False)
+    return series.str.to_date(wanted, strict=False)
 
 
 def _moments(series: pl.Series, shape: str, zone: str) -> Dates | None:
@@ -141,9 +205,8 @@ def _moments(series: pl.Series, shape: str, zone: str) -> Dates | None:
         return None
     text = series.str.replace(" ", "T", literal=True)
     if zone:
-        text = text.str.replace(r"Z$", "+00:00")
-    else:
-        text = text.str.replace(r"(T\d{2}:\d{2})$", "${1}:00")
+        text = text.str.replace(r"(?:Z| ?UTC)$", "+00:00").str.replace(" ", "", literal=True)
+    text = text.str.replace(r"(T\d{2}:\d{2})([+-].*)?$", "${1}:00${2}")
     unit: pl.datatypes.TimeUnit = "ns" if bool(text.str.contains(_NANO).any()) else "us"  # type: ignore[name-defined]
     values = text.str.to_datetime(
         f"%Y-%m-%dT%H:%M:%S%.f{zone}",

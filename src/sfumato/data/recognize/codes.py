@@ -101,6 +101,10 @@ entfällt,unknown,missing,not applicable,refused,dk,don't know,inconnu,nc,nsp,sa
 ns,no aplica,non noto,ignoto,n.d.,nd,desconhecido,ignorado,onbekend,nvt,n.v.t.,brak,nieznane,b.d.,
 bd,nie dotyczy,#n/a,#null!,*"""
 _WORDS_FOR_MISSING = frozenset(word.strip() for word in _MISSING_WORDS.split(","))
+_NOBODY_WORDS = """no,nein,keine,keiner,aucun,aucune,ninguno,ninguna,nessuno,nessuna,nenhum,nenhuma,
+geen,ingen,inga,saknas,ei,yok,нет,неизвестно,όχι,καμία,لا يوجد,لا,なし,無し,不明,无,無,없음,không"""
+_NOBODY = frozenset(word.strip() for word in _NOBODY_WORDS.split(","))
+"""Words that in the place of a person's number say that there is none."""
 
 
 @lru_cache(maxsize=1)
@@ -195,6 +199,18 @@ def stand_ins(view: View) -> list[str]:
         return words
     levels, counts = np.unique(view.numbers, return_counts=True)
     return words + _far(levels, counts)
+
+
+def is_stand_in(text: str) -> bool:
+    """Whether a text among numbers of records stands for none: "0", "-1", "999", "none".
+
+    >>> [is_stand_in(text) for text in ("0", "-1", "999", "None", "17")]
+    [True, True, True, True, False]
+    """
+    plain = text.strip().lower()
+    if plain in _WORDS_FOR_MISSING | _NOBODY or not plain.strip("0"):
+        return True
+    return plain in map(str, _STANDINS) or _NINES.match(plain) is not None
 
 
 def _far(levels: np.ndarray, counts: np.ndarray) -> list[str]:

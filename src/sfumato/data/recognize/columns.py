@@ -6,7 +6,6 @@ the values allow what it says; then weaker likenesses. In doubt the safer of two
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -17,24 +16,30 @@ from ..schema import NUMERIC, Kind
 from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
 from .dates import dated, is_years
 from .found import PERSONAL, Found
-from .names import name_share
+from .names import ending_share, name_share
 from .numbers import checked, plated
 from .places import could_be_coordinate, could_be_postal, is_address, is_coordinate, is_postal
 from .texts import dialled, formed, is_free_text
 from .view import ENOUGH, View
-from .words import BIRTH, COUNTED, NUMBERED, called
+from .weights import is_normed, is_weight
+from .words import BIRTH, COUNTED, NUMBERED
 
 FEW = 5
 _LISTED, _SOME_LISTED, _FEW_LISTED = 0.6, 0.3, 0.1
-_ALIKE, _VERY_ALIKE = 0.65, 0.75
+_ALIKE, _VERY_ALIKE, _ENDING = 0.65, 0.75, 0.25
 _LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
+_CAPITALIZED = (
+    r"\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’-]+)?"
+    r"|[\p{Lo}\p{M}]{2,12}(?: [\p{Lo}\p{M}]{2,12})?"
+)
 _ADDRESSED = (
     r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Mme|M|Sr|Sra|Sig|Dhr|Mevr|Pan|Pani)\.?|\p{Lu}\.) "
     r"(?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
 )
 _MOSTLY_OWN = 0.6
-_BODY = (35.0, 130.0)
+_MANY_WORDS, _MANY_WORDS_SPREAD = 50, 0.2
+_HOUSEHOLDS = 0.08
 _NUMBERS = frozenset(
     (
         *("telephone", "fax", "national-number", "health-number", "record-number", "account"),
@@ -64,7 +69,15 @@ def is_names(values: Sequence[str]) -> bool:
     listed, alike = name_share(values)
     if listed >= _LISTED or (listed >= _SOME_LISTED and alike >= _ALIKE):
         return True
-    return len(values) >= ENOUGH and alike >= _VERY_ALIKE and listed >= _FEW_LISTED
+    if len(values) < ENOUGH or alike < _ALIKE:
+        return False
+    return (alike >= _VERY_ALIKE and listed >= _FEW_LISTED) or ending_share(values) >= _ENDING
+
+
+def is_capitalized(view: View) -> bool:
+    """Whether texts are single words that begin with a capital, or short ones of a script that has
+    none, and are so many that they are hardly categories."""
+    return view.textual and view.distinct >= ENOUGH and view.share(_CAPITALIZED) >= 0.9
 
 
 def _found(view: View, what: str, why: str, confidence: float) -> Found:
@@ -73,7 +86,7 @@ def _found(view: View, what: str, why: str, confidence: float) -> Found:
 
 def _by_name_alone(view: View) -> Found | None:
     """An empty column: what its name says, since the next file may fill it."""
-    said = [what for what in called(view.plain) if what not in ("weight", "target")]
+    said = [what for what in view.said if what not in ("weight", "target")]
     return _found(view, said[0], "its name says so; it holds no values", 0.6) if said else None
 
 
@@ -84,7 +97,7 @@ def _by_form(view: View) -> Found | None:
         return _found(view, what, "its values look like it", 0.95)
     if is_coordinate(view):
         return _found(view, "coordinate", "its values look like it", 0.9)
-    said = called(view.plain)
+    said = view.said
     when = dated(view, named=bool({"date", "date-part", "year"} & set(said[:1])))
     if when is not None and not (view.textual and "age" in said):
         return _found(view, when, "it holds dates", 0.95)
@@ -97,8 +110,8 @@ def _by_form(view: View) -> Found | None:
 
 def _by_name(view: View) -> Found | None:
     """What the name says and the values allow; personal values overrule a harmless name."""
-    said = called(view.plain)
-    numbered = bool(NUMBERED.search(view.plain)) and view.unique
+    said = view.said
+    numbered = view.named(NUMBERED) and view.unique
     if numbered and not PERSONAL & set(said[:1]) and view.kind != Kind.CONTINUOUS:
         return _found(view, "unique-code", "nearly every record has its own", 0.85)
     for what in said:
@@ -154,12 +167,16 @@ def _by_spread(view: View) -> Found | None:
     if view.textual and not len(view.numbers) and view.size >= 50 and view.spread > _MOSTLY_OWN:
         # Sets of such values hide nobody.
         return _found(view, "unique-code", "most records have a value of their own", 0.6)
+    if view.distinct >= _MANY_WORDS and view.spread >= _MANY_WORDS_SPREAD and is_capitalized(view):
+        return _found(view, "name", "so many different words may be family names", 0.5)
     if is_years(view, named=False):
         return _found(view, "year", "its numbers are years", 0.6)
     # Whole numbers may still be those of tickets or invoices: nothing is said about them.
+    if view.kind == Kind.CONTINUOUS and is_normed(view):
+        return _found(view, "weight", "its mean is one, as that of weights is", 0.5)
     if view.kind == Kind.CONTINUOUS or (view.textual and _is_amount(view)):
         return _found(view, "measurement", "it holds numbers with many values", 0.5)
-    if is_scale(view) and not COUNTED.search(view.plain):
+    if is_scale(view) and not view.named(COUNTED):
         return _found(view, "ordinal", "its numbers are the steps of a scale", 0.5)
     if view.textual and order_of(view.listed):
         return _found(view, "ordinal", "its categories have an order", 0.6)
@@ -204,11 +221,11 @@ def _unevenness(numbers: np.ndarray) -> float:
 
 def _judge_set(view: View) -> Found | None:
     """Sets of things that point to people, or of diagnoses."""
-    for what in called(view.plain):
+    for what in view.said:
         if what in _NUMBERS | {"name", "address"}:
             return _found(view, what, "its name says so", 0.8)
     items = view.values.filter(view.values.list.len() > 0).explode().cast(pl.String).drop_nulls()
-    named = "diagnosis" in called(view.plain)
+    named = "diagnosis" in view.said
     if len(items) and is_icd(items.unique().head(500).to_list(), named):
         return _found(view, "diagnosis", "its cells are sets of diagnosis codes", 0.85)
     return None
@@ -221,7 +238,7 @@ def is_icd_sets(view: View) -> bool:
     if float(view.texts.str.contains(SEPARATED).mean() or 0.0) <= 0.1:  # type: ignore[arg-type]
         return False
     cut = view.texts.str.replace_all(SEPARATED, " ").str.split(" ").explode().unique().to_list()
-    return is_icd([code for code in cut if code], "diagnosis" in called(view.plain))
+    return is_icd([code for code in cut if code], "diagnosis" in view.said)
 
 
 def _possible(what: str, view: View) -> bool:
@@ -252,33 +269,19 @@ def _is_dialled(view: View) -> bool:
     return view.textual or not len(view.numbers) or view.range[1] >= 10_000
 
 
+def _is_household(view: View) -> bool:
+    """Whether values can number households: many, and each comes back a few times at most."""
+    if view.kind in (Kind.BOOLEAN, Kind.CONTINUOUS, Kind.DATE) or not _many(view):
+        return False
+    return view.size < ENOUGH or view.spread >= _HOUSEHOLDS
+
+
 def _is_age(view: View) -> bool:
     if view.kind == Kind.BOOLEAN:
         return False
     if not len(view.numbers):
         return view.textual
     return bool(np.quantile(view.numbers, 0.95) <= 1500 and np.quantile(view.numbers, 0.05) >= -1)
-
-
-def _is_weight(view: View) -> bool:
-    """A sampling weight is a positive number that is no body's weight."""
-    if not len(view.numbers) or view.kind == Kind.BOOLEAN or view.range[0] < 0:
-        return False
-    return view.distinct > 2 and not _OF_BODIES.search(view.plain) and not is_body_weight(view)
-
-
-def is_body_weight(view: View) -> bool:
-    """Whether numbers under a bare word for weight look like kilograms (or pounds) of people."""
-    bare = view.plain.rstrip("0123456789_") in _BARE
-    if not bare or len(view.numbers) < 3:
-        return False
-    low, middle, high = np.quantile(view.numbers, (0.1, 0.5, 0.9))
-    scale = 2.2 if middle > 110 else 1.0
-    return bool(_BODY[0] <= middle / scale <= 100 and 0.4 * middle < low and high < 1.8 * middle)
-
-
-_OF_BODIES = re.compile(r"birth|body|_(kg|lbs?|grams?)$|korper|koerper|geburt|naiss|nacer|nascita")
-_BARE = ("weight", "wt", "gewicht", "peso", "poids", "waga", "body_weight", "korpergewicht")
 
 
 def _is_target(view: View) -> bool:
@@ -303,7 +306,7 @@ _POSSIBLE: dict[str, Callable[[View], bool]] = {
     "date-part": _is_part,
     "year": lambda view: is_years(view, named=True),
     "age": _is_age,
-    "weight": _is_weight,
+    "weight": is_weight,
     "target": _is_target,
     "private": _is_private,
     "free-text": lambda view: view.textual and is_free_text(view, named=True),
@@ -313,6 +316,7 @@ _POSSIBLE: dict[str, Callable[[View], bool]] = {
     "region": lambda view: view.kind not in (Kind.BOOLEAN, Kind.DATE, Kind.CONTINUOUS),
     "telephone": _is_dialled,
     "fax": _is_dialled,
+    "household": _is_household,
     "unique-code": lambda view: _many(view) and view.kind in (Kind.NOMINAL, Kind.TEXT, *NUMERIC),
 }
 """What the values must be like for a name to be believed."""
@@ -320,4 +324,4 @@ _POSSIBLE: dict[str, Callable[[View], bool]] = {
 
 def _is_text_date(view: View) -> bool:
     """Under a name that tells a birth or a death, texts are dates that nobody could read yet."""
-    return bool(view.textual and BIRTH.search(view.plain) and view.share(r".*\d.*") > 0.5)
+    return bool(view.textual and view.named(BIRTH) and view.share(r".*\d.*") > 0.5)

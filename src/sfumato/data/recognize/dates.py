@@ -9,16 +9,23 @@ from ..schema import Kind
 from .view import ENOUGH, View
 
 _D, _M, _Y = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[5-9]\d\d|2[01]\d\d)"
-# The first letters of the months in eight languages.
+# The years of other calendars, and the digits of other scripts.
+_Y_ANY = r"(?:1[3-9]\d\d|2[0-6]\d\d)"
+_ERA = r"(?:明治|大正|昭和|平成|令和|民國|民国|[MTSHR]\.?) ?(?:元|\d{1,3})"
+# The first letters of the months in many languages.
 _MONTH = (
     r"(?:jan|ene|gen|sty|feb|fev|fév|lut|mar|mär|mrz|mrt|maa|apr|avr|abr|kwi|may|mai|mag|mei|maj"
     r"|jun|jui|giu|cze|jul|lug|lip|aug|aou|aoû|ago|sie|sep|set|wrz|oct|okt|ott|out|paź|paz|nov|noi"
-    r"|lis|dec|déc|dez|dic|gru)\p{L}*"
+    r"|lis|dec|déc|dez|dic|gru|des|tammi|helmi|huhti|touko|kesä|heinä|elo|syys|loka|marras|joulu"
+    r"|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara|led|úno|bře|dub|kvě|čer|srp|zář|říj|pro|már|ápr|máj|jún"
+    r"|júl|sze|ian|iun|iul|янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек|січ|лют|бер|кві|тра|чер|лип"
+    r"|сер|вер|жов|лис|гру|ιαν|φεβ|μαρ|απρ|μα[ιΐϊ]|ιου|αυγ|σεπ|οκτ|νοε|δεκ|يناير|فبراير|مارس|[أا]بريل|مايو"
+    r"|يوني|يولي|[أا]غسطس|سبتمبر|[أا]كتوبر|نوفمبر|ديسمبر)\p{L}*"
 )
 _OF = r"(?:de |del |di |of |van )?"
 _TIME = (
     r"[T ,]+(?:um |à |at )?\d{1,2}[:h.]\d{2}(?::\d{2}(?:[.,]\d+)?)? ?(?:[ap]\.?m\.?|uhr)?"
-    r"(?:z| ?[+-]\d\d:?\d\d)?"
+    r"(?:z| ?utc| ?[+-]\d\d(?::?\d\d)?)?"
 )
 _DAY = r"(?:\p{L}{2,10}[.,]? )?"
 _DATES = (
@@ -30,12 +37,23 @@ _DATES = (
     rf"{_Y}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])",
     rf"(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2]){_Y}",
     rf"{_Y}[- ]{_MONTH}[- ]{_D}",
+    rf"{_Y_ANY}[-/.]{_M}[-/.]{_D}",
+    rf"{_D}[-/.]{_M}[-/.]{_Y_ANY}",
+    rf"\d{{4}} ?[年년] ?{_M} ?[月월] ?{_D} ?[日일]?",
+    rf"\d{{4}}\. ?{_M}\. ?{_D}\.?",
+    rf"{_ERA} ?[年./-] ?{_M} ?[月./-] ?{_D} ?日?",
+    r"[\p{Nd}--0-9]{4}[-/.][\p{Nd}--0-9]{1,2}[-/.][\p{Nd}--0-9]{1,2}",
+    r"[\p{Nd}--0-9]{1,2}[-/. ](?:[\p{Nd}--0-9]{1,2}|\p{L}+)[-/. ][\p{Nd}--0-9]{4}",
+    rf"ngày {_D} tháng {_M} năm {_Y}",
 )
-_MONTHS = (rf"{_M}[-/.]{_Y}", rf"{_Y}[-/.]{_M}", rf"{_MONTH}\.?[ -/]{_Y}")
-DATE = f"(?i){_DAY}(?:{'|'.join((*_DATES, *_MONTHS))})"
+_MONTHS = (
+    *(rf"{_M}[-/.]{_Y}", rf"{_Y}[-/.]{_M}", rf"{_MONTH}\.?[ -/]{_OF}{_Y}"),
+    *(rf"\d{{4}} ?[年년] ?{_M} ?[月월]", rf"{_ERA}年(?:{_M}月)?"),
+)
+DATE = f"(?i){_DAY}(?:{'|'.join((*_DATES, *_MONTHS))})(?: ?г\\.?| года)?"
 MOMENT = f"(?i){_DAY}(?:{'|'.join(_DATES)}){_TIME}"
 CLOCK = r"(?i)(?:[01]?\d|2[0-3])[:h][0-5]\d(?::[0-5]\d)?(?: ?[ap]m)?"
-_MOST, _SOME = 0.75, 0.3
+_MOST, _SOME = 0.5, 0.3
 _FEW_MOMENTS = 0.5
 _FIRST, _LAST = 1850, 2150
 _SECONDS, _MILLISECONDS = (3e8, 4.2e9), (3e11, 4.2e12)
@@ -81,10 +99,16 @@ def _numeric(view: View, named: bool) -> str | None:
         years = numbers % 10_000
         if _fits(numbers // 1_000_000, numbers // 10_000 % 100) and years.min() >= _FIRST:
             return "date"
-    for least, most in (_SECONDS, _MILLISECONDS):
-        if named and least <= low and high <= most:
-            return "date-time"
+    if named and (is_seconds(view) or (_MILLISECONDS[0] <= low and high <= _MILLISECONDS[1])):
+        return "date-time"
     return "date" if named and _SERIALS[0] <= low and high <= _SERIALS[1] else None
+
+
+def is_seconds(view: View) -> bool:
+    """Whether whole numbers can be seconds since 1970, of our time."""
+    if not view.values.dtype.is_integer() or not len(view.numbers):
+        return False
+    return _SECONDS[0] <= view.range[0] and view.range[1] <= _SECONDS[1]
 
 
 def _fits(day: np.ndarray, month: np.ndarray) -> bool:

@@ -73,11 +73,47 @@ def _stored() -> tuple[np.ndarray, frozenset[int]]:
     return weights, frozenset(codes.tolist())
 
 
+_LETTERS = """а=a б=b в=v г=g ґ=g д=d ђ=dj е=e є=ie ж=zh з=z и=i і=i ј=j к=k л=l љ=lj м=m н=n
+њ=nj о=o п=p р=r с=s т=t ћ=c у=u ф=f х=kh ц=ts ч=ch џ=dz ш=sh щ=shch ъ= ы=y ь= э=e ю=yu я=ya ѓ=gj
+ќ=kj α=a β=v γ=g δ=d ε=e ζ=z η=i θ=th ι=i κ=k λ=l μ=m ν=n ξ=x ο=o π=p ρ=r σ=s ς=s τ=t υ=y φ=f χ=ch
+ψ=ps ω=o"""
+_LATIN = str.maketrans({pair[0]: pair[2:] for pair in _LETTERS.split()})
+_ENDING_WORDS = """ski ska sky skyj skij skaya skiy cki cka dzki dzka wicz czyk czak czek owna iak
+ovic evic ovich evich ivic ov ova ev eva yov yova enko chuk iuk shvili dze ian yan yants oglu son
+sson sen dottir datter strom berg lund qvist kvist quist gren dahl holm stedt gaard felt feldt hielm
+vik nen lainen poulos poulou akis idis idou iadis oglou escu eanu auskas aite iene veld stra sma
+mann meier"""
+_ENDINGS = tuple(_ENDING_WORDS.split())
+"""How family names often end, in Latin letters."""
+_TELLING = 5
+"""Letters from which on an ending tells something."""
+
+
+def latin(word: str) -> str:
+    """A normal word of Cyrillic or Greek letters in Latin ones; others as they are.
+
+    >>> latin("кузнецов"), latin("παπαδοπουλος")
+    ('kuznetsov', 'papadopoylos')
+    """
+    return word.translate(_LATIN)
+
+
+def ends_like_one(word: str) -> bool:
+    """Whether a normal word ends as family names of some languages do."""
+    short = latin(word).replace("oy", "ou")
+    if len(short) < _TELLING:
+        return False
+    # "-in" ends Russian family names, and in Latin letters most drugs; nisbas are Arabic ones.
+    russian = short != word and short.endswith(("in", "ina", "kh", "ykh"))
+    nisba = word.startswith("ال") and word.endswith(("ي", "ى"))
+    return short.endswith(_ENDINGS) or russian or nisba
+
+
 @lru_cache(maxsize=20_000)
 def listed(word: str) -> bool:
-    """Whether a normal word is in the list of names."""
+    """Whether a normal word is in the list of names, perhaps in Latin letters."""
     known = _stored()[1]
-    if hashed(word) in known:
+    if hashed(word) in known or (not word.isascii() and hashed(latin(word)) in known):
         return True
     if _CJK.match(word) and 2 <= len(word) <= 5:
         # Family and given name are written without a blank between them.
@@ -90,7 +126,8 @@ def listed(word: str) -> bool:
 def likely(word: str) -> bool:
     """Whether the letters of a normal word are more like those of names than of other words."""
     weights = _stored()[0]
-    return bool(weights[grams(word)].sum() + weights[-1] > 0)
+    tried = (word,) if word.isascii() else (word, latin(word))
+    return any(weights[grams(one)].sum() + weights[-1] > 0 for one in tried)
 
 
 def parts(value: str) -> tuple[list[str], bool]:
@@ -141,7 +178,18 @@ def name_share(values: Sequence[str]) -> tuple[float, float]:
         seen.update(words)
         hits = sum(map(listed, words))
         found += title or hits * 2 >= len(words)
-        alike += title or (not value[0].islower() and all(listed(w) or likely(w) for w in words))
+        alike += title or (not value[0].islower() and all(map(_like_one, words)))
     if len(seen) < min(_WORDS, len(chosen)):
         return 0.0, 0.0  # PAT-1, PAT-2: one word, and numbers
     return found / max(1, len(chosen)), alike / max(1, len(chosen))
+
+
+def _like_one(word: str) -> bool:
+    return listed(word) or likely(word) or ends_like_one(word)
+
+
+def ending_share(values: Sequence[str]) -> float:
+    """Of distinct values, the share that is capitalized and ends as family names do."""
+    chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
+    seen = (value for value in chosen if not value[:1].islower() and _SHAPE.match(value))
+    return sum(any(map(ends_like_one, parts(value)[0])) for value in seen) / max(1, len(chosen))

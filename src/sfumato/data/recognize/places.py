@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ..schema import Kind
@@ -36,6 +38,11 @@ _ADDRESS = (
     r"\d{1,5} ?[a-zA-Z]?(?:[-/]\d+)?,? \p{L}[\p{L}.'’-]*(?: [\p{L}\d.'’#,-]+){0,7}",
     r"\p{L}[\p{L}.'’/-]*(?: [\p{L}.'’-]+){0,6},? (?:n[°ºr.]*\.? ?)?\d{1,5} ?[a-zA-Z]?(?:[-/ ,].*)?",
 )
+# Districts and blocks with numbers, where no blanks part the words.
+_UNPARTED = (
+    r".*(?:[市区區县縣郡町村路街巷道弄]|丁目|番地?|[동로길읍면]).*\d.*"
+    r"(?:[号號番室楼]|丁目|-\d+|호|\d)"
+)
 _POSTAL = (
     r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",
     r"[A-Z]\d[A-Z] ?\d[A-Z]\d",
@@ -48,7 +55,7 @@ _POSTAL = (
     r"\d{3} \d{2}",
     r"(?:D|A|CH|F|I|E|B|L|DK|PL|NL|S|FIN|CZ)-\d{4,5}",
 )
-_MOST, _SOME = 0.8, 0.5
+_MOST, _SOME, _INSIDE = 0.8, 0.5, 0.9
 
 
 def is_coordinate(view: View) -> bool:
@@ -80,6 +87,8 @@ def is_address(view: View, named: bool) -> bool:
         return view.distinct > 5 or view.size < ENOUGH
     if view.distinct < ENOUGH or view.spread < 0.3:
         return False
+    if view.share(_UNPARTED) >= _MOST:
+        return True
     formed = max(view.share(pattern) for pattern in _ADDRESS)
     streets = float(view.texts.str.contains(_STREETS).mean() or 0.0)  # type: ignore[arg-type]
     return min(formed, streets) >= 0.4 and max(formed, streets) >= _MOST
@@ -99,17 +108,28 @@ def could_be_postal(view: View) -> bool:
     return view.size < ENOUGH or view.share(r"(?i)[a-z0-9][a-z0-9 -]{1,10}") >= _SOME
 
 
-_CALLED_DEGREES = ("lat", "lon", "lng", "long")
+_DEGREES_OF = re.compile(r"(?:^|_)(lat|lon|lng|long)$")
 
 
 def could_be_coordinate(view: View) -> bool:
     """Whether values can be coordinates, where the name says so: numbers, or texts of that form."""
+    short = _DEGREES_OF.search(view.plain)
+    if short and not view.name.isascii():
+        return False  # "lön" is a wage, and reads "lon" without its accent
     if view.values.dtype.is_numeric():
-        # "lön" is a wage, and reads "lon" without its accent.
-        degrees = view.plain in _CALLED_DEGREES and len(view.numbers)
-        far = bool(degrees and (np.abs(view.numbers) > 180).mean() > 0.5)
-        return view.kind != Kind.BOOLEAN and view.distinct > 2 and not far
+        if view.kind == Kind.BOOLEAN or view.distinct <= 2:
+            return False
+        return short is None or _in_range(view, short[1])
     return view.textual and (is_coordinate(view) or bool(len(view.numbers)) or view.distinct > 20)
+
+
+def _in_range(view: View, axis: str) -> bool:
+    """Whether numbers can be degrees; whole ones under "long" may be how long something took."""
+    if not len(view.numbers):
+        return True
+    limit = 90 if axis == "lat" else 180
+    inside = float((np.abs(view.numbers) <= limit).mean()) >= _INSIDE
+    return inside and not (axis == "long" and view.whole_numbers)
 
 
 def _decimals(view: View) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,18 +15,17 @@ from .codes import stem
 from .columns import judge
 from .found import KNOWABLE, Found
 from .places import is_grid, is_pair
+from .relatives import households, names_beside, others
 from .view import ENOUGH, View, sample, views
-from .words import NUMBERED
+from .weights import weights
 
 Finds = dict[str, Found]
 _EAST = re.compile(r"(lo|lng|long|longi)(_|$)|[xyln]$")
 _BATTERY, _UNNAMED = 4, 6
 _STEPS = 11
 _ANY_NAME = frozenset(("", "v", "var", "x", "c", "col", "column", "f", "field", "attr", "feature"))
-_POINTERS, _TRIED = 4, 50
 _CERTAIN = 0.9
 _DENSE, _PAIRS, _ROWS = 50_000, 2_000, 2_000
-_WEIGHTS_FIRST = ("final", "pw", "person", "fnl", "samp", "survey")
 
 
 def recognize(table: Table) -> Finds:
@@ -43,7 +41,7 @@ def recognize(table: Table) -> Finds:
     """
     seen = views(table)
     found = {name: one for name, view in seen.items() if (one := judge(view)) is not None}
-    for look in (_coordinates, _others, _batteries, _weights):
+    for look in (_coordinates, names_beside, others, households, _batteries, weights):
         found |= look(seen, found)
     return found
 
@@ -78,50 +76,6 @@ def _is_open(found: Found | None) -> bool:
 
 def _what(found: Finds, view: View) -> str:
     return found[view.name].what if view.name in found else ""
-
-
-def _others(seen: Mapping[str, View], found: Finds) -> Finds:
-    """Numbers of somebody else: most of them occur in the column that numbers the records."""
-    keys = [view for view in seen.values() if _is_key(view, found)]
-    made: Finds = {}
-    for view in seen.values():
-        for key in keys:
-            if view is not key and not _is_key(view, found) and _points(view, key):
-                why = f"its values are numbers of other records ({key.name})"
-                made[view.name] = Found(view.name, "other-person", why, 0.85)
-    return made
-
-
-def _is_key(view: View, found: Finds) -> bool:
-    numbers = ("unique-code", "record-number", "national-number", "health-number")
-    return _what(found, view) in numbers and view.unique
-
-
-def _points(view: View, key: View) -> bool:
-    """Whether values point into a key, by more than small numbers would by chance."""
-    if view.kind not in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER) or view.distinct < _POINTERS:
-        return False
-    if view.textual != key.textual or not _alike(view, key):
-        return False
-    tried = view.values.unique(maintain_order=True).head(_TRIED)
-    hits = key.whole.filter(key.whole.is_in(tried.implode())).n_unique()
-    return hits >= _CERTAIN * len(tried)
-
-
-def _alike(view: View, key: View) -> bool:
-    """Whether values could be the key's: texts of its form, or numbers from all of its range."""
-    if view.textual:
-        return {_form(text) for text in view.listed} <= {_form(text) for text in key.listed}
-    low, high = key.range
-    inside = low <= view.range[0] and view.range[1] <= high
-    # Counts are among running numbers, too; pointers reach over all of them.
-    reach = view.range[1] - view.range[0] >= 0.5 * (high - low)
-    return inside and reach and (view.spread > 0.3 or bool(NUMBERED.search(view.plain)))
-
-
-def _form(text: str) -> str:
-    """A text's length and first character, digits all alike."""
-    return f"{len(text)}{'0' if text[:1].isdigit() else text[:1]}"
 
 
 def _batteries(seen: Mapping[str, View], found: Finds) -> Finds:
@@ -181,20 +135,6 @@ def _side_by_side(seen: Mapping[str, View], found: Finds) -> list[list[View]]:
         else:
             runs.append([view])
     return [run for run in runs if len(run) >= _UNNAMED]
-
-
-def _weights(seen: Mapping[str, View], found: Finds) -> Finds:
-    """One weight is chosen; the others are said to be others."""
-    names = [name for name, one in found.items() if one.what == "weight"]
-    if len(names) < 2:
-        return {}
-
-    chosen = min(names, key=lambda name: not seen[name].plain.startswith(_WEIGHTS_FIRST))
-    return {
-        name: replace(found[name], why=f"another weight beside {chosen}", confidence=0.4)
-        for name in names
-        if name != chosen
-    }
 
 
 def determined(

@@ -70,44 +70,76 @@ _SPOKEN = (
     r"(?i)(?:^|[^\p{L}])(?:i|my|me|he|she|his|her|him|ich|mein\p{L}*|mich|mir|sein\p{L}*|ihre?|herrn?"
     r"|frau|mr|mrs|ms|dr|prof|je|mon|ma|mes|moi|elle|lui|mme|yo|mi|mis|ella|sr|sra|io|mio|mia|sig"
     r"|eu|meu|minha|ele|ela|ik|mijn|hij|zij|mevrouw|meneer|ja|moj\p{L}*|jej|jego|pan|pani|jag|min"
-    r"|mitt|han|hon)(?:[^\p{L}]|$)"
+    r"|mitt|han|hon|hun|hans|hennes|hanen|minun|benim|onun|ben|я|мо[йяюе]|он|она|его|её|ее|ему|мать"
+    r"|матер\p{L}*|отец|отц\p{L}*|муж\p{L}*|жен[аыуе]|брат\p{L}*|сестр\p{L}*|сын\p{L}*|доч\p{L}*|μου"
+    r"|του|της|κυρι\p{L}*|κύρι\p{L}*|μητέρα|πατέρα\p{L}*|σύζυγο\p{L}*|أنا|هو|هي|السيدة?|والد\p{L}*|ابن\p{L}*"
+    r"|بنت\p{L}*|زوج\p{L}*|أم\p{L}{0,2}|أخ\p{L}{0,2}|tôi|anh|chị|mẹ|cha|chồng|vợ)(?:[^\p{L}]|$)"
 )
 """Words by which a sentence speaks of somebody."""
+_UNPARTED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}]"
+"""Letters of scripts that part no words."""
+_ABOUT = r"母|父|妻|夫|兄|弟|姉|妹|姐|娘|息子|子供|さん|先生|医師|私|彼|我|他|她|丈|儿|女|家族|本人"
+"""Signs for relatives and people, in texts without blanks."""
+_SENTENCES = 10
+"""Signs from which on a text without blanks says more than a category."""
+_CAN_CLOSE = r"[.!?。！？।؟…]$"
+
+
+class _Prose:
+    """Shares of a column's different texts: long ones, ones in running words, closed sentences."""
+
+    def __init__(self, view: View, named: bool) -> None:
+        texts = view.texts
+        words = texts.str.count_matches(r"\S+")
+        signs = texts.str.count_matches(_UNPARTED)
+        unparted = signs >= (_SENTENCES // 2 if named else _SENTENCES)
+        # An address without blanks has numbers in it.
+        unparted &= signs > 2 * texts.str.count_matches(r"\d")
+        running = texts.str.contains(r"[\p{Ll}\p{Lo}]\S* [\p{Ll}\p{Lo}]\S* \S")
+        self.long = _share(((texts.str.len_chars() > 30) & (words >= 3)) | unparted)
+        self.prose = _share((running & (words >= (3 if named else 4))) | unparted)
+        self.plain = _share((texts.str.contains(r"[\p{Ll}\p{Lo}] [\p{Ll}\p{Lo}]")) & (words >= 3))
+        self.closed = _share(texts.str.contains(_CAN_CLOSE) & ((words >= 4) | unparted))
+
+
+def _share(which: pl.Series) -> float:
+    return float(which.mean() or 0.0)  # type: ignore[arg-type]
 
 
 def is_free_text(view: View, named: bool = False) -> bool:
     """Whether a column holds what somebody wrote rather than categories.
 
-    Sentences: several words, mostly in lower case, that hardly come back; where few cells are
-    filled or many say the same, it is the different texts that count.
+    Sentences: several words, mostly in lower case, or where a script parts no words many signs,
+    that hardly come back; where few cells are filled or many say the same, it is the different
+    texts that count.
     """
     if view.kind == Kind.TEXT:
         return True
     if not view.textual or len(view.texts) < 3:
         return False
-    words = view.texts.str.count_matches(r"\S+")
-    long = float(((view.texts.str.len_chars() > 30) & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
-    prose = float((view.texts.str.contains(r"\p{Ll}\S* \p{Ll}\S* \S") & (words >= 4)).mean() or 0.0)  # type: ignore[arg-type]
-    if view.spread > 0.5 and len(view.texts) >= 3:
-        return long > 0.5 or prose > (0.25 if named else 0.5)
-    if view.spread > 0.1 and long > 0.5 and prose > 0.5:
+    seen = _Prose(view, named)
+    if seen.closed > 0.5 or _speaks_of_people(view):
+        return True  # categories are no sentences, however often these come back
+    if view.spread > 0.5:
+        return seen.long > 0.5 or seen.prose > (0.25 if named else 0.5)
+    if view.spread > 0.1 and min(seen.long, seen.prose) > 0.5:
         return True
-    if named and max(long, prose) > 0.3:
+    if named and max(seen.long, seen.prose) > 0.3:
         return True  # a remark that is written again and again is still about somebody
-    if _speaks_of_people(view):
-        return True
     if view.distinct < ENOUGH or view.spread < 0.02:
         return False
-    plain = float((view.texts.str.contains(r"\p{Ll} \p{Ll}") & (words >= 3)).mean() or 0.0)  # type: ignore[arg-type]
-    return max(long, prose, plain * (view.spread > 0.1)) > (0.3 if named else 0.6)
+    share = max(seen.long, seen.prose, seen.plain * (view.spread > 0.1))
+    return share > (0.3 if named else 0.6)
 
 
 def _speaks_of_people(view: View) -> bool:
     """Whether several of the different texts are sentences with a pronoun or a form of address,
     however often they come back."""
-    distinct = view.texts.unique()
-    spoken = int((distinct.str.contains(_SPOKEN) & distinct.str.contains(_SENTENCE)).sum())
-    return spoken >= 2 or (spoken == 1 and len(distinct) <= 5)
+    distinct = view.texts
+    spoken = distinct.str.contains(_SPOKEN) & distinct.str.contains(_SENTENCE)
+    signs = distinct.str.count_matches(_UNPARTED) >= _SENTENCES
+    many = int((spoken | (signs & distinct.str.contains(_ABOUT))).sum())
+    return many >= 2 or (many == 1 and len(distinct) <= 5)
 
 
 def mentions(series: pl.Series) -> dict[str, int]:

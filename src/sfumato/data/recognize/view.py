@@ -12,7 +12,7 @@ import polars as pl
 from ..kinds import is_text
 from ..schema import Column, Kind
 from ..table import Table
-from .words import plain_name
+from .words import called, plain_name
 
 ROWS = 10_000
 """Rows that are looked at; the recognizers' time does not grow with the table."""
@@ -53,6 +53,20 @@ class View:
     def plain(self) -> str:
         """The name in lower case, without accents, words joined by underscores."""
         return plain_name(self.name)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The plain name, and what the file calls the column in words, where it does."""
+        return tuple(filter(None, (self.plain, plain_name(self.column.label))))
+
+    @cached_property
+    def said(self) -> list[str]:
+        """What the name says, the likeliest first, and then what the label says."""
+        return list(dict.fromkeys(what for name in self.names for what in called(name)))
+
+    def named(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern is found in the name or in the label."""
+        return any(pattern.search(name) is not None for name in self.names)
 
     @property
     def kind(self) -> Kind:

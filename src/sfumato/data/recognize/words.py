@@ -4,7 +4,7 @@ and Polish.
 An entry is a word of the name, `_` a place where words may be joined or apart; `*` leaves an end
 open, `=` asks for the whole name, and `#` for a word for "number" behind it or before it
 ("patient_no", "id_paciente"). Names are compared in lower case and without accents. The first line
-that describes a name, and that the values allow, decides.
+that describes a name, and that the values allow, decides. Further languages are in tongues.py.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+
+from .tongues import MORE
 
 _NUMBER = "no|nr|num|numer|number|nummer|numero|nbr|id|ids|code|key|kennung|kenn|cod|codigo|codice"
 _OF = "(?:de_|del_|della_|da_|do_|di_|du_|des_|d_|la_|le_|van_|der_)*"
@@ -300,27 +302,39 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "=id uid uuid guid pid =key =rowid =index =token hash session# cookie* login handle",
     ),
 )
-BIRTH = re.compile(r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz")
+BIRTH = re.compile(
+    r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz|fodel|fodsel|fodt"
+    r"|syntym|dogum|naroz|szulet|naster|rodenj|ngay_sinh|lahir|рожд|народ|γεννησ|ميلاد|تولد|生年|出生|生日"
+    r"|誕生|생년|출생"
+)
 """Names of columns that tell when a person was born."""
-NUMBERED = re.compile(rf"(^|_)({_NUMBER})$|^({_NUMBER})_|nummer$|_nr\d*$")
+NUMBERED = re.compile(
+    rf"(^|_)({_NUMBER})$|^({_NUMBER})_|nummer$|_nr\d*$|(番号|编号|編號|号码|번호)$|[^\x00-\x7f]id$|^(رقم|номер|код|αριθμος)_"
+    r"|_(номер|код|numara|cislo|szam|numero)$"
+)
 """Names of columns that say that they number something."""
 COUNTED = re.compile(
     r"(^|_)(count|number_of|num|n|nb|nbr|anz|anzahl|nombre|numero|aant|aantal|liczba|ile|cuantos)_|_count$"
     r"|_size$|groesse$|grosse$|taille_d|tamano|dimens|grootte$|wielkosc|componenti|^anzahl|^aantal|^liczba|visits$|children$|siblings$|rooms$|times$"
+    r"|^antal|^lukumaara|_sayisi$|^количеств|^число|^عدد|人数$|^so_luong"
 )
 """Names of columns that count something."""
-SEX = re.compile(r"^(sex|gender|geschlecht|sexe|sexo|sesso|geslacht|plec)\d*$")
+SEX = re.compile(
+    r"^(sex|gender|geschlecht|sexe|sexo|sesso|geslacht|plec|kon|kjonn|sukupuoli|cinsiyet|пол|φυλο"
+    r"|الجنس|جنس|性別|性别|성별)\d*$"
+)
 """Names of columns whose two numbers are no truth values."""
 UNORDERED = re.compile(
     r"sex|gender|geschl|sesso|geslacht|plec|rac[ae]|ethni|relig|konfess|marital|civil|famil|famst"
     r"|burgerl|cywil|job|occup|beruf|metier|profes|profis|beroep|zawod|industr|branch|langu|sprach"
     r"|idiom|lingu|taal|jezyk|type|typ$|art$|stat$|status|categor|kategor|etni|relat|code$|kind(_|$)"
-    r"|godsdienst|wyznan"
+    r"|godsdienst|wyznan|^kon$|kjonn|sukupuoli|cinsiyet|^пол$|φυλο|جنس|性別|性别|성별|yrke|ammatti|meslek"
 )
 """Names of columns whose numbers are codes of categories without an order."""
 GRADED = re.compile(
     r"edu|bildung|abschluss|etude|estudio|istruz|escolar|opleid|onderwijs|wykszt|level|niveau|nivel"
-    r"|livello|poziom|stufe|grad|class|klasse|classe|clase|stage|stadium|severity|schwere|scale|skala"
+    r"|livello|poziom|stufe|utbild|utdann|koulut|egitim|образов|εκπαιδ|学歴|学历|학력"
+    r"|grad|class|klasse|classe|clase|stage|stadium|severity|schwere|scale|skala"
 )
 """Names of columns whose numbers are grades."""
 
@@ -332,6 +346,8 @@ def _pattern(entry: str) -> str:
     counted = entry.endswith("#")
     body = entry.strip("=#").removeprefix("*")
     body = body if counted else body.removesuffix("*")
+    if not body.isascii():
+        body = "_" * body.startswith("_") + plain_name(body)
     body = re.sub(r"(?<![\\(\[])\*", "[a-z]*", body)
     body = re.sub(r"(?<=.)_(?=[^?])", "_?", body)  # at an end it stands for itself
     if whole:
@@ -346,7 +362,8 @@ def _pattern(entry: str) -> str:
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
-        (what, re.compile("|".join(map(_pattern, entries.split())))) for what, entries in _WORDS
+        (what, re.compile("|".join(map(_pattern, f"{entries} {MORE.get(what, '')}".split()))))
+        for what, entries in _WORDS
     )
 
 
@@ -359,6 +376,11 @@ def called(plain: str) -> list[str]:
     return [what for what, pattern in _compiled() if pattern.search(plain)]
 
 
+_FOLDED = str.maketrans(
+    {"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
+)
+
+
 def plain_name(name: str) -> str:
     """A column's name in lower case and without accents, its words joined by underscores.
 
@@ -366,6 +388,7 @@ def plain_name(name: str) -> str:
     ('patient_name', 'strasse_nr', 'prenom')
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    folded = unicodedata.normalize("NFKD", words.casefold().replace("ł", "l"))
-    bare = "".join(c for c in folded if not unicodedata.combining(c))
-    return re.sub(r"[^a-z0-9]+", "_", bare).strip("_")
+    folded = unicodedata.normalize("NFKD", words.casefold().translate(_FOLDED))
+    bare = "".join(c for c in folded if unicodedata.category(c)[0] != "M")
+    # Composed again, or a Korean syllable would be three letters.
+    return re.sub(r"[\W_]+", "_", unicodedata.normalize("NFC", bare)).strip("_")

@@ -51,7 +51,8 @@ _QUASI = frozenset(
 )
 _CONFIDENTIAL = frozenset(("private", "diagnosis", "measurement", "likert"))
 _ITSELF = {"household": Role.HOUSEHOLD, "weight": Role.WEIGHT, "target": Role.TARGET}
-_UNREAD = "which no single format reads, so that they are masked as categories"
+_UNREAD = "in forms that cannot be read, so that they are dropped; name them in [input] dates"
+_NUMBERS = "which stay numbers and are masked as such"
 _OLD = 89
 _KEY = re.compile(
     r"(^|_)(id|key|((person|people|patient|customer|client|member|user|visitor|subject|respondent"
@@ -87,8 +88,12 @@ def _guess(
     if what == "diagnosis" and column.kind == Kind.SET:
         made = replace(made, why=_DIAGNOSES)
     kind = seen.kind or column.kind
-    if what in ("date", "date-time") and kind != Kind.DATE:
-        made = replace(made, why=f"{made.why}, {_UNREAD}", confidence=0.6)
+    if what in ("date", "date-time") and kind in NUMERIC:
+        made = replace(made, why=f"{made.why}, {_NUMBERS}", confidence=0.6)
+    elif what in ("date", "date-time") and kind != Kind.DATE:
+        # As categories they would be published exactly wherever k people share one.
+        why = f"{made.why}, {_UNREAD}"
+        made = replace(made, role=Role.IDENTIFIER, why=why, confidence=0.6)
     return replace(made, kind=kind, shape=seen, poset=_poset(what, kind, view))
 
 
@@ -226,7 +231,7 @@ def _differing(frame: pl.DataFrame, key: str) -> list[str]:
 
 def read_again(given: Mapping[str, Any], guesses: list[Guess]) -> dict[str, Any]:
     """What the reader must be told so that the columns become what they are guessed to be."""
-    dates = {made.name: made.shape.date for made in guesses if made.shape.date}
+    dates = {made.name: _formats(made.shape.dates) for made in guesses if made.shape.dates}
     missing = {made.name: list(made.shape.missing) for made in guesses if made.shape.missing}
     found = dict(given)
     if missing and not isinstance(given.get("sentinels", {}), list | tuple):
@@ -234,3 +239,9 @@ def read_again(given: Mapping[str, Any], guesses: list[Guess]) -> dict[str, Any]
     if dates:
         found["dates"] = {**dates, **given.get("dates", {})}
     return found
+
+
+def _formats(formats: tuple[str, ...]) -> str | list[str]:
+    """One format by itself; several are tried in turn. Of day and month, the first order counts."""
+    orders = {one.replace("%m", "%d") for one in formats}
+    return formats[0] if len(orders) == 1 else list(formats)

@@ -11,6 +11,7 @@ from ...data.io.numbers import forced
 from ...data.recognize import PERSONAL
 from ...data.recognize.codes import is_scale, is_truth, order_of, stand_ins
 from ...data.recognize.columns import is_icd_sets
+from ...data.recognize.dates import is_seconds
 from ...data.recognize.view import View
 from ...data.recognize.words import COUNTED, GRADED, SEX, UNORDERED
 from ...data.schema import Kind
@@ -22,8 +23,8 @@ class Shape:
 
     kind: Kind | None = None
     categories: tuple[str, ...] = ()
-    date: str = ""
-    """The format of its dates, where the reader must be told."""
+    dates: tuple[str, ...] = ()
+    """The formats of its dates, where the reader must be told."""
     missing: tuple[str, ...] = ()
     """Words among numbers that stand for a missing value."""
     stand_ins: tuple[str, ...] = ()
@@ -58,15 +59,15 @@ def _category(view: View, what: str, from_file: bool) -> Shape | None:
     empty = tuple(word for word in listed if word.lower() in _EMPTY) if from_file else ()
     listed = [word for word in listed if word not in empty]
     if is_truth(listed):
-        coded = SEX.search(view.plain) and not view.textual
+        coded = view.named(SEX) and not view.textual
         return Shape(Kind.NOMINAL) if coded else Shape(Kind.BOOLEAN, missing=empty)
     if view.textual:
         order = order_of(listed)
         return Shape(Kind.ORDINAL, tuple(order), missing=empty) if order else None
-    if what in ("age", "weight", "date-part", "year", "target") or COUNTED.search(view.plain):
+    if what in ("age", "weight", "date-part", "year", "target") or view.named(COUNTED):
         return None
-    graded = GRADED.search(view.plain) or what == "likert"
-    if UNORDERED.search(view.plain) and not graded and 1 < len(listed) <= 2 * _FEW:
+    graded = view.named(GRADED) or what == "likert"
+    if view.named(UNORDERED) and not graded and 1 < len(listed) <= 2 * _FEW:
         return Shape(Kind.NOMINAL)
     if len(listed) <= _FEW and (is_scale(view) or (graded and len(listed) > 2)):
         return Shape(Kind.ORDINAL, tuple(listed))
@@ -93,10 +94,12 @@ def _number(view: View, from_file: bool) -> Shape:
 
 
 def _dated(view: View, from_file: bool) -> Shape:
-    """Dates that one format describes; those that none does stay text."""
+    """Dates that formats describe; those that none does stay what they are."""
     if not from_file or view.kind == Kind.CONTINUOUS:
         return Shape()
-    when = dates(view.whole.cast(pl.String).str.strip_chars(), compact=True)
+    if is_seconds(view):
+        return Shape(Kind.DATE, dates=("%s",))
+    when = dates(view.whole.cast(pl.String).str.strip_chars(), asked=True)
     if when is None:
         return Shape()
-    return Shape(Kind.DATE, date=when.formats[0] if when.values is None else "")
+    return Shape(Kind.DATE, dates=when.formats if when.values is None else ())

@@ -58,7 +58,8 @@ class Input(Declaration):
     sentinels: tuple[Sentinel, ...] | dict[str, tuple[Sentinel, ...]] = Field(
         (),
         description='numbers and words that mean a missing value: [999, "N"], or by column: '
-        '{ income = ["N"], "*" = [-9] }; never assumed',
+        '{ income = ["N"], "*" = [-9] }; the reader takes none that is not named here, and '
+        "`sfumato init` writes down those that it proposes",
     )
     header: bool | None = Field(
         None, description="whether a text file or sheet begins with names; detected unless given"

@@ -16,7 +16,7 @@ from .columns import FEWEST, MOST_PICTURES
 
 _ENOUGH = 200_000
 """Records from which a figure of two decimals is read."""
-_ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE)
+_ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET, Role.INSENSITIVE, Role.UNDECIDED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,8 +110,9 @@ def declare(
         series = take_out(series, (sentinels or {}).get(series.name, ()), reading.notes)
         if kind in set(Kind) and series.dtype == pl.String:
             series = _declared(series, Kind(kind), Marks(), reading, formats or {})
-        elif kind == Kind.BOOLEAN and series.dtype.is_integer():
-            series = _declared(series.cast(pl.String), Kind.BOOLEAN, Marks(), reading, {})
+        elif kind in (Kind.BOOLEAN, Kind.DATE) and series.dtype.is_integer():
+            text = series.cast(pl.String)
+            series = _declared(text, Kind(kind), Marks(), reading, formats or {})
         columns.append(series)
     reading.frame = pl.DataFrame(columns) if columns else frame
     return reading
@@ -349,7 +350,7 @@ def _as_declared(text: pl.Series, kind: Kind, marks: Marks, form: Formats | None
     if kind == Kind.DATE and form:
         return by_formats(text, [form] if isinstance(form, str) else form)
     if kind == Kind.DATE:
-        when = dates(text.str.strip_chars(), compact=True)
+        when = dates(text.str.strip_chars(), asked=True)
         if when is not None and when.values is not None:
             return when.values
         return text.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)

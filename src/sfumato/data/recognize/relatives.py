@@ -1,0 +1,162 @@
+"""What ties people and columns together: numbers of others, households, names in two columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from ..schema import Kind
+from .codes import is_stand_in
+from .columns import is_capitalized
+from .found import Found
+from .view import ENOUGH, View
+from .words import NUMBERED
+
+Finds = Mapping[str, Found]
+_NUMBERS = ("unique-code", "record-number", "national-number", "health-number")
+_ELSE = frozenset(
+    (
+        *("age", "year", "date", "date-time", "date-part", "postal-code", "private", "weight"),
+        *("coordinate", "telephone", "diagnosis", "place", "region"),
+    )
+)
+"""What is hardly the number of a record, though its numbers may lie among them."""
+KIN = re.compile(
+    r"mother|father|parent|partner|spouse|husband|wife|sibling|twin|brother|sister|relative|mutter"
+    r"|vater|eltern|ehe|geschwist|mere$|pere$|conjoint|madre|padre|hermano|(^|_)(mae|pai|mor|far)(_|$)"
+    r"|moeder|vader|matk|ojc|rodzen|aiti|(^|_)(isa|anne|baba)(_|$)|мать|отец|μητερ|πατερ|(^|_)(ام|اب)"
+    r"|母|父|夫|妻|chef|boss|manager|supervis|vorgesetz|leader|superior|jefe|capo|przeloz|contact|index"
+    r"|infect|source|referr|doctor|arzt|medecin|lekar|lakare|teacher"
+)
+"""Names of columns that tell of somebody else."""
+_POINTERS, _TRIED = 4, 200
+_CERTAIN, _MANY = 0.9, 0.5
+_CODE = r"[\p{L}]{1,4}[-_ ]?\d{1,7}"
+_SMALLEST, _LARGEST, _MEMBERS = 1.3, 8.0, 20
+_ROWS = 20_000
+_PERSONS = ("date", "date-time", "year", "name")
+_SPREAD = 0.05
+
+
+def others(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
+    """Numbers of somebody else: most of them occur in a column that numbers the records."""
+    keys = {name: view for name, view in seen.items() if _is_key(view, found)}
+    made: dict[str, Found] = {}
+    for view in seen.values():
+        known = found.get(view.name)
+        if view.name in keys or (known and known.what in _ELSE and known.confidence > 0.6):
+            continue
+        for key in keys.values():
+            if _points(view, key):
+                why = f"its values are numbers of other records ({key.name})"
+                made[view.name] = Found(view.name, "other-person", why, 0.85)
+    return made
+
+
+def _is_key(view: View, found: Finds) -> bool:
+    """A number that nearly every record has for itself, or that many records of a person share."""
+    what = found[view.name].what if view.name in found else ""
+    return what in _NUMBERS and (view.unique or (what != "unique-code" and view.distinct >= ENOUGH))
+
+
+def _points(view: View, key: View) -> bool:
+    """Whether values point into a key, by more than small numbers would by chance."""
+    if view.kind not in (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER):
+        return False
+    real = [text for text in view.listed if not is_stand_in(text)]
+    if len(real) < _POINTERS:
+        return False
+    needed = _needed(real, view, key)
+    if needed > 1:
+        return False
+    tried = pl.Series(real[:_TRIED], dtype=key.whole.dtype if _same(view, key) else pl.String)
+    keys = key.whole if _same(view, key) else key.whole.cast(pl.String)
+    return keys.filter(keys.is_in(tried.implode())).n_unique() >= needed * len(tried)
+
+
+def _same(view: View, key: View) -> bool:
+    return view.textual and key.textual and view.whole.dtype == key.whole.dtype
+
+
+def _needed(real: list[str], view: View, key: View) -> float:
+    """The share of values that must be keys; more than all of them where none can be."""
+    if key.textual or not all(text.lstrip("-").isdigit() for text in real):
+        alike = {_form(text) for text in real} <= {_form(text) for text in key.listed}
+        return _MANY if alike else 2.0
+    numbers = np.array([float(text) for text in real])
+    low, high = key.range
+    dense = key.whole.n_unique() / max(1.0, high - low + 1)
+    if dense < _MANY / 2:
+        return _MANY  # hardly any number hits a key by chance
+    # Counts are among running numbers, too; pointers reach over all of them.
+    inside = float(((numbers >= low) & (numbers <= high)).mean()) >= _CERTAIN
+    reach = np.ptp(numbers) >= 0.5 * (high - low)
+    telling = view.spread > 0.3 or view.named(NUMBERED) or view.named(KIN)
+    return _CERTAIN if inside and reach and telling else 2.0
+
+
+def _form(text: str) -> str:
+    """A text's length and first character, digits all alike."""
+    return f"{len(text)}{'0' if text[:1].isdigit() else text[:1]}"
+
+
+def households(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
+    """Codes such as H012 that a handful of records share; a person's own if birthdays agree."""
+    made = {}
+    for view in seen.values():
+        known = found.get(view.name)
+        open_ = known is None or (known.what == "unique-code" and known.confidence <= 0.6)
+        if not open_ or not _is_shared_code(view):
+            continue
+        if any(_agrees(view, other) for other in _of_persons(seen, found)):
+            why = "its codes come back with the records of one person"
+            made[view.name] = Found(view.name, "record-number", why, 0.65)
+        else:
+            why = "its codes tie a few records together"
+            made[view.name] = Found(view.name, "household", why, 0.6)
+    return made
+
+
+def _is_shared_code(view: View) -> bool:
+    """Whether one letter or word with numbers behind it stands for a few records each."""
+    if not view.textual or view.distinct < ENOUGH or view.share(_CODE) < 0.95:
+        return False
+    if len({re.sub(r"\d", "", text) for text in view.listed}) > 1:
+        return False
+    present = view.whole.drop_nulls()
+    sizes = present.value_counts()["count"]
+    mean, most = len(present) / len(sizes), sizes.quantile(0.99) or 0
+    return _SMALLEST <= mean <= _LARGEST and most <= _MEMBERS
+
+
+def _of_persons(seen: Mapping[str, View], found: Finds) -> Iterator[View]:
+    """Columns that the members of a household hardly have in common."""
+    for name, one in found.items():
+        if one.what in _PERSONS and seen[name].distinct >= ENOUGH:
+            yield seen[name]
+
+
+def _agrees(code: View, other: View) -> bool:
+    """Whether records with the same code nearly always have the same value."""
+    both = pl.DataFrame({"code": code.whole.head(_ROWS), "value": other.whole.head(_ROWS)})
+    groups = both.drop_nulls("code").group_by("code").agg(pl.len(), pl.col("value").n_unique())
+    several = groups.filter(pl.col("len") > 1)
+    return several.height >= _POINTERS and float((several["value"] == 1).mean()) > _CERTAIN  # type: ignore[arg-type]
+
+
+def names_beside(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
+    """Words with capitals beside a column of names, which no list knows and no name explains."""
+    made = {}
+    for one, other in pairwise(seen.values()):
+        for view, beside in ((one, other), (other, one)):
+            known = found.get(beside.name)
+            if view.name in found or known is None or known.what != "name":
+                continue
+            if view.spread >= _SPREAD and is_capitalized(view):
+                why = f"its words stand beside names of people ({beside.name})"
+                made[view.name] = Found(view.name, "name", why, 0.65)
+    return made
