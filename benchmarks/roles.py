@@ -1,12 +1,13 @@
 """How many kinds and roles `sfumato init` drafts right, and whether anything grave is published.
 
-    python benchmarks/roles.py              the roles data, and files of our own in eight languages
+    python benchmarks/roles.py              the roles data, and our own in sixteen languages
     python benchmarks/roles.py --wrong      with every column that is not right
     python benchmarks/roles.py --developed  without the files that were held out
 
 The roles data are looked for in SFUMATO_DATA, else in ../shared/data; right is any role that its
 table lists, and for what is listed as insensitive also a stricter one, which counts as over-strict.
-Files of our own: tests/data/recognize/people_files.py and office_files.py; half was held out.
+Files of our own: tests/data/recognize/people_files.py and office_files.py, of which half was held
+out, and far_files.py in eight further languages.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.data.recognize.scoring import (  # noqa: E402
     HEADING,
     Score,
     developed,
+    far,
     held_out,
     own,
     shared,
@@ -50,6 +52,7 @@ def main() -> None:
     show(own(developed()), "our own, developed on", wrong=wrong)
     if "--developed" not in sys.argv:
         show(own(held_out()), "our own, held out", wrong=wrong)
+    show(own(far()), "our own, further languages", wrong=wrong)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sfumato.data.io import read_with_notes
 from sfumato.release.plan.guess import guess
+from tests.data.recognize.far_files import far_files
 from tests.data.recognize.office_files import office
 from tests.data.recognize.people_files import DEVELOPED, HELD_OUT, PeopleFile, Truth, people_files
 
@@ -98,6 +99,11 @@ def developed() -> list[PeopleFile]:
 def held_out() -> list[PeopleFile]:
     """Files of our own that were first tried when the recognizers were done."""
     return [*people_files(HELD_OUT), *(office(code, 1) for code in (*DEVELOPED[2:], *HELD_OUT))]
+
+
+def far() -> list[PeopleFile]:
+    """Files of our own in eight further languages."""
+    return list(far_files())
 
 
 def own(files: Iterable[PeopleFile]) -> list[Score]:

@@ -166,11 +166,11 @@ def test_dates_that_could_be_read_two_ways_are_settled_in_the_plan(tmp_path: Pat
     assert read_input(plan, tmp_path)[0]["Geburtsdatum"].dtype == pl.Date
 
 
-def test_dates_in_several_formats_are_quasi_and_asked_first() -> None:
+def test_dates_that_stay_text_are_dropped_and_asked_first() -> None:
     mixed = [f"{i % 28 + 1}.3.1970" if i % 2 else f"1971-04-{i % 28 + 1:02d}" for i in range(N)]
     text = sf.draft_plan(sf.table({"v1": mixed}))
-    assert str(sf.Plan.parse(text).columns["v1"].role) == "quasi"
-    assert "# Please check first:\n#   v1: quasi? a date (HIPAA 3)" in text
+    assert str(sf.Plan.parse(text).columns["v1"].role) == "identifier"
+    assert "# Please check first:\n#   v1: identifier? a date (HIPAA 3)" in text
 
 
 def test_opinions_are_confidential_and_no_quasi_identifiers() -> None:

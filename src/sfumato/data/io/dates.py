@@ -196,7 +196,8 @@ def _parsed(series: pl.Series, wanted: str) -> pl.Series:
     if any(mark in wanted for mark in _CLOCKS):
         return series.str.to_datetime(wanted, time_unit="us", strict=False)
     if not any(mark in wanted for mark in _DAYS):
-        return ("01 " + series).str.to_date(f"%d {wanted}", strict=False)
+        first = ("01 " + series).alias(series.name)
+        return first.str.to_date(f"%d {wanted}", strict=False)
     return series.str.to_date(wanted, strict=False)
 
 

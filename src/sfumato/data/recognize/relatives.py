@@ -11,7 +11,7 @@ import polars as pl
 
 from ..schema import Kind
 from .codes import is_stand_in
-from .columns import is_capitalized
+from .columns import is_capitalized, is_names
 from .found import Found
 from .view import ENOUGH, View
 from .words import NUMBERED
@@ -149,14 +149,25 @@ def _agrees(code: View, other: View) -> bool:
 
 
 def names_beside(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
-    """Words with capitals beside a column of names, which no list knows and no name explains."""
-    made = {}
+    """First and last names side by side, of which one alone would not be known.
+
+    Words with capitals beside names that no list knows, and names that come back like categories
+    beside words that do not.
+    """
+    made: dict[str, Found] = {}
+    open_ = {name: view for name, view in seen.items() if view.textual and name not in found}
     for one, other in pairwise(seen.values()):
         for view, beside in ((one, other), (other, one)):
-            known = found.get(beside.name)
-            if view.name in found or known is None or known.what != "name":
+            if view.name not in open_:
                 continue
-            if view.spread >= _SPREAD and is_capitalized(view):
+            known = _is_name(beside, found) or (beside.name in open_ and is_names(beside.listed))
+            listed = _is_name(beside, found) or (beside.name in open_ and is_capitalized(beside))
+            words = view.spread >= _SPREAD and is_capitalized(view)
+            if (known and words) or (listed and is_names(view.listed)):
                 why = f"its words stand beside names of people ({beside.name})"
                 made[view.name] = Found(view.name, "name", why, 0.65)
     return made
+
+
+def _is_name(view: View, found: Finds) -> bool:
+    return view.name in found and found[view.name].what == "name"

@@ -13,7 +13,7 @@ from .found import Found
 from .view import ENOUGH, View
 
 _FIRST = ("final", "pw", "person", "fnl", "samp", "survey")
-_BRIEF = re.compile(r"^w\d*$|^w_")
+_BRIEF = re.compile(r"^w\d*$|(^|_)w_")
 _OF_BODIES = re.compile(r"birth|body|_(kg|lbs?|grams?)$|korper|koerper|geburt|naiss|nacer|nascita")
 _BARE = (
     *("weight", "wt", "gewicht", "peso", "poids", "waga", "body_weight", "korpergewicht", "vikt"),

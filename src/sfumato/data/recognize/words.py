@@ -216,7 +216,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "weight",
         "(?:sampl|survey|design|person|replicate|final|analysis|base|post|calib|expan|rep|pop)"
         "[a-z]*_w(?:eigh)?t[a-z]* *_wgt* wgt* =wt wt[0-9]* wt_* *_wt pwgtp pweight* fnlwgt "
-        "weight* *_weight* =w_[a-z]* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* "
+        "weight* *_weight* w_* *gewicht *gewichtung* *hochrechnung* *wegingsfactor* "
         "weging* gewicht* poids* *ponderation* pond* *ponderacion* peso* *factor_expansion* "
         "*pesatura* *ponderacao* waga* =wagi wagi_* fator_expansao* coefficient_pond* *wt "
         "wt[a-z]* =gew gew_[a-z]* vikt*",
