@@ -134,6 +134,9 @@ class Finding:
         )
 
     def __str__(self) -> str:
+        within = self.value >= self.limit if self.at_least else self.value <= self.limit
+        if not self.met and within and "because" in self.detail:
+            return f"{self.subject}: {self.detail['because']}"  # no figure is to blame
         found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
         if self.broken:
             found += f" in {self.broken:,} of {self.of:,} {self.of_what}"

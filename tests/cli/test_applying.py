@@ -112,11 +112,27 @@ def test_the_same_seed_gives_what_the_refusal_said(
     assert figures == pytest.approx([finding["value"] for finding in said[0]["estimated"]])
 
 
+def test_comments_of_steps_survive(folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN.replace("[[steps]]", "# By groups.\n[[steps]]"))
+    refused = []
+    for number in ("1", "2", "3", "4"):
+        code = call("--apply", number, "--replace")
+        if code:
+            break
+        new = (folder / "plan.new.toml").read_text()
+        assert all(said in new for said in ("# By groups.", "# groups", "# too few")), new
+        refused.append(new)
+    assert len(refused) >= 2
+
+
 def test_where_it_does_not_help_nothing_is_written(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("--apply", "40") == 3
-    assert "there is no remedy 40" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no remedy 40" in said
+    assert "try 1  " in said
+    assert "or  2  " in said
     (folder / "plan.toml").write_text(PLAN.replace("l-diversity = 2", "l-diversity = 4"))
     assert call("--apply", "1") == 3
     assert names(folder) == ["people.csv", "plan.toml"]
@@ -133,10 +149,15 @@ def test_a_release_that_cannot_be_written_leaves_no_plan(
     assert names(folder) == ["people.csv", "plan.toml"]
 
 
-def test_a_plan_that_is_not_refused_is_released_as_it_is(folder: Path) -> None:
+def test_where_nothing_is_refused_there_is_nothing_to_apply(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "plan.toml").write_text(PLAN.replace("k = 2 ", "k = 20"))
-    assert call("--apply", "1") == 0
-    assert "plan.new.toml" not in names(folder)
+    assert call("--apply", "1") == 2
+    said = capsys.readouterr().err
+    assert "nothing was refused" in said
+    assert "without --apply" in said
+    assert names(folder) == ["people.csv", "plan.toml"]
 
 
 def test_a_refused_table_is_released_by_its_remedy(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_from_a_file_to_a_release(sfumato, register: Path, tmp_path: Path) -> No
     assert made.code == 0, made.err
     assert "met  k-anonymity" in made.out
     assert "never publish it" in made.out
-    assert {p.name for p in (tmp_path / "release").iterdir()} == {
+    assert {p.name for p in (tmp_path / "register-release").iterdir()} == {
         "data.csv",
         "report.html",
         "evidence.json",

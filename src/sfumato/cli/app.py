@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, ReleaseRefused, SfumatoError
-from . import applying, base, show
+from . import applying, base, outcome, show
 from . import reading as how
 from .base import app
 
@@ -72,10 +72,17 @@ def init(
     )  # fmt: skip
     if "missing" in options:
         options["missing"] = ("", *options["missing"])
-    target = output or Path(_plan_name(file))
+    target = output or Path(f"{_plan_name(file)}.toml")
     base.refuse_existing(target, replace=replace, other="--output OTHER.toml")
     asked = show.role_of if ask else None
-    text = draft_plan(file, path=base.source_of(file, target.parent), ask=asked, **options)
+    # Plans in a folder have different names, so that their releases do not collide.
+    text = draft_plan(
+        file,
+        path=base.source_of(file, target.parent),
+        output=f"{target.stem}-release",
+        ask=asked,
+        **options,
+    )
     show.write_plan(target, text)
     show.drafted(target, text, json=json)
 
@@ -161,12 +168,17 @@ def _protect_records(
                 raise
             change = applying.applied(refused, apply, plan, new)
             release = run_plan(original, change.remedy.plan, seed, progress=tell)
+        if apply and change is None:
+            raise ParameterError(
+                f"nothing was refused, so that there is no remedy {apply}; nothing was written",
+                remedy=f"sfumato protect {plan} without --apply releases it as it is",
+            )
         if tuned is not None:
             release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
         with listening(tell), applying.written(change):
             release.save(target, replace=replace)
-    show.released(release, target, notes, change, json=json)
+    outcome.released(release, target, notes, change, json=json)
 
 
 @app.command()
@@ -225,7 +237,7 @@ def assess(
         reference=reference or None,
         output=output,
     )
-    show.assessed(evidence, output, json=json)
+    outcome.assessed(evidence, words, output, json=json)
 
 
 @app.command()
@@ -271,15 +283,9 @@ def demo(
 
 
 def _plan_name(source: str) -> str:
-    from ..data.io.source import SUFFIXES
+    from ..data.io.source import stem_of
 
-    if "://" in source:
-        return "plan.toml"
-    name = Path(source).name
-    name = name.removesuffix(".gz")
-    for suffix in SUFFIXES:
-        name = name.removesuffix(suffix)
-    return f"{name or 'plan'}.toml"
+    return ("" if "://" in source else stem_of(source)) or "plan"
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:

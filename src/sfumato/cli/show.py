@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..release.plan.guess import Guess
     from ..release.records.evidence import Evidence
     from ..release.records.recover import Recovered
-    from ..release.records.release import Release
-    from .applying import Applied
 
 _KIND_TITLES = {
     "method": "Methods (one step of a plan)",
@@ -171,60 +169,6 @@ def role_of(made: Guess) -> str:
         if given in roles:
             return given
         notes_aside(f"there is no role {given!r}")
-
-
-def released(
-    release: Release, target: Path, notes: list[str], change: Applied | None = None, *, json: bool
-) -> None:
-    """What `protect` made."""
-    from ..release.publish import private_path
-    from ..release.report.exposure import sentences
-
-    private = private_path(target)
-    if json:
-        print_json(
-            {
-                "release": str(target),
-                "private": str(private),
-                "input_notes": notes,
-                "owner_notes": release.evidence.owner_notes,
-                **release.evidence.to_dict(),
-                **({} if change is None else {"applied": change.to_dict()}),
-            }
-        )
-        return
-    notes_aside(*notes, *release.evidence.notes, *release.evidence.owner_notes)
-    table = release.table
-    print(f"released {table.height:,} records, {len(table.names)} columns")
-    for finding in release.evidence.findings:
-        sign = ">=" if finding.at_least else "<="
-        print(f"  met  {finding.subject} {finding.value:.4g} {sign} {finding.limit:.4g}")
-    figures(release.evidence)
-    for sentence in sentences(release.evidence):
-        print(f"  {sentence}")
-    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
-    print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
-    if change is not None:
-        change.show()
-
-
-def figures(evidence: Evidence) -> None:
-    """Every measure as a table."""
-    rows = [(name, value, before, summary) for name, summary, value, before in evidence.rows()]
-    grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
-    for name, reason in evidence.not_taken.items():
-        print(f"  {name} does not apply: {reason}")
-
-
-def assessed(evidence: Evidence, output: Path | None, *, json: bool) -> None:
-    """What `assess` measured."""
-    if json:
-        print_json(evidence.to_dict())
-        return
-    notes_aside(*evidence.notes)
-    figures(evidence)
-    if output is not None:
-        print(f"wrote {output}: it shows the original, keep it private")
 
 
 def tuned(found: Tuned, *, json: bool) -> None:

@@ -39,11 +39,12 @@ def init(
     json: base.Json = False,
 ) -> None:
     """Draft the plan of a table: dimensions, usual rules, a method."""
-    from ..release.plan.draft import draft_table
+    from ..release.plan.table_draft import draft_table
 
     base.refuse_existing(output, replace=replace, other="--output OTHER.toml")
     source = base.source_of(file, output.parent)
-    text = draft_table(file, base.names(dimensions), value, path=source)
+    folder = f"{output.stem}-release"
+    text = draft_table(file, base.names(dimensions), value, path=source, output=folder)
     show.write_plan(output, text)
     if json:
         show.print_json({"plan": str(output), "text": text})

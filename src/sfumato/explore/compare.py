@@ -119,7 +119,11 @@ def compare(
     (4, 4)
     """
     if len(releases) < 2:
-        raise ParameterError("there is nothing to compare", remedy="name two releases or more")
+        raise ParameterError(
+            "there is nothing to compare" + (": one release was named" if releases else ""),
+            remedy="name two releases or more; to judge one beside its original, "
+            "sf.assess(original, release), or sfumato assess ORIGINAL RELEASE",
+        )
     if output is not None:
         from ..release.report.page import check_page
 

@@ -110,7 +110,8 @@ def risk_utility_map(
     grid = expand([*([methods] if isinstance(methods, Mapping) else methods), *wish.methods])
     if not grid:
         raise ParameterError(
-            "the map has no methods", remedy='[[map.methods]] use = "rank-swap", p = [2, 4, 8]'
+            "the map has no methods",
+            remedy='[[map.methods]] use = "mondrian", k = [5, 10]; a draft has some as comments',
         )
     seed = checked_seed(seed)
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)

@@ -32,6 +32,7 @@ from .pairing import (
     doubtful,
     in_roles,
     pair_of_files,
+    unshared,
 )
 from .plan.plan import Plan
 from .plan.requirement import Requirement
@@ -196,7 +197,8 @@ def assess(
     taken, left = Measuring(seed, None, others, words.mechanism).panel(panel, pair)
     records = {"original": pair.original.height, "published": pair.masked.height}
     left |= _unaligned(panel, found, left)
-    evidence = Evidence(taken, left, records=records, notes=found.notes)
+    notes = (*found.notes, *unshared(pair))
+    evidence = Evidence(taken, left, records=records, notes=notes)
     if page is not None:
         write_assessment(page, pair, evidence, words)
     return evidence

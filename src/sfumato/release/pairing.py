@@ -89,6 +89,18 @@ def doubtful(pair: Pair) -> str:
     )
 
 
+def unshared(pair: Pair) -> list[str]:
+    """Columns that only one table has: nothing compares them, whatever they were called before."""
+    gone = [name for name in pair.original.names if name not in pair.masked.schema]
+    new = [name for name in pair.masked.names if name not in pair.original.schema]
+    notes = [f"not comparable, since only the original has them: {', '.join(gone)}"] if gone else []
+    if new:
+        remedy = "; if they were renamed, rename them back" if gone else ""
+        said = f"only the release has them: {', '.join(new)}{remedy}"
+        notes.append(f"not comparable, since {said}")
+    return notes
+
+
 def as_pair(original: Any, masked: Any, align: str) -> Pair:
     """Two tables as a pair, by the alignment that is asked for."""
     return Pair.of(*as_tables(original, masked), align)

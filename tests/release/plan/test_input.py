@@ -126,5 +126,5 @@ def test_nothing_in_a_file_becomes_a_line_of_the_plan(tmp_path: Path) -> None:
     path.write_text('"a\n[steps]","b\x01"\n' + rows)
     plan, text = drafted(path)
     assert set(plan) == {"input", "columns", "steps", "require", "output"}
-    assert plan["output"]["path"] == "release"  # type: ignore[index]
+    assert plan["output"]["path"] == "t-release"  # type: ignore[index]
     assert "9999999" in text

@@ -162,3 +162,25 @@ def test_what_cannot_be_changed_by_lines_is_written_anew() -> None:
     new = rewritten(text, plan)
     assert sf.Plan.parse(new) == plan
     assert "[[steps]]" in new
+
+
+def test_comments_stay_where_steps_come_and_go_at_once() -> None:
+    plan = sf.Plan.parse(PLAN, base=FOLDER)
+    rare = sf.step(sf.method("rare-values", columns=["zip"], k=3))
+    steps = (rare, plan.steps[0], sf.step(sf.method("mondrian", k=7)))
+    new = rewritten(PLAN, plan.with_(steps=steps), FOLDER)
+    assert sf.Plan.parse(new, base=FOLDER).steps == steps
+    lines = new.splitlines()
+    assert 'use = "mondrian"  # the best' in lines
+    assert "k = 7                   # the board said so" in lines
+    assert lines.index("# Then groups.") > lines.index("# First what is plain.")
+
+
+def test_a_step_that_goes_leaves_its_comments() -> None:
+    plan = sf.Plan.parse(PLAN, base=FOLDER)
+    new = rewritten(PLAN, plan.with_(steps=plan.steps[:1]), FOLDER)
+    assert sf.Plan.parse(new, base=FOLDER).steps == plan.steps[:1]
+    assert '# use = "local-recoding"  # the best' in new.splitlines()
+    assert "# k = 5                   # the board said so" in new.splitlines()
+    bare = rewritten(PLAN, plan.with_(steps=plan.steps[1:]), FOLDER)
+    assert "top-bottom-coding" not in bare

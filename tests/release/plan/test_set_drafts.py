@@ -50,7 +50,7 @@ def test_nothing_but_sets(tmp_path: Path, name: str) -> None:
     assert "a handful of items finds a person" in text
     assert [step.use.name for step in plan.steps] == ["set-mondrian"]
     assert _counted(plan)["k-anonymity"] == plan.steps[0].use.k == 5
-    published = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    published = pl.read_csv(tmp_path / "data-release" / "data.csv", infer_schema=False)
     assert published.group_by("items").len()["len"].min() >= 5  # type: ignore[operator]
 
 
@@ -73,7 +73,7 @@ def test_sets_beside_other_quasi_identifiers(tmp_path: Path) -> None:
     assert plan.input.sets == {"columns": listed, "into": "attributes_2"}
     assert "k-anonymity holds for all quasi-identifiers together" in text
     assert [step.use.name for step in plan.steps] == ["set-mondrian"]
-    published = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    published = pl.read_csv(tmp_path / "data-release" / "data.csv", infer_schema=False)
     assert published.columns == ["attributes_2", "attributes", "pay"]
     sizes = published.group_by("attributes", "attributes_2").len()["len"]
     assert sizes.min() >= 5  # type: ignore[operator]

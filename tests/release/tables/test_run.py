@@ -12,8 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError, MethodError, OutputError, ParameterError, PlanError
-from sfumato.release.plan.draft import draft_table
 from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.table_draft import draft_table
 from sfumato.release.tables.audit import read_released
 from sfumato.release.tables.run import run_table
 from sfumato.release.tables.view import HIDDEN, amount, view

@@ -243,6 +243,41 @@ def test_confidential_numbers_do_not_refuse_unless_known() -> None:
     assert expose(table, table, known_to=["lab"]).value > 0.2
 
 
+def test_one_exact_value_beside_what_is_published_is_counted() -> None:
+    """Sixty pairs of office and pay, each two people's; then each one person's."""
+    frame = {
+        "office": [f"o{i % 6}" for i in range(120)],
+        "pay": [1000 * (i // 12) for i in range(120)],
+        "grade": ["a", "b"] * 60,
+        "hidden": [f"p{i}" for i in range(120)],
+    }
+    table = sf.table(frame, quasi=["office", "hidden"], confidential=["pay", "grade"])
+    masked = table.with_columns([pl.Series("hidden", [f"z{i}" for i in range(120)])])
+    found = expose(table, masked).detail
+    assert not found["confidential"]  # neither value alone finds anybody
+    together = found["confidential together"]
+    # Nobody knows pseudonyms; two share each office and pay.
+    assert (together["columns"], together["with"], together["share"]) == (["pay"], ["office"], 0.0)
+    once = np.array([i for i in range(120) if i % 12 < 6])
+    assert expose(table.take(once), masked.take(once)).detail["confidential together"] == {
+        "columns": ["pay"],
+        "with": ["office"],
+        "share": 1.0,
+    }
+    assert "confidential together" not in expose(table, masked, None).detail
+
+
+def test_columns_that_only_the_release_has_are_named() -> None:
+    frame = {"town": ["a", "b"] * 30, "pay": list(range(60))}
+    table = sf.table(frame, quasi="town", confidential="pay")
+    other = sf.table({"place": frame["town"], "pay": frame["pay"]}, quasi="place", others="quasi")
+    assert expose(table, other).detail["not in the original"] == ["place"]
+    notes = sf.assess(table, other, align="position", measures="exposure").notes
+    assert any("only the original has them: town" in note for note in notes)
+    assert any("only the release has them: place; if they were renamed" in n for n in notes)
+    assert not [note for note in sf.assess(table, table).notes if "not comparable" in note]
+
+
 NAMES = [
     f"{first} {last}"
     for first in ("Anna", "José", "Marie", "John", "Giulia")
@@ -291,6 +326,28 @@ def test_a_column_that_gives_back_a_masked_one_is_refused() -> None:
         [table.schema["area"].with_(generalized=True)],
     )
     assert not expose(table, mixed).detail["refuses"]
+
+
+def test_few_records_do_not_give_back_by_chance() -> None:
+    """Of many small files few may be refused for what is not so; a real tell always is."""
+    refused = told = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        area = rng.integers(0, 6, 60)
+        # By this column one in four is guessed, by chance one in six: far from twenty points more.
+        some = np.where(rng.random(60) < 0.1, area, rng.integers(0, 6, 60))
+        most = np.where(rng.random(60) < 0.8, area, rng.integers(0, 6, 60))
+        for by, real in ((some, False), (most, True)):
+            frame = {"area": [f"a{a}" for a in area], "by": [f"b{b}" for b in by]}
+            table = sf.table(frame, quasi="area", insensitive="by")
+            hidden = table.with_columns(
+                [pl.Series("area", ["*"] * 60)], [table.schema["area"].with_(generalized=True)]
+            )
+            found = "gives back" in expose(table, hidden).detail
+            told += found and real
+            refused += found and not real
+    assert told == 40
+    assert refused <= 2  # one in twenty, at the bound of 95 %
 
 
 def naive_right(groups: list[int], truth: list[int]) -> list[float]:

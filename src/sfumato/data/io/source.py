@@ -59,6 +59,18 @@ _PRIVATE = ("user", "password", "passfile", "sslpassword", "sslkey")
 _COMPRESSIBLE = ("csv", "tsv", "fimi")
 
 
+def stem_of(path: str) -> str:
+    """The name of a file without what tells its format.
+
+    >>> stem_of("data/staff.2024.csv.gz")
+    'staff.2024'
+    """
+    name = Path(path).name.removesuffix(".gz")
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """A file or a database, and its format."""

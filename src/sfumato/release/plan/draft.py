@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -15,10 +15,9 @@ import polars as pl
 from ...data.io import read_decided
 from ...data.io.reading import ReadTable
 from ...data.io.sets import specs
-from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate
-from ...data.schema import Column, Kind, Role, missing_column
+from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate, stem_of
+from ...data.schema import Column, Kind, Role
 from ...data.table import Table
-from ...errors import SchemaError
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
 from .plan import Input
@@ -47,6 +46,9 @@ _SAMPLED = """\
 # The file is large: types and roles were judged on {:,} records spread over it. `sfumato protect`
 # reads all of them, and stops at a cell that does not fit.
 """
+_MAP = """\
+# To compare other ways to mask, take the "# " away below; then sfumato map PLAN --output map.svg
+"""
 _MOST_LABELS = 8
 _ORDER = (
     (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
@@ -63,13 +65,14 @@ def draft_plan(
     source: Any,
     *,
     path: str | None = None,
-    output: str = "release",
+    output: str = "",
     ask: Callable[[Guess], str] | None = None,
     **options: Any,
 ) -> str:
     """A commented plan for a file or a table; each guess with its reason and how sure it is.
 
-    `ask` is called for each guess that is unsure, the least sure first, and gives the role.
+    `ask` is called for each guess that is unsure, the least sure first, and gives the role. The
+    release goes to `output`, else to a folder beside the plan that is named after the file.
 
     >>> from sfumato.data.table import table
     >>> text = draft_plan(table({"name": ["A. Moss", "B. Reed"], "sex": ["f", "m"]}))
@@ -87,7 +90,15 @@ def draft_plan(
     head = _head(read, guesses, path, options, listed)
     steps = _steps(table, guesses, listed)
     format = "csv" if isinstance(source, Table) else locate(source, options.get("format")).format
-    return "\n".join((head, _columns(table, guesses), steps, _rest(guesses, output, format)))
+    rest = _rest(guesses, output or release_folder(path), format)
+    return "\n".join((head, _columns(table, guesses), steps, rest))
+
+
+def release_folder(path: str | None) -> str:
+    """Where the release of a file goes: not where that of the file beside it does."""
+    if not path or "://" in path:
+        return "release"
+    return f"{stem_of(path) or 'data'}-release"
 
 
 def _unsure(guesses: list[Guess]) -> list[Guess]:
@@ -308,8 +319,11 @@ def _rest(guesses: list[Guess], output: str, format: str) -> str:
         "# What must hold, counted again on the published file; else nothing is written.",
         "[require]",
     ]
+    # No limit on record-linkage: in groups of k at most 1 in k is linked anyhow, and as many as it
+    # allows could then be singled out by any three columns, the harmless ones among them.
+    lines.append("exposure = { at-most = 0.05 }  # the share whom three columns may single out")
     if any(made.role == Role.QUASI for made in guesses):
-        lines += [f"k-anonymity = {_K}", "record-linkage = { at-most = 0.2 }"]
+        lines.append(f"k-anonymity = {_K}")
     confidential = [
         made.name
         for made in guesses
@@ -320,7 +334,18 @@ def _rest(guesses: list[Guess], output: str, format: str) -> str:
         for name in confidential[:1]
     ]
     lines += ["", "[output]", f"path = {toml.value(output)}", _format(format), ""]
-    return "\n".join(lines)
+    return "\n".join(lines) + _map(guesses)
+
+
+def _map(guesses: list[Guess]) -> str:
+    """What a map may compare, as comments: it costs a release for each."""
+    quasi = [made for made in guesses if made.role == Role.QUASI]
+    searches = ["mondrian", "mdav"] if quasi else []
+    if any(made.kind == Kind.SET for made in quasi):
+        searches = ["set-mondrian"]
+    sizes = toml.value([_K, 2 * _K, 4 * _K])
+    blocks = [f'# [[map.methods]]\n# use = "{use}"\n# k = {sizes}\n' for use in searches]
+    return "\n" + _MAP + "".join(blocks) if blocks else ""
 
 
 def _format(read: str) -> str:
@@ -329,67 +354,3 @@ def _format(read: str) -> str:
         return 'format = "csv"'
     line = f'format = "{WRITTEN_AS.get(read, read)}"'
     return f"{line}  # {read} is read but not written" if read in WRITTEN_AS else line
-
-
-_MANY = 200
-"""A dimension with more codes than this is a long table; a hierarchy would help its readers."""
-
-
-def draft_table(
-    source: str | Path | Table,
-    dimensions: Sequence[str],
-    value: str = "",
-    *,
-    path: str | None = None,
-) -> str:
-    """The plan of a table over these columns: usual rules, a method, where to write.
-
-    >>> from sfumato.data.table import table
-    >>> people = table({"town": ["a", "b", "b"], "job": ["x", "x", "y"]})
-    >>> print(draft_table(people, ["town", "job"], path="people.csv").splitlines()[1])
-    path = "people.csv"
-    """
-    read = ReadTable(source, [], {}) if isinstance(source, Table) else read_decided(str(source))
-    table = read.table
-    wanted = [*dimensions, *([value] if value else [])]
-    unknown = [missing_column(name, table.names) for name in wanted if name not in table.schema]
-    if unknown or not dimensions:
-        raise SchemaError("the table", unknown)
-    lines = [toml.table("input", {"path": path or str(source), **read.decided})]
-    columns = [_dimension(table, name) for name in dimensions]
-    if any(columns):
-        lines.append("[columns]\n" + "".join(columns))
-    shown: dict[str, Any] = {"dimensions": list(dimensions)}
-    if value:
-        shown["value"] = value
-    lines.append(toml.table("table", shown))
-    rules = (
-        [{"use": "p-percent", "p": 10}, {"use": "minimum-frequency", "minimum": 3}]
-        if value
-        else [{"use": "minimum-frequency", "minimum": 3}]
-    )
-    lines += [toml.table("table.rules", rule, array=True) for rule in rules]
-    cells = 1
-    for name in dimensions:
-        cells *= table[name].n_unique() + 1
-    use = "modular-suppression" if cells <= 200_000 else "hypercube"
-    lines.append(toml.table("table.protect", {"use": use}))
-    lines.append(toml.table("output", {"path": "table-release"}))
-    return "\n".join(lines)
-
-
-def _dimension(table: Table, name: str) -> str:
-    """A hierarchy for codes that look like one."""
-    texts = [str(code) for code in table[name].drop_nulls().unique().to_list()]
-    lengths = {len(text) for text in texts}
-    codes = len(lengths) == 1 and min(lengths) >= 3 and all(text.isdigit() for text in texts)
-    if codes:
-        whole = lengths.pop()
-        steps = sorted({whole, max(whole - 1, 2), 2}, reverse=True)
-        poset = toml.value({"poset": {"kind": "prefix", "lengths": steps}})
-        return (
-            f"{toml.key(name)} = {poset}  # codes of {whole} digits: totals by their first ones\n"
-        )
-    if len(texts) > _MANY:
-        return f"# {toml.key(name)}: {len(texts):,} codes; a hierarchy file would give subtotals\n"
-    return ""

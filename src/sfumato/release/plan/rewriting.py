@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from difflib import SequenceMatcher
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ class _File:
             self._insert(path, value)
         elif value is _ABSENT:
             first, last = self._span(places[path])
-            del self.lines[first:last]
+            self.lines[first:last] = _left_of(self.lines[first:last])
         elif self.lines[places[path]].lstrip().startswith("["):
             self._section(path, value, before)
         else:
@@ -180,51 +181,72 @@ class _File:
         if (name,) not in places or not toml.opens(self.lines[places[name,]]):
             raise _NotByLines
         header = places[name,]
-        del self.lines[header : self._end(header)]
+        end = self._end(header)
+        self.lines[header:end] = _left_of(self.lines[header:end])
 
     def _steps(self, wanted: list[Any], now: list[Any]) -> None:
-        """Steps in the order of the plan: those that stay keep their lines and comments."""
-        pairs = zip(now, wanted, strict=False)
-        front = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
-        back = 0
-        most = min(len(now), len(wanted)) - front
-        while back < most and now[-1 - back] == wanted[-1 - back]:
-            back += 1
-        old, new = now[front : len(now) - back], wanted[front : len(wanted) - back]
-        if len(old) == len(new):
-            for index, (before, words) in enumerate(zip(old, new, strict=True), start=front):
-                self._section(("steps", str(index)), words, before)
+        """Steps in the order of the plan: those that stay, or take another's place, keep their
+        lines and comments."""
+        if now == wanted:
             return
-        blocks = [toml.table("steps", words, array=True).rstrip("\n").split("\n") for words in new]
-        self._splice(front, len(old), len(now), blocks)
-
-    def _splice(self, front: int, gone: int, count: int, blocks: list[list[str]]) -> None:
-        """New steps where some were."""
-        places = self._places()
-        headers = [places.get(("steps", str(index)), -1) for index in range(count)]
-        if -1 in headers:
+        if len(self._headers()) != len(now):
             raise _NotByLines
+        before, after = ([words["use"] for words in steps] for steps in (now, wanted))
+        changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        # From the end, so that the steps before keep their numbers.
+        for _, i, i_end, j, j_end in reversed(changes):
+            both = min(i_end - i, j_end - j)
+            if i + both < i_end:
+                self._drop_steps(i + both, i_end)
+            if j + both < j_end:
+                self._add_steps(i + both, wanted[j + both : j_end])
+            for k in reversed(range(both)):
+                self._section(("steps", str(i + k)), wanted[j + k], now[i + k])
+
+    def _headers(self) -> list[int]:
+        """The lines that begin a step."""
+        places = self._places()
+        paths = takewhile(lambda path: path in places, (("steps", str(i)) for i in count()))
+        return [places[path] for path in paths]
+
+    def _drop_steps(self, first: int, last: int) -> None:
+        for header in reversed(self._headers()[first:last]):
+            end = self._end(header)
+            left = _left_of(self.lines[header:end])
+            while not left and end < len(self.lines) and not self.lines[end].strip():
+                end += 1
+            self.lines[header:end] = left
+
+    def _add_steps(self, at: int, steps: list[Any]) -> None:
+        """New steps, so that the first of them is the one with this number."""
+        blocks = [toml.table("steps", one, array=True).rstrip("\n").split("\n") for one in steps]
+        headers = self._headers()
         if not headers:
             for block in blocks:
                 self._append("\n".join(block))
-            return
-        for header in reversed(headers[front : front + gone]):
-            end = self._end(header)
-            while end < len(self.lines) and not self.lines[end].strip():
-                end += 1
-            del self.lines[header:end]
-        if front < count and gone == 0:
-            at = headers[front]
-            while at and self.lines[at - 1].lstrip().startswith("#"):
-                at -= 1
-            made = [line for block in blocks for line in (*block, "")]
-        elif front:
-            at = self._end(headers[front - 1])
-            made = [line for block in blocks for line in ("", *block)]
+        elif at == len(headers):
+            end = self._end(headers[-1])
+            self.lines[end:end] = [line for block in blocks for line in ("", *block)]
         else:
-            at = headers[0]
-            made = [line for block in blocks for line in (*block, "")]
-        self.lines[at:at] = made
+            line = headers[at]
+            while line and self.lines[line - 1].lstrip().startswith("#"):
+                line -= 1
+            self.lines[line:line] = [new for block in blocks for new in (*block, "")]
+
+
+def _left_of(lines: list[str]) -> list[str]:
+    """What stays of lines that go: where somebody wrote a comment, all of them as comments."""
+    if not any("#" in line and _remarked(line) for line in lines):
+        return []
+    return [line if line.lstrip().startswith("#") or not line else f"# {line}" for line in lines]
+
+
+def _remarked(line: str) -> bool:
+    """Whether a line holds a comment; in doubt it does."""
+    try:
+        return line.lstrip().startswith("#") or bool(_comment(line))
+    except tomllib.TOMLDecodeError:
+        return True
 
 
 def _comment(line: str) -> str:

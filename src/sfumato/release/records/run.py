@@ -12,6 +12,7 @@ import numpy as np
 
 from ...data.io import read_with_notes
 from ...data.io.sets import replaced_columns
+from ...data.io.stat import uncoded
 from ...data.kinds import Misfit, complaint, fit, order_of
 from ...data.people.participants import held_out
 from ...data.schema import Role, Schema, missing_column
@@ -133,7 +134,7 @@ def _evidence(
         steps=draft.steps,
         records=records,
         columns=_public_columns(original.schema, masked.schema),
-        notes=draft.notes,
+        notes=(*draft.notes, *uncoded(masked, original.schema, plan.output.format)),
     )
 
 

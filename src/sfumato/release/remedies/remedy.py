@@ -31,15 +31,15 @@ class Remedy:
     """What changes, in the words of the plan file."""
     plan: Plan
     findings: tuple[Finding, ...]
-    ncp: tuple[float, float] | None = None
-    """Information loss of the refused plan and of this one."""
+    loss: float | None = None
+    """What it loses of the columns that the refused plan would publish (`marginals`)."""
     weaker: bool = False
     """Whether it asks for less than the refused plan did."""
 
     def __str__(self) -> str:
         figures = [f"{f.subject} {f.value:.4g}" for f in self.findings]
-        if self.ncp is not None:
-            figures.append(f"NCP {self.ncp[0]:.3f} -> {self.ncp[1]:.3f}")
+        if self.loss is not None:
+            figures.append(f"loss {self.loss:.3f}")
         asks = "a weaker limit: " if self.weaker else ""
         return f"{asks + self.change:<44} (estimated {', '.join(figures)})"
 
@@ -51,6 +51,6 @@ class Remedy:
             "plan": self.plan.to_toml(show_secrets=False),
             "estimated": [finding.to_dict() for finding in self.findings],
         }
-        if self.ncp is not None:
-            found["ncp"] = {"before": self.ncp[0], "after": self.ncp[1]}
+        if self.loss is not None:
+            found["loss"] = self.loss
         return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import unified_diff
 from typing import Any
 
-from ...data.schema import Kind
+from ...data.schema import SET_ASIDE, Kind
 from ...data.table import Table
 from ...progress import Listener
 from ...protocols import Finding, Measure
@@ -16,9 +17,11 @@ from .columns import WAYS, coarsen, repaired
 from .criteria import guiding, local_recoding, with_criteria
 from .limits import loosened
 from .remedy import Remedy
-from .trying import LARGE, Attempt, Candidates, Trial, Tried, ncp_of, only, prefixed
+from .trying import LARGE, Attempt, Candidates, Trial, Tried, only, prefixed
 
 _MOST = 4
+_DIGITS = 3
+"""Of a loss that make a difference."""
 
 
 def remedies_for(
@@ -32,8 +35,9 @@ def remedies_for(
     tell: Listener,
 ) -> list[Remedy]:
     """Changes that were tried and worked; one that asks for less comes last."""
-    trial = Trial(original, seed, reference, attempt, tell)
-    before = None if trial.over else ncp_of(draft.pair, seed)
+    shared = [c.name for c in draft.pair.original.schema if c.role not in SET_ASIDE]
+    shared = [name for name in shared if name in draft.pair.masked.schema]
+    trial = Trial(original, seed, reference, attempt, tell, shared)
     found: list[Remedy] = []
     for family in _families(trial, plan, findings):
         if trial.over or len(found) >= _MOST:
@@ -41,21 +45,21 @@ def remedies_for(
         worked = _first_that_works(trial, plan, family)
         if worked is not None and worked[1].plan not in [remedy.plan for remedy in found]:
             change, tried = worked
-            both = None if before is None or tried.ncp is None else (before, tried.ncp)
-            found.append(Remedy(change, tried.plan, tried.findings, both))
+            found.append(Remedy(change, tried.plan, tried.findings, tried.loss))
     weaker = loosened(plan, findings)
-    return [*_by_loss(plan, found), *([] if weaker is None else [weaker])]
+    return [*_smallest_first(plan, found), *([] if weaker is None else [weaker])]
 
 
-def _by_loss(plan: Plan, found: list[Remedy]) -> list[Remedy]:
-    """Those that leave most columns as they are, and of these what loses least, first; where other
-    columns are masked, losses do not compare."""
-    columns = [remedy.plan.columns for remedy in found]
+def _smallest_first(plan: Plan, found: list[Remedy]) -> list[Remedy]:
+    """What loses least first, all columns of the refused release compared; of those that lose the
+    same, and where losses cannot be told, what changes the fewest lines of the plan."""
+    before = plan.to_toml().splitlines()
+    measured = all(remedy.loss is not None for remedy in found)
 
-    def place(remedy: Remedy) -> tuple[int, int, float]:
-        now = remedy.plan.columns
-        changed = sum(now[name] != plan.columns.get(name) for name in now)
-        return changed, columns.index(now), 1.0 if remedy.ncp is None else remedy.ncp[1]
+    def place(remedy: Remedy) -> tuple[float, int]:
+        lines = list(unified_diff(before, remedy.plan.to_toml().splitlines(), n=0))
+        changed = sum(line[0] in "+-" for line in lines)
+        return (round(remedy.loss or 0.0, _DIGITS) if measured else 0.0), changed
 
     return sorted(found, key=place)
 

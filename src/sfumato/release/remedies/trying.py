@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class Tried:
 
     plan: Plan
     findings: tuple[Finding, ...]
-    ncp: float | None = None
+    loss: float | None = None
+    """How far the distributions of what the refused plan publishes have moved."""
 
     @property
     def broken(self) -> list[Finding]:
@@ -61,9 +62,10 @@ class Trial:
         reference: Table | None,
         attempt: Attempt,
         tell: Listener,
+        columns: Sequence[str] = (),
     ) -> None:
         self.original, self.seed, self.reference = original, seed, reference
-        self._attempt, self._tell = attempt, tell
+        self._attempt, self._tell, self._columns = attempt, tell, columns
         self._end = time.monotonic() + PATIENCE_S
         self._known: list[tuple[Plan, Tried | None]] = []
         self._sample: Table | None = None
@@ -88,15 +90,27 @@ class Trial:
         """The same on all records."""
         if self._first(tried.plan) is self.original:
             return tried
-        return None if self.over else self._run(tried.plan, self.original)
+        if self.over:
+            return None
+        found = self._run(tried.plan, self.original)
+        return found and replace(found, loss=tried.loss)  # all losses are those of the sample
+
+    def loss(self, pair: Pair) -> float | None:
+        """What a release loses of the columns that the refused one publishes; None where that
+        cannot be told."""
+        words = {"columns": list(self._columns), "unpublished": "suppressed"}
+        try:
+            return float(Measuring(self.seed).take(build("measure", "marginals", words), pair))
+        except SfumatoError:
+            return None
 
     def _run(self, plan: Plan, table: Table) -> Tried | None:
         try:
             findings, draft = self._attempt(plan, table, self.seed, self.reference)
         except SfumatoError:
             return None  # this change does not fit the table: not a remedy
-        met = all(finding.met for finding in findings)
-        return Tried(plan, tuple(findings), ncp_of(draft.pair, self.seed) if met else None)
+        measured = table is self._first(plan) and all(finding.met for finding in findings)
+        return Tried(plan, tuple(findings), self.loss(draft.pair) if measured else None)
 
     def _first(self, plan: Plan) -> Table:
         # Earlier releases are of these very rows.
@@ -107,14 +121,6 @@ class Trial:
             chosen = held_out(self.original, share, rng=stream(self.seed, 0, "remedies"))
             self._sample = self.original.take(np.flatnonzero(chosen))
         return self._sample
-
-
-def ncp_of(pair: Pair, seed: int) -> float | None:
-    """The information loss of generalized values; None where there is no such figure."""
-    try:
-        return float(Measuring(seed).take(build("measure", "ncp", {}), pair))
-    except SfumatoError:
-        return None
 
 
 def only(findings: Sequence[Finding], name: str) -> bool:

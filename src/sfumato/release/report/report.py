@@ -46,7 +46,7 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     published = gaps(masked)
     evidence = release.evidence
     parts = [
-        ("exposure", "Whom the columns give away", exposure.section(evidence)),
+        ("exposure", "Whom the columns give away", exposure.section(evidence, assessed=assessed)),
         ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, owner)),

@@ -64,6 +64,11 @@ class Known:
         return np.argsort(self.low, kind="stable")
 
     @cached_property
+    def variety(self) -> int:
+        """How many different values the people have."""
+        return int(np.unique(self.value).size)
+
+    @cached_property
     def nearby(self) -> np.ndarray:
         """int64[2, people]: where in `order` the records stand that may agree with each person."""
         if self.bits is not None:

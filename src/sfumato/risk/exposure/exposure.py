@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,10 +11,10 @@ from pydantic import Field
 
 from ...data.codec import encode
 from ...data.recognize import KNOWABLE, Found, recognize
-from ...data.schema import NUMERIC, Role
+from ...data.schema import NUMERIC, Kind, Role
 from ...data.table import Table
 from ...protocols import Context, Measure, Measurement, Method
-from .agreement import known
+from .agreement import Known, known
 from .given_back import GivenBack, giving_back
 from .published import Plain, naming, unmasked
 from .singled import MOST, Names, Search, Singled
@@ -26,6 +26,9 @@ _REPEATED = 0.9
 """People have several records each where their key has at most so many different values."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
+_MOSTLY = 0.5
+_ASKED = 300
+"""People by whom the confidential column is chosen that tells most beside the known ones."""
 
 
 class Exposure(Measure):
@@ -113,6 +116,7 @@ class _View:
         self.own: np.ndarray | None = None
         self.owner: np.ndarray | None = None
         self.people = self._people()
+        self._made: dict[tuple[str, bool], Known] = {}
 
     def _people(self) -> Table:
         """A sample of the people whose records are published; of all, where nobody's are."""
@@ -174,17 +178,23 @@ class _View:
         people: Table | None = None,
         *,
         shuffled: bool = False,
-        exact: bool = False,
+        exact: Collection[str] = (),
     ) -> Search:
         own, who = (self.own, self.people) if people is None else (None, people)
-        made = []
-        for name in names:
-            what = self.found[name].what if name in self.found else ""
-            column = known(self.pair.original, who, self.pair.masked, name, what, exact)
-            if shuffled:
-                column = replace(column, value=self.rng.permutation(column.value))
-            made.append(column)
+        made = [self._column(name, who, name in exact) for name in names]
+        if shuffled:
+            made = [replace(one, value=self.rng.permutation(one.value)) for one in made]
         return Search(made, own, self.rng, self.owner if own is not None else None)
+
+    def _column(self, name: str, people: Table, exact: bool = False) -> Known:
+        """A column of people; that of the sample is made once."""
+        if people is self.people and (name, exact) in self._made:
+            return self._made[name, exact]
+        what = self.found[name].what if name in self.found else ""
+        made = known(self.pair.original, people, self.pair.masked, name, what, exact)
+        if people is self.people:
+            self._made[name, exact] = made
+        return made
 
     def _beyond_chance(self, found: Singled) -> _Share:
         """Where records are nobody's or values were drawn: less those found by chance, and less
@@ -222,22 +232,58 @@ class _View:
         ]
         if accepted:
             said["accepted"] = accepted
-        numbers = [
-            c.name
-            for c in self.pair.original.schema
-            if c.role == Role.CONFIDENTIAL
-            and c.kind in NUMERIC
-            and c.name in self.pair.masked.schema
-            and c.name not in self.known_to
-        ][:_MEASURED]
+        private = self._confidential()
+        numbers = [n for n in private if self.pair.original.schema[n].kind in NUMERIC][:_MEASURED]
         if numbers:
-            found = self._search(numbers, exact=True).worst((1, 2))
+            found = self._search(numbers, exact=numbers).worst((1, 2))
             said["confidential"] = [
                 {"columns": list(listed[0].columns), "share": listed[0].share}
                 for listed in found.values()
                 if listed
             ]
+        if (together := self._together(private)) is not None:
+            said["confidential together"] = together
+        if strange := [n for n in self.pair.masked.names if n not in self.pair.original.schema]:
+            said["not in the original"] = strange
         return said
+
+    def _confidential(self) -> list[str]:
+        """Published confidential columns of single values that nobody is taken to know."""
+        there = self.pair.masked.schema
+        return [
+            c.name
+            for c in self.pair.original.schema
+            if c.role == Role.CONFIDENTIAL
+            and c.kind != Kind.SET
+            and c.name in there
+            and c.name not in self.known_to
+        ]
+
+    def _together(self, private: Sequence[str]) -> dict[str, Any] | None:
+        """Whom the most telling of these finds, its value known exactly, together with all that
+        others can know; nobody's records find nobody."""
+        open_ = self.knowable()
+        private = [name for name in private if name not in open_]
+        columns = self._agreeing(open_)
+        open_ = [column.name for column in columns]
+        if not open_ or not private:
+            return None
+        values = {name: self.people[name].n_unique() for name in private}
+        private = sorted(private, key=lambda name: -values[name])[:_MEASURED]
+        columns += [self._column(name, self.people, exact=True) for name in private]
+        search = Search(columns, self.own, self.rng, self.owner)
+        few, more = (max(search.size - many, 0) for many in (_ASKED, _FEWER))
+        most = max(private, key=lambda name: search.share([*open_, name], few))
+        return {"columns": [most], "with": open_, "share": search.share([*open_, most], more)}
+
+    def _agreeing(self, names: Sequence[str]) -> list[Known]:
+        """The columns in which most people's own records agree with them: a pseudonym is of no use
+        to others."""
+        if self.own is None:
+            return []
+        columns = [self._column(name, self.people) for name in names]
+        everyone = np.arange(self.own.size)
+        return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
 
 
 def repeated_key(table: Table) -> str | None:

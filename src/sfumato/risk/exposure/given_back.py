@@ -17,6 +17,9 @@ _GROUP = 5
 _BETTER = 0.2
 _SURE = 3.0
 """Standard errors: many pairs of columns are tried, and some agree by chance."""
+_BOUND = 1.645
+"""Standard errors below the difference where its lower 95 % bound stands, which decides: of few
+records twenty points may be ten that came out high."""
 _SAMPLE = 50_000
 _FEW = 100
 
@@ -78,10 +81,9 @@ def _told(
         return None
     right = right_guesses(other[rows], truth[rows])
     gain = right - expected[rows]
+    better, doubt = float(gain.mean()), float(gain.std(ddof=1)) / np.sqrt(rows.size)
     # A few records may agree by chance: what is said of them must hold for others like them.
-    doubt = _SURE * float(gain.std()) / np.sqrt(rows.size)
-    better = float(gain.mean())
-    if better < _BETTER or better <= doubt:
+    if better - _BOUND * doubt < _BETTER or better <= _SURE * doubt:
         return None
     return float(right.mean()), float(right.mean()) - better
 

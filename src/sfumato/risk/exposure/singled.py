@@ -26,6 +26,8 @@ _FIRST, _GROWTH, _LONGEST = 2048, 8, 1 << 17
 """Records that a race begins with; how many times as many follow; and at most."""
 _AGAIN = 12
 """Sets of each size that are counted again on more people."""
+_TELLING = 3
+"""Columns by which records are looked up."""
 
 Names = tuple[str, ...]
 Chosen = tuple[int, ...]
@@ -69,6 +71,7 @@ class Search:
         self.columns, self.own = columns, own if columns else None
         self.n = columns[0].low.size if columns else 0
         self.size = columns[0].value.size if columns else 0
+        self._several = owner is not None
         self.owner = np.arange(self.n) if owner is None else owner
         self._allowed = 1 if self.own is None else 0
         self._order = rng.permutation(self.n)
@@ -86,12 +89,16 @@ class Search:
         for column in self.columns:
             mixed = (mixed ^ column.code) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
+        assert self.own is not None
+        if not self._several:
+            ordered, mine = np.sort(mixed), mixed[self.own]
+            ends = (np.searchsorted(ordered, mine, side) for side in ("left", "right"))
+            return np.flatnonzero(np.subtract(*ends) == -1)
         _, place = np.unique(mixed, return_inverse=True)
         place = place.reshape(-1)
         first, last = np.full(self.n, self.n), np.full(self.n, -1)
         np.minimum.at(first, place, self.owner)
         np.maximum.at(last, place, self.owner)
-        assert self.own is not None
         mine = place[self.own]
         return np.flatnonzero(first[mine] == last[mine])
 
@@ -204,9 +211,10 @@ class Search:
             mine = self.own[who]
             if not all(column.agrees(who, mine)[0] for column in columns):
                 return False
-        spans = [column.nearby[:, person] for column in columns]
-        best = min(range(len(columns)), key=lambda j: spans[j][1] - spans[j][0])
-        records = columns[best].order[slice(*spans[best])]
+        # Of many columns those that tell most are asked for the records to look at.
+        telling = sorted(columns, key=lambda column: -column.variety)[:_TELLING]
+        best = min(telling, key=lambda column: int(np.diff(column.nearby[:, person])[0]))
+        records = best.order[slice(*best.nearby[:, person])]
         for column in columns:
             records = records[column.agrees(who, records)]
         if self.own is None or not records.size:

@@ -118,6 +118,30 @@ def test_codes_and_labels_are_written_back_but_only_those_held(
     assert back.frame.equals(found.frame)
 
 
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+def test_codes_survive_a_search_where_values_do(suffix: str, tmp_path: Path) -> None:
+    """All of sex is still a value, region is not: its labels are text, which is noted once."""
+    frame = pl.DataFrame(
+        {"sex": [1.0, 2.0] * 20, "region": [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0] * 5}
+    )
+    labels = {"sex": SEX, "region": {float(i): f"Region {i}" for i in range(1, 5)}}
+    pyreadstat.write_sav(frame, str(tmp_path / "s.sav"), variable_value_labels=labels)
+    (tmp_path / "plan.toml").write_text(
+        f'[input]\npath = "{tmp_path / "s.sav"}"\n[columns]\nsex = "quasi"\nregion = "quasi"\n'
+        f'[[steps]]\nuse = "mondrian"\nk = 10\n[output]\nformat = "{suffix}"\n'
+    )
+    release = sf.protect(sf.read(tmp_path / "s.sav"), tmp_path / "plan.toml", seed=1)
+    release.save(tmp_path / "out")
+    said = [note for note in release.evidence.notes if "codes" in note]
+    assert len(said) == 1
+    assert "labels: region, since" in said[0]
+    reader = pyreadstat.read_sav if suffix == "sav" else pyreadstat.read_dta
+    written, meta = reader(str(tmp_path / "out" / f"data.{suffix}"), output_format="polars")
+    assert meta.variable_value_labels == {"sex": {1: "male", 2: "female"}}
+    assert set(written["sex"].cast(pl.Float64)) == {1.0, 2.0}
+    assert written["region"].dtype == pl.String
+
+
 def test_nothing_of_the_original_is_left(survey: Path, tmp_path: Path) -> None:
     found = sf.read(survey)
     for suffix in ("sav", "dta", "xpt"):

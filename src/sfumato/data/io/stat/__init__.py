@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .labels import Labelled, labelled
 from .reading import read_stat
-from .writing import write_stat
+from .writing import uncoded, write_stat
 
-__all__ = ["Labelled", "labelled", "read_stat", "write_stat"]
+__all__ = ["Labelled", "labelled", "read_stat", "uncoded", "write_stat"]

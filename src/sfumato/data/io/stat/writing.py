@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ....errors import InputError, OutputError
-from ...schema import SUPPRESSED, Column, Kind
+from ...schema import SUPPRESSED, Column, Kind, Schema
 from ...table import Table
 from ..render import hidden_cells, marked_cells, moments_as_text, refuse_first, sets_as_text
 from ..source import Endpoint
@@ -122,10 +122,7 @@ def _stored(table: Table, column: Column, mark: str) -> tuple[pl.Series, dict[An
     if isinstance(dtype, pl.List | pl.Array):
         return _text(sets_as_text(series, mark, bare=False), table, mark), {}
     if dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum):
-        coded = None
-        if column.labels and not column.generalized and not hidden_cells(table, column.name).any():
-            coded = with_codes(series, column.labels)
-        return coded or (_text(series.cast(pl.String), table, mark), {})
+        return _coded(table, column) or (_text(series.cast(pl.String), table, mark), {})
     if dtype == pl.Boolean:
         held = {float(value): TRUTH[float(value)] for value in series.drop_nulls().unique()}
         return series.cast(pl.Int8), held
@@ -134,6 +131,36 @@ def _stored(table: Table, column: Column, mark: str) -> tuple[pl.Series, dict[An
     if dtype == pl.Date:
         return series, {}
     return _numbers(series, column)
+
+
+def _coded(table: Table, column: Column) -> tuple[pl.Series, dict[Any, str]] | None:
+    """Labels turned back into codes; None where a cell stands for several values or is hidden."""
+    if not column.labels or hidden_cells(table, column.name).any():
+        return None
+    series = table[column.name]
+    if series.dtype not in (pl.String, pl.Categorical) and not isinstance(series.dtype, pl.Enum):
+        return None
+    return with_codes(series, column.labels)
+
+
+def uncoded(table: Table, before: Schema, format: str) -> list[str]:
+    """A note on columns that had labels in place of codes, which cannot come back where the format
+    could hold them: some of their cells are labels of groups, or hidden."""
+    names = [
+        c.name
+        for c in before
+        if c.labels
+        and c.kind in (Kind.NOMINAL, Kind.ORDINAL)
+        and c.name in table.schema
+        and (table.schema[c.name].generalized or hidden_cells(table, c.name).any())
+        and _coded(table, c) is None
+    ]
+    if format not in ("sav", "dta") or not names:
+        return []
+    return [
+        f"text in place of codes and their labels: {', '.join(names)}, since some cells stand for "
+        "several codes or are hidden"
+    ]
 
 
 def _numbers(series: pl.Series, column: Column) -> tuple[pl.Series, dict[Any, str]]:

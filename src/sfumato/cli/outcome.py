@@ -1,0 +1,98 @@
+"""What `protect` and `assess` print: what was decided, what is to be done, and then figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .show import grid, notes_aside, print_json
+
+if TYPE_CHECKING:
+    from ..measurement import Finding
+    from ..release.plan.plan import Plan
+    from ..release.records.evidence import Evidence
+    from ..release.records.release import Release
+    from .applying import Applied
+
+
+def released(
+    release: Release, target: Path, notes: list[str], change: Applied | None = None, *, json: bool
+) -> None:
+    """What `protect` made."""
+    from ..release.publish import private_path
+    from ..release.report.exposure import sentences
+
+    private, evidence = private_path(target), release.evidence
+    if json:
+        print_json(
+            {
+                "release": str(target),
+                "private": str(private),
+                "input_notes": notes,
+                "owner_notes": evidence.owner_notes,
+                **evidence.to_dict(),
+                **({} if change is None else {"applied": change.to_dict()}),
+            }
+        )
+        return
+    table, asked = release.table, len(evidence.findings)
+    what = f"released {table.height:,} records, {len(table.names)} columns"
+    print(f"{what}: {_all_met(asked)}")
+    for finding in evidence.findings:
+        print(f"  met  {_limited(finding)}")
+    for sentence in sentences(evidence):
+        print(f"  {sentence}")
+    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
+    print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
+    if change is not None:
+        change.show()
+    figures(evidence, f"{private}/report.html says why")
+    notes_aside(*notes, *evidence.notes, *evidence.owner_notes)
+
+
+def _all_met(asked: int) -> str:
+    if not asked:
+        return "nothing was required of them"
+    return "the requirement is met" if asked == 1 else "every requirement is met"
+
+
+def _limited(finding: Finding) -> str:
+    sign = ">=" if finding.at_least else "<="
+    return f"{finding.subject} {finding.value:.4g} {sign} {finding.limit:.4g}"
+
+
+def figures(evidence: Evidence, why: str) -> None:
+    """Every measure as a table, and on one line those that say nothing here."""
+    rows = [(name, value, before, summary) for name, summary, value, before in evidence.rows()]
+    grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
+    if left := evidence.not_taken:
+        print(f"  do not apply: {', '.join(left)} ({why})")
+
+
+def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool) -> None:
+    """What `assess` measured."""
+    from ..release.report.exposure import sentences
+
+    if json:
+        print_json(evidence.to_dict())
+        return
+    if "exposure" in evidence:
+        print(_would_pass(evidence, plan))
+    for sentence in sentences(evidence, assessed=True):
+        print(f"  {sentence}")
+    if output is not None:
+        print(f"wrote {output}: it shows the original, keep it private")
+    figures(evidence, f"{output} says why" if output else "--json says why")
+    notes_aside(*evidence.notes)
+
+
+def _would_pass(evidence: Evidence, plan: Plan) -> str:
+    """Whether a release would be refused for exposing people, and what to do."""
+    from ..release.plan.requirement import EXPOSURE, Gate, parse_requirement
+
+    usual = parse_requirement(EXPOSURE, True)[0][0]
+    asked = (r for r in Gate().over(plan.requirements) if r.name == EXPOSURE)
+    finding = next(asked, usual).judge(evidence[EXPOSURE])
+    if finding.met:
+        return f"exposes nobody beyond the limit: {_limited(finding)}"
+    return f"do not publish it: {finding}\n  -> mask or leave out these columns, then assess again"
