@@ -59,7 +59,9 @@ def test_a_draft_holds_exposure_to_its_own_limit(capsys: pytest.CaptureFixture[s
     wider = plan.replace("[require]\n", "[require]\nrecord-linkage = { at-most = 0.3 }\n")
     Path("wide.toml").write_text(wider)
     assert call("protect", "wide.toml", "--output", "wide") == 0
-    said = "single out 30\xa0% of the people here, not 5\xa0%: the plan allows record-linkage as many"
+    said = (
+        "single out 30\xa0% of the people here, not 5\xa0%: the plan allows record-linkage as many"
+    )
     assert said in capsys.readouterr().out
     assert said in (Path("wide") / "report.html").read_text("utf-8")
 

@@ -49,6 +49,13 @@ _SAMPLED = """\
 _MAP = """\
 # To compare other ways to mask, take the "# " away below; then sfumato map PLAN --output map.svg
 """
+_TIES = """\
+# {} is not published: the groups of people who are tied together, laid over one
+# another, tell what each group hides. To publish it nevertheless:
+# [[steps]]
+# use = "pseudonymize"
+# columns = {}
+"""
 _MOST_LABELS = 8
 _ORDER = (
     (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
@@ -56,7 +63,7 @@ _ORDER = (
     (Role.CONFIDENTIAL, "What must not be learnt about a person."),
     (Role.TARGET, "What models will predict."),
     (Role.WEIGHT, "Sampling weights."),
-    (Role.HOUSEHOLD, "Ties people of one household together."),
+    (Role.HOUSEHOLD, "Ties people of one household together: left out, or a pseudonym."),
     (Role.INSENSITIVE, "Harmless."),
 )
 
@@ -293,7 +300,7 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     if names:
         step("drop", "the identifiers")
     if households:
-        step("pseudonymize", "", f"columns = {toml.value(households)}")
+        lines.append(_TIES.format(", ".join(map(_printable, households)), toml.value(households)))
     old = [name for name in over_89(table, guesses) if name not in listed]
     if old:
         why = "ages over 89 go into one category (HIPAA 3)"

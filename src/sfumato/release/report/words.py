@@ -9,7 +9,7 @@ from typing import Literal
 from ...errors import UnknownName
 from ...protocols import Measurement
 from ...registry import find
-from .parts import number, one_in, percent
+from .parts import clipped, number, one_in, percent
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,10 @@ def _headline(m: Measurement) -> Headline:
     if m.baseline is not None and m.name != "sse":
         base = figure(m.name, m.baseline)
         aside = f"before masking: {base}" if is_before(m) else f"by chance alone: {base}"
+    if one := m.detail.get("confidential together"):
+        # Under a zero in large figures stands whom it does not speak of.
+        column = clipped(one["columns"][0], 60)
+        aside = f"with one exact value of {column} as well: {figure(m.name, one['share'])}"
     if m.name in _CONDITIONAL:
         sentence = _CONDITIONAL[m.name](m, value)
     else:
