@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer import Argument, Option
 
-from ..errors import OutputError, ParameterError, ReleaseRefused, SfumatoError
+from ..errors import OutputError, ParameterError, SfumatoError
 from . import applying, base, outcome, show
 from . import reading as how
 from .base import app
@@ -149,7 +149,6 @@ def _protect_records(
     from ..rng import draw_seed
 
     new = applying.new_plan(plan, replace=replace) if apply else plan
-    change = None
     # A remedy was run with the seed of the plan that was refused.
     seed = draw_seed() if seed is None else seed
     with show.progress(quiet=json) as tell, lines_of(plan):
@@ -161,18 +160,16 @@ def _protect_records(
 
             tuned = raise_parameter(original, chosen, seed=seed, progress=tell)
             chosen = tuned.plan
-        try:
-            release = run_plan(original, chosen, seed, given=given, progress=tell)
-        except ReleaseRefused as refused:
-            if not apply:
-                raise
-            change = applying.applied(refused, apply, plan, new)
-            release = run_plan(original, change.remedy.plan, seed, progress=tell)
-        if apply and change is None:
-            raise ParameterError(
-                f"nothing was refused, so that there is no remedy {apply}; nothing was written",
-                remedy=f"sfumato protect {plan} without --apply releases it as it is",
-            )
+        release, change = applying.run(
+            # A remedy has the earlier releases in its plan.
+            lambda one: run_plan(
+                original, one, seed, given=given if one is chosen else (), progress=tell
+            ),
+            chosen,
+            apply,
+            plan,
+            new,
+        )
         if tuned is not None:
             release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)

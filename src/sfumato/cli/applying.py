@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
-from ..errors import OutputError, ReleaseRefused
+from ..errors import OutputError, ParameterError, ReleaseRefused
 from . import base, show
 
 if TYPE_CHECKING:
+    from ..release.plan.plan import Plan
     from ..release.remedies.remedy import Remedy
+
+Released = TypeVar("Released")
 
 Apply = Annotated[
     int | None,
@@ -76,6 +79,25 @@ def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> A
         before.splitlines(), text.splitlines(), plan.name, target.name, lineterm="", n=1
     )
     return Applied(remedy, target, text, tuple(lines))
+
+
+def run(
+    attempt: Callable[[Plan], Released], chosen: Plan, number: int | None, plan: Path, target: Path
+) -> tuple[Released, Applied | None]:
+    """What a plan releases or, where it is refused and `number` says which, what a remedy does."""
+    try:
+        release = attempt(chosen)
+    except ReleaseRefused as refused:
+        if not number:
+            raise
+        change = applied(refused, number, plan, target)
+        return attempt(change.remedy.plan), change
+    if number:
+        raise ParameterError(
+            f"nothing was refused, so that there is no remedy {number}; nothing was written",
+            remedy=f"sfumato protect {plan} without --apply releases it as it is",
+        )
+    return release, None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ..errors import ParameterError, ReleaseRefused
+from ..errors import ParameterError
 from . import applying, base, show
 
 if TYPE_CHECKING:
@@ -89,20 +89,13 @@ def protect_cells(
     from ..rng import draw_seed
 
     new = applying.new_plan(plan, replace=replace) if apply else plan
-    change = None
     seed = draw_seed() if seed is None else seed
 
-    def run(changed: Plan) -> TableRelease:
-        return run_table(changed, plan.parent, source=input or None, seed=seed, progress=tell)
+    def run(one: Plan) -> TableRelease:
+        return run_table(one, plan.parent, source=input or None, seed=seed, progress=tell)
 
     with show.progress(quiet=json) as tell, lines_of(plan):
-        try:
-            release = run(chosen)
-        except ReleaseRefused as refused:
-            if not apply:
-                raise
-            change = applying.applied(refused, apply, plan, new)
-            release = run(change.remedy.plan)
+        release, change = applying.run(run, chosen, apply, plan, new)
         with listening(tell), applying.written(change):
             release.save(target, replace=replace)
     _released(release, target, _pairs(at), change, json=json)
