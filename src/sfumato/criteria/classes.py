@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from ..data.people.repeated import repeated_key
 from ..data.schema import SUPPRESSED, Column
 from ..data.table import Table
 from ..errors import MeasureError
@@ -197,8 +198,9 @@ class Grouping:
 
     `table` is the table as it is before the search; `classes` the classes that would be published.
     Records that would be suppressed may be left out: `rows` then says which records the labels of
-    `classes` are of. A criterion asks for `table`, `sizes`, `counts`, `rows` and `shown` only, so
-    that an engine that rolls up counts of its own may hand them over in a Grouping of its own.
+    `classes` are of. A criterion asks for `table`, `sizes`, `people`, `counts`, `rows` and `shown`
+    only, so that an engine that rolls up counts of its own may hand them over in a Grouping of its
+    own.
 
     >>> from sfumato.data.table import table
     >>> t = table({"q": [1, 2, 3, 4], "ill": ["flu", "hiv", "flu", "flu"]}, quasi=["q"])
@@ -212,6 +214,8 @@ class Grouping:
     rows: np.ndarray | None = None
     publishes: Callable[[], Table] | None = None
     """Makes `shown`, for a search that does not publish least upper bounds."""
+    key: str | None = None
+    """The column that tells people apart, where it was handed over with the table."""
 
     @classmethod
     def of(
@@ -229,11 +233,11 @@ class Grouping:
         return cls(table, Classes((), labels, first), rows, publishes)
 
     @classmethod
-    def published(cls, table: Table) -> Grouping:
+    def published(cls, table: Table, key: str | None = None) -> Grouping:
         """The equivalence classes of a table that is about to be published."""
         found = equivalence_classes(table)
         others = [name for name in table.names if name not in found.columns]
-        return cls(table, found, publishes=lambda: table.without(others).take(found.first))
+        return cls(table, found, None, lambda: table.without(others).take(found.first), key)
 
     @cached_property
     def shown(self) -> Table:
@@ -253,6 +257,33 @@ class Grouping:
     def sizes(self) -> np.ndarray:
         """int64: the records in each class."""
         return self.classes.sizes
+
+    @property
+    def people_key(self) -> str | None:
+        """The column by which people have several records; None where a record is a person."""
+        return self.key or repeated_key(self.table)
+
+    @property
+    def people(self) -> np.ndarray:
+        """int64: the different people in each class; those without a key count as one."""
+        key = self.people_key
+        return self.sizes if key is None else self.units(key)
+
+    @property
+    def records_each(self) -> np.ndarray:
+        """int64: for each record, how many its class has of the same person."""
+        labels, key = self.classes.labels, self.people_key
+        if key is None:
+            return np.ones(labels.size, dtype=np.int64)
+        codes = self.column(key).codes
+        codes = codes if self.rows is None else codes[self.rows]
+        both = labels * (int(codes.max(initial=0)) + 1) + codes
+        _, place, many = np.unique(both, return_inverse=True, return_counts=True)
+        return np.asarray(many[place.reshape(-1)])
+
+    def units(self, name: str) -> np.ndarray:
+        """int64: the different values of a column in each class, a missing one among them."""
+        return np.bincount(self.counts(name).cls, minlength=len(self)).astype(np.int64)
 
     def column(self, name: str) -> Coded:
         """A column's values as codes, found once for each table."""

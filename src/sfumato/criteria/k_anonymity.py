@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from ..data.pair import Pair
+from ..data.people.repeated import Counted, carried, repeated_key
 from ..data.schema import Role, Schema
 from ..data.table import Table
 from ..errors import MeasureError
@@ -22,13 +24,18 @@ _WORK_UNASKED = 20_000_000
 
 
 class KAnonymity(Criterion):
-    """Every combination of quasi-identifiers is shared by at least k records.
+    """Every combination of quasi-identifiers is shared by at least k people.
 
     The figure is the size of the smallest equivalence class. A missing value (and "*") is a
     category of its own; read as a wildcard it matches every value, which is not transitive, so that
     a record then has a number of records that it may be confused with rather than a class. The
-    finding names both figures where they can differ. Records are counted, whatever their sampling
+    finding names both figures where they can differ. People are counted, whatever their sampling
     weights; `k-map` is what weighs them.
+
+    A record is a person, unless an identifier repeats: then different people are counted in each
+    class, for a class of five visits of one patient hides nobody (people without an identifier
+    count as one together, and missing is a category). Where nobody knows which record is whose,
+    records are counted, and the finding says so. `unit = "record"` counts records always.
 
     With `unit = "household"`, at least k different households share each combination: a class of
     five records of one family hides nobody. Households are those of the column with that role;
@@ -59,8 +66,10 @@ class KAnonymity(Criterion):
         "category",
         description="a missing or suppressed value is its own category, or matches any value",
     )
-    unit: Literal["record", "household"] = Field(
-        "record", description="whether k records or k different households share each combination"
+    unit: Literal["person", "record", "household"] = Field(
+        "person",
+        description="what k is counted in: different people, where an identifier repeats, records "
+        "whosever they are, or different households",
     )
 
     @model_validator(mode="after")
@@ -71,24 +80,32 @@ class KAnonymity(Criterion):
 
     def keeps(self, grouping: Grouping) -> np.ndarray:
         """Classes of at least k; then the wildcard reading holds as well, which is laxer."""
-        sizes = grouping.sizes
+        by = self._counted_by(grouping.table)
+        return (grouping.sizes if by is None else grouping.units(by)) >= self.k
+
+    def _counted_by(self, table: Table) -> str | None:
+        """The column whose different values are counted; None where records are."""
         if self.unit == "household":
-            counts = grouping.counts(_household(grouping.table.schema))
-            sizes = np.bincount(counts.cls, minlength=len(grouping))
-        return sizes >= self.k
+            return _household(table.schema)
+        return repeated_key(table) if self.unit == "person" else None
 
     def check_pair(self, pair: Pair) -> Finding:
-        masked = pair.masked
-        if self.unit == "household" and not masked.schema.of_role(Role.HOUSEHOLD):
-            name = _household(pair.original.schema)
-            if pair.rows is None or (pair.rows < 0).any():
+        masked, home = pair.masked, self.unit == "household"
+        if home and masked.schema.of_role(Role.HOUSEHOLD):
+            return self.check(masked)
+        by = self._counted_by(pair.original)
+        if by is None:
+            return self.check(masked)
+        if pair.rows is None or (home and (pair.rows < 0).any()):
+            if home:
                 raise MeasureError(
                     "households cannot be counted: nobody knows which record was whose",
                     remedy='unit = "record"',
                 )
-            kept = pair.original[name].gather(pair.rows)
-            masked = masked.with_columns([kept], [pair.original.schema[name]])
-        return self.check(masked)
+            return _with_word(self.check(masked))
+        values, column = carried(pair, by)
+        grouping = Grouping.published(masked.with_columns([values], [column]), column.name)
+        return self._units(grouping, column.name, by)
 
     def check(self, table: Table) -> Finding:
         if not table.schema.quasi:
@@ -96,8 +113,8 @@ class KAnonymity(Criterion):
                 "k-anonymity means nothing without quasi-identifiers",
                 remedy='give the columns that others may know the role "quasi"',
             )
-        if self.unit == "household":
-            return self._households(Grouping.published(table))
+        if (by := self._counted_by(table)) is not None:
+            return self._units(Grouping.published(table), by, by)
         classes = equivalence_classes(table)
         matches = classes.sizes
         wildcard = _wildcard(table, classes, asked=self.missing == "wildcard")
@@ -130,20 +147,30 @@ class KAnonymity(Criterion):
             detail=detail,
         )
 
-    def _households(self, grouping: Grouping) -> Finding:
-        """The finding on different households in each class."""
-        counts = grouping.counts(_household(grouping.table.schema))
-        households = np.bincount(counts.cls, minlength=len(grouping))
-        detail = {
+    def _units(self, grouping: Grouping, column: str, called: str) -> Finding:
+        """The finding on different values of a column in each class: people, or households."""
+        units = grouping.units(column)
+        what = "households" if self.unit == "household" else "people"
+        detail: dict[str, Any] = {
             "quasi_identifiers": list(grouping.classes.columns),
             "unit": self.unit,
             "records": grouping.table.height,
             "k_records": grouping.classes.smallest,
         }
-        kept, subject = households >= self.k, "k-anonymity of households"
-        return verdict(
-            self, grouping, Judged(households, kept, subject, self.k, detail, at_least=True)
-        )
+        if self.unit == "person":
+            many = grouping.table[column].drop_nulls().n_unique()
+            counted = Counted(called, many, grouping.table.height)
+            detail |= {"people": many, "by": called, "missing": "category", "because": str(counted)}
+        judged = Judged(units, units >= self.k, f"k-anonymity of {what}", self.k, detail, True)
+        return verdict(self, grouping, judged)
+
+
+def _with_word(found: Finding) -> Finding:
+    """The finding on records that nobody knows the people of."""
+    if found.detail.get("unit") == "person":
+        return found
+    word = "records were counted, not people: nobody knows which records are one person's"
+    return replace(found, detail={**found.detail, "unit": "record", "people": word})
 
 
 def _household(schema: Schema) -> str:
@@ -248,9 +275,9 @@ def _sums(key: np.ndarray, of: np.ndarray, top: int) -> np.ndarray:
 class AverageRisk(OfRelease):
     """The chance of re-identification, averaged over the records, stays below a limit.
 
-    A record of a class of f is found with a chance 1 / f by somebody who knows that it is in the
-    release. The mean over the records is the number of classes divided by the number of records. It
-    is a figure of the whole release: a search hears the same of every class. Sampling weights do
+    A record of a class of f people is found with a chance 1 / f by somebody who knows that it is in
+    the release. The mean over the records is the number of classes divided by the number of records
+    where each is a person's (people are counted as by k-anonymity). It is a figure of the whole release: a search hears the same of every class. Sampling weights do
     not enter, since this intruder knows who takes part.
 
     >>> from sfumato.data.table import table
@@ -268,4 +295,5 @@ class AverageRisk(OfRelease):
     at_most: float = Field(gt=0, le=1, description="largest average risk allowed")
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
-        return len(grouping) / max(int(grouping.sizes.sum()), 1), {}
+        sizes = grouping.sizes
+        return float((sizes / grouping.people).sum()) / max(int(sizes.sum()), 1), {}

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
+from ..data.pair import Pair
+from ..data.people.repeated import with_people
 from ..data.schema import SUPPRESSED, Column
 from ..data.table import Table
 from ..protocols import Criterion, Finding
@@ -56,6 +58,9 @@ class OfClasses(Criterion):
     def check(self, table: Table) -> Finding:
         return self._found(Grouping.published(table))
 
+    def check_pair(self, pair: Pair) -> Finding:
+        return self._found(Grouping.published(*with_people(pair)))
+
     def _found(self, grouping: Grouping) -> Finding:
         return verdict(self, grouping, self._judged(grouping))
 
@@ -93,7 +98,12 @@ class OfRelease(Criterion):
         return np.full(len(grouping), self._figure(grouping)[0] <= self.at_most)
 
     def check(self, table: Table) -> Finding:
-        grouping = Grouping.published(table)
+        return self._found(Grouping.published(table))
+
+    def check_pair(self, pair: Pair) -> Finding:
+        return self._found(Grouping.published(*with_people(pair)))
+
+    def _found(self, grouping: Grouping) -> Finding:
         figure, said = self._figure(grouping)
         met = figure <= self.at_most
         return Finding(
@@ -105,7 +115,7 @@ class OfRelease(Criterion):
             at_least=False,
             broken=0 if met else len(grouping),
             of=len(grouping),
-            detail={"classes": len(grouping), "records": table.height, **said},
+            detail={"classes": len(grouping), "records": grouping.table.height, **said},
         )
 
 
@@ -187,8 +197,9 @@ def verdict(criterion: Criterion, grouping: Grouping, judged: Judged) -> Finding
 
 
 def and_of_size(judged: Judged, grouping: Grouping, k: int, name: str) -> Judged:
-    """The same with classes of k: where only these are missing, it is their size that is told."""
-    sizes = grouping.sizes
+    """The same with classes of k people: where only these are missing, it is their size that is
+    told."""
+    sizes = grouping.people
     large = sizes >= k
     if judged.kept.all() and not large.all():
         subject = f"the smallest class under {name}"

@@ -154,8 +154,8 @@ class KMap(OfClasses):
 
     - counted, where a `population` is given: those whose values all its labels cover. Columns are
       matched by name, and labels read by the release's posets;
-    - estimated as the class's records divided by the sampling `share`, where one is given;
-    - estimated as the sum of the class's sampling weights, where a column has the role `weight`.
+    - estimated as the class's people divided by the sampling `share`, where one is given;
+    - estimated as the sum of the sampling weights of its people, where a column has the role `weight`.
 
     An estimate is right on average and not for every class: small classes are uncertain. A missing
     value fits people without a value, a suppressed one everybody. The finding says which it was.
@@ -210,13 +210,14 @@ class KMap(OfClasses):
         weights = None if self.share is not None else weights_of(grouping.table)
         if weights is None:
             share, how = sampling_share(grouping.table, self.share, self.name)
-            return grouping.sizes / share, f"estimated by {how}"
+            return grouping.people / share, f"estimated by {how}"
         name, weight = weights
         if grouping.rows is not None:
             weight = weight[grouping.rows]
+        weight = weight / grouping.records_each
         sums = np.bincount(grouping.classes.labels, weights=weight, minlength=len(grouping))
         # The sample is in the population: no class is smaller there.
-        return np.maximum(sums, grouping.sizes), f"estimated by the sum of the weights in {name}"
+        return np.maximum(sums, grouping.people), f"estimated by the sum of the weights in {name}"
 
 
 class PopulationUniqueness(OfRelease):
@@ -263,7 +264,7 @@ class PopulationUniqueness(OfRelease):
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
         share, how = sampling_share(grouping.table, self.share, self.name)
-        sizes = grouping.sizes
+        sizes = grouping.people
         if not sizes.size:
             return 0.0, {}
         if self.model == "dankar":

@@ -63,7 +63,7 @@ class AlphaK(OfValues):
         figures = largest(cls, share, len(grouping))
         detail = {
             "column": column.name,
-            "k": int(grouping.sizes.min()),
+            "k": int(grouping.people.min()),
             "largest_share": float(figures.max()),
         }
         what = repr(self.value) if self.value else "a value"
@@ -143,7 +143,7 @@ class PSensitive(OfClasses):
         figures = self._figures(grouping)
         detail = {
             "columns": columns,
-            "k": int(grouping.sizes.min()),
+            "k": int(grouping.people.min()),
             "different_values": int(figures.min()),
         }
         subject = f"the number of different values of {', '.join(columns)}"
@@ -212,7 +212,7 @@ class PAlphaSensitive(OfValues):
 
     def _judged(self, grouping: Grouping) -> Judged:
         column, counts = self._of(grouping)
-        sizes, values = grouping.sizes, different(counts, len(grouping))
+        sizes, values = grouping.people, different(counts, len(grouping))
         if self.categories:
             weights = self._weights(counts, column.name)[counts.code]
             alpha = np.bincount(counts.cls, weights=weights, minlength=len(grouping))

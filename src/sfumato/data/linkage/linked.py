@@ -294,20 +294,25 @@ def entered(steps: Sequence[Method | Partitioner], pair: Pair) -> list[Entered]:
 
 @dataclass(frozen=True, eq=False)
 class Credit:
-    """What linking some of the records achieved; own records tied with t - 1 others count 1/t."""
+    """What linking some of the records achieved; own records tied with t - 1 others count 1/t.
+
+    Where people have several records, any of theirs will do: of t tied ones o are, which counts
+    o/t.
+    """
 
     records: np.ndarray
-    """1/t for each record linked, 0 where its own is not among the nearest."""
+    """o/t for each record linked, 0 where none of the own is among the nearest."""
     alone: int
-    """Records whose own was the nearest alone."""
+    """Records to which none but the own was nearest."""
     won: int
     """Records whose own was among the nearest."""
 
     @classmethod
     def of(cls, own_tied: np.ndarray, ties: np.ndarray) -> Credit:
-        """From whether the own record ties, and with how many in all."""
-        credit = np.where(own_tied, 1.0 / np.maximum(ties, 1), 0.0)
-        return cls(credit, int((own_tied & (ties == 1)).sum()), int(own_tied.sum()))
+        """From whether the own record ties (or how many own ones do), and with how many in all."""
+        own = own_tied.astype(np.int64)
+        credit = own / np.maximum(ties, 1)
+        return cls(credit, int(((own > 0) & (own == ties)).sum()), int((own > 0).sum()))
 
     @property
     def value(self) -> float:

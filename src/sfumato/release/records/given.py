@@ -26,6 +26,7 @@ from ...data.linkage.earlier import data_file, read_release
 from ...data.pair import Pair
 from ...data.partition import Partition
 from ...data.people.keys import found_again, person_keys
+from ...data.people.repeated import repeated_key
 from ...data.schema import SUPPRESSED, Kind, Role
 from ...data.table import Table
 from ...errors import InputError, ParameterError
@@ -143,7 +144,8 @@ def joined(plan: Plan, draft: Draft) -> tuple[Draft, list[Finding]]:
     notes = [f"joined with {one.name}: {one.how}" for one in earlier]
     if plan.input.given_join == "coarsen":
         seen = _numbered([one.classes for one in earlier])[draft.pair.rows]
-        draft, coarsening = _coarsened(draft, seen, k.units(draft.pair), k.k)
+        units = k.units(draft.pair.original)[draft.pair.rows]
+        draft, coarsening = _coarsened(draft, seen, units, k.k)
         notes += coarsening
     findings = _findings(k, draft.pair, earlier)
     return replace(draft, notes=(*draft.notes, *notes)), findings
@@ -160,26 +162,32 @@ class _K:
     """How many people, or households, must share what is seen."""
 
     k: int
-    households: bool
+    unit: str
 
-    def units(self, pair: Pair) -> np.ndarray:
-        """What is counted, for each published record."""
-        assert pair.rows is not None
-        if not self.households:
-            return pair.rows
-        names = pair.original.schema.of_role(Role.HOUSEHOLD)
+    def column(self, original: Table) -> str | None:
+        """The column whose different values are counted; None where a record is a person."""
+        if self.unit != "household":
+            return repeated_key(original) if self.unit == "person" else None
+        names = original.schema.of_role(Role.HOUSEHOLD)
         if not names:
             raise ParameterError(
                 'unit = "household" needs a column of households', remedy='role = "household"'
             )
-        return np.asarray(encode(pair.original[names[0]]).codes.astype(np.int64)[pair.rows])
+        return names[0]
+
+    def units(self, original: Table) -> np.ndarray:
+        """What is counted, for each original record."""
+        name = self.column(original)
+        if name is None:
+            return np.arange(original.height)
+        return np.asarray(encode(original[name]).codes.astype(np.int64))
 
 
 def _wanted_k(plan: Plan) -> _K:
     for requirement in plan.requirements:
         if requirement.name == "k-anonymity":
             unit = getattr(requirement.thing, "unit", "record")
-            return _K(int(getattr(requirement.thing, "k", 0)), unit == "household")
+            return _K(int(getattr(requirement.thing, "k", 0)), unit)
     raise ParameterError(
         "`given` asks that k people share every pair of classes, and no k is required",
         remedy="[require] k-anonymity = 5",
@@ -202,14 +210,11 @@ def _findings(k: _K, pair: Pair, earlier: Sequence[Earlier]) -> list[Finding]:
     now = np.full(pair.original.height, ABSENT, dtype=np.int64)
     assert pair.rows is not None
     now[pair.rows] = equivalence_classes(pair.masked).labels
-    units = np.full(now.size, ABSENT, dtype=np.int64)
-    units[pair.rows] = k.units(pair)
-    if k.households:
+    units = k.units(pair.original)
+    if k.unit == "household":
         # Whose household is not published is counted by the person.
-        alone = units == ABSENT
+        alone = now == ABSENT
         units[alone] = units.max(initial=0) + 1 + np.arange(int(alone.sum()))
-    else:
-        units = np.arange(now.size)
     found = [_finding(one.name, [one], now, units, k.k) for one in earlier]
     if len(earlier) > 1:
         found.append(_finding("all of them", earlier, now, units, k.k))

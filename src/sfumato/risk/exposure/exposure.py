@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode
+from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Kind, Role
 from ...data.table import Table
@@ -22,8 +23,6 @@ from .singled import MOST, Names, Search, Singled
 _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
 """People who are looked for, and how many in files with more records than these."""
 _OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
-_REPEATED = 0.9
-"""People have several records each where their key has at most so many different values."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
 _MOSTLY = 0.5
@@ -284,17 +283,6 @@ class _View:
         columns = [self._column(name, self.people) for name in names]
         everyone = np.arange(self.own.size)
         return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
-
-
-def repeated_key(table: Table) -> str | None:
-    """The identifier by which people have several records each, if there is one."""
-    often = {}
-    for name in table.schema.of_role(Role.IDENTIFIER):
-        values = table[name].drop_nulls()
-        if len(values) and 1 < values.n_unique() <= _REPEATED * len(values):
-            often[name] = values.n_unique()
-    # Of several the finest: a doctor's name comes back more often than a patient's number.
-    return max(often, key=lambda name: often[name], default=None)
 
 
 def _listed(names: Names) -> str:

@@ -35,6 +35,7 @@ from ...data.linkage.linking import (
     require_reference,
 )
 from ...data.pair import Pair
+from ...data.people.repeated import OwnRecords, own_records
 from ...data.table import Table
 from ...kernels.coverage.linkage import cover_nearest
 from ...kernels.coverage.set_linkage import nearest_sets
@@ -44,9 +45,12 @@ from .base import LinkageMeasure
 from .covering import build, links_sets, most_queries, set_side
 from .distances import distances
 
+_PAIRS = 5_000_000
+"""Records that are compared with all of their person's, in all."""
+
 
 class RecordLinkage(LinkageMeasure):
-    """Share of originals whose nearest masked record is their own.
+    """Share of originals whose nearest masked record is their own, or the same person's.
 
     Distances add up over the columns: squared differences of standardized numbers (dates and
     ordinal columns among them), 1 for categories that differ, 1 for a label that does not cover the
@@ -56,6 +60,9 @@ class RecordLinkage(LinkageMeasure):
     values are equal, and a suppressed cell covers everything. A record whose own is among t equally
     near ones counts 1/t; the interval runs from losing every tie to winning every tie. A record
     that was not released is not found. The baseline is a guess at random.
+
+    Where an identifier repeats, people have several records: then any masked record of the same
+    person is a success, and of t equally near ones the share that are theirs counts.
 
     With a reference table, `detail["non_participants"]` is a control: how often a stranger's
     nearest masked record is at least as close as a participant's own, for a stranger and a
@@ -81,8 +88,9 @@ class RecordLinkage(LinkageMeasure):
         own = own_rows(pair, self.name)
         names, left_out = columns_to_link_by(pair, self.columns)
         files = _Files(pair, names, self.standardize)
-        rows = drawn(own.size, files.most(self.sample), context.rng)
-        found = files.link(pair.original, rows, own[rows])
+        theirs = own_records(pair)
+        rows = drawn(own.size, _most(files, self.sample, theirs), context.rng)
+        found = files.link(pair.original, rows, own[rows], theirs)
         credit = Credit.of(found.own_tied, found.ties)
         alone, won = credit.interval(sampled=False)
         detail: dict[str, Any] = {
@@ -96,13 +104,28 @@ class RecordLinkage(LinkageMeasure):
             require_reference(reference)
             others = drawn(reference.height, files.most(self.sample), context.rng)
             nobody = np.full(others.size, -1, dtype=np.int64)
-            theirs = files.link(reference, others, nobody).distance
+            nearest_to = files.link(reference, others, nobody).distance
             detail["non_participants"] = {
                 "records": int(others.size),
-                "at_least_as_close": at_least_as_close(theirs, found.own),
+                "at_least_as_close": at_least_as_close(nearest_to, found.own),
             }
         interval = credit.interval(rows.size < own.size)
-        return self.linked(context, own, rows, credit.records, interval, detail)
+        more: dict[str, Any] = {}
+        if theirs is not None:
+            detail["people"] = f"any record of the same person is a success, by `{theirs.key}`"
+            more["baseline"] = float(theirs.many.mean() / pair.masked.height)
+        return self.linked(context, own, rows, credit.records, interval, detail, **more)
+
+
+def _most(files: _Files, sample: int, theirs: OwnRecords | None) -> int:
+    """How many records to link; 0 is all. Each is compared with all records of its person."""
+    most = files.most(sample)
+    if theirs is None:
+        return most
+    each = max(float(theirs.many.mean()), 1.0)
+    # Sets are searched anew for each.
+    few = max(1, int((most if files.sets else _PAIRS) / each))
+    return min(most, few) if most else few
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +133,9 @@ class _Links:
     distance: np.ndarray
     ties: np.ndarray
     own_tied: np.ndarray
+    """Whether one's own record is among them; of people with several, how many of theirs are."""
     own: np.ndarray
-    """The distance to one's own masked record; infinite where there is none."""
+    """The distance to one's own nearest masked record; infinite where there is none."""
 
 
 class _Files:
@@ -157,8 +181,27 @@ class _Files:
     def _raw(self, table: Table) -> np.ndarray:
         return numbers_of(table, self.numbers, self.pair)
 
-    def link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
-        """The nearest masked records of some rows of a table."""
+    def link(
+        self, table: Table, rows: np.ndarray, own: np.ndarray, theirs: OwnRecords | None = None
+    ) -> _Links:
+        """The nearest masked records of some rows of a table, whose own masked records are these,
+        or all of `theirs`."""
+        if theirs is None:
+            return self._link(table, rows, own)
+        # Once for each record of the person, and once for those who have none.
+        asking, records = theirs.pairs(rows)
+        none = np.flatnonzero(theirs.many[rows] == 0)
+        asking = np.concatenate((asking, none))
+        records = np.concatenate((records, np.full(none.size, -1, dtype=np.int64)))
+        each = self._link(table, rows[asking], records)
+        last = np.zeros(rows.size, dtype=np.int64)
+        last[asking] = np.arange(asking.size)
+        nearest_own = np.full(rows.size, np.inf)
+        np.minimum.at(nearest_own, asking, each.own)
+        tied = np.bincount(asking, weights=each.own_tied, minlength=rows.size).astype(np.int64)
+        return _Links(each.distance[last], each.ties[last], tied, nearest_own)
+
+    def _link(self, table: Table, rows: np.ndarray, own: np.ndarray) -> _Links:
         require_reference(table, (*self.numbers, *self.categories, *self.labels, *self.sets))
         x = ((self._raw(table) - self._centre) / self._scale)[rows]
         if self.classes is not None:
