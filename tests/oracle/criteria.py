@@ -25,6 +25,11 @@ def smallest_class(rows: Sequence[Row]) -> int:
     return min(len(members) for members in classes(rows).values())
 
 
+def fewest_people(rows: Sequence[Row], people: Sequence[Hashable]) -> int:
+    """Different people in the class that has fewest; those without a key are one."""
+    return min(len({people[i] for i in members}) for members in classes(rows).values())
+
+
 def wildcard_matches(rows: Sequence[Row]) -> list[int]:
     """For each record, how many records agree with it wherever neither of the two is open."""
 

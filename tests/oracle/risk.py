@@ -55,19 +55,21 @@ def linkage(
     n: int,
     m: int,
     distance: Callable[[int, int], float],
-    own: Sequence[int],
+    own: Sequence[int | set[int]],
     tolerance: float = 1e-9,
 ) -> Linkage:
-    """Every original against every masked record; own[i] = -1 where i was not released."""
+    """Every original against every masked record; own[i] = -1 where i was not released, and a set
+    of records where i's person has several."""
     credit, lost, won = [], 0, 0
     for i in range(n):
         apart = [distance(i, j) for j in range(m)]
         limit = min(apart) * (1 + tolerance)
         near = [j for j in range(m) if apart[j] <= limit]
-        mine = own[i] in near
-        credit.append(1 / len(near) if mine else 0.0)
-        won += mine
-        lost += mine and len(near) == 1
+        one = own[i]
+        mine = len((one if isinstance(one, set) else {one}) & set(near))
+        credit.append(mine / len(near))
+        won += mine > 0
+        lost += mine == len(near)
     return Linkage(credit, lost / n, won / n)
 
 

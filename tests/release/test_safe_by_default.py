@@ -143,3 +143,60 @@ def test_a_drafted_plan_of_the_register_releases(tmp_path: Path) -> None:
     release = sf.protect(sf.read(path), plan, seed=1)
     assert not {"name", "record_no"} & set(release.table.names)
     assert release.evidence["exposure"].value <= 0.2
+
+
+def visits(people: int = 300, seed: int = 0) -> dict[str, list[object]]:
+    """About three visits each: what is known of a person is the same in all of them."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), rng.geometric(0.3, people))
+    born, sex = rng.integers(1930, 2005, people), rng.choice(["f", "m"], people)
+    return {
+        "pid": [f"P{w:05d}" for w in who],
+        "born": born[who].tolist(),
+        "sex": sex[who].tolist(),
+        "ward": rng.choice(list("abcdefgh"), who.size).tolist(),
+        "cost": np.round(rng.lognormal(6, 1, who.size), 2).tolist(),
+    }
+
+
+def fewest_people(release: sf.Release) -> int:
+    """By hand: different people among the records that look alike."""
+    rows = pl.Series(release.pair.rows)
+    shown = release.table.frame.with_columns(who=release.pair.original["pid"].gather(rows))
+    classes = shown.group_by(release.table.schema.quasi).agg(pl.col("who").n_unique())
+    return int(classes["who"].min())
+
+
+def test_five_visits_of_one_patient_are_not_five_people() -> None:
+    roles = {"quasi": ["born", "sex", "ward"], "identifier": ["pid"], "confidential": ["cost"]}
+    table = sf.table(visits(), **roles)
+    steps = [sf.method("drop"), sf.method("mondrian", k=5)]
+    require = {"k-anonymity": 5, "record-linkage": 0.2}
+    with pytest.raises(ReleaseRefused, match=r"k-anonymity of people is [1-4] ") as refused:
+        sf.protect(table, steps, seed=1, require=require)
+    assert f"300 people have {table.height:,} records, by `pid`" in str(refused.value)
+    first = refused.value.remedies[0]
+    assert not first.weaker
+    release = sf.protect(table, first.plan, seed=1)
+    assert fewest_people(release) >= 5
+    # Records may still be counted by whoever says so.
+    release = sf.protect(table, steps, seed=1, require={"k-anonymity": {"k": 5, "unit": "record"}})
+    assert fewest_people(release) < 5
+
+
+def test_a_drafted_plan_of_visits_counts_people(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    pl.DataFrame(visits()).write_csv(path)
+    text = draft_plan(path, path=str(path))
+    assert f"300 people have {len(visits()['pid']):,} records, by `pid`" in text
+    release = sf.protect(sf.read(path), Plan.parse(text), seed=1)
+    assert fewest_people(release) >= 5
+    assert "pid" not in release.table.names
+    folder = release.save(tmp_path / "release")
+    report, evidence = (folder / "report.html").read_text(), (folder / "evidence.json").read_text()
+    assert f"300 people have {release.table.height:,} records" in report
+    assert '"people": 300' in evidence
+    # Which records are one person's is not in anything that is published.
+    for one in set(visits()["pid"]):
+        assert str(one) not in report
+        assert str(one) not in evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -61,8 +61,13 @@ class CheapGroups(Partitioner):
     def priced(self, x: Matrix) -> Priced:
         """The records, or an error where there are too few."""
         require_group(len(x), self.k)
-        found = cell_costs(x, importance=self.importance)
-        return Priced(x.table, in_units(found.joins), found.states)
+        return price(x, self.importance)
+
+
+def price(x: Matrix, importance: Mapping[str, float]) -> Priced:
+    """The records as states, and what joining them costs."""
+    found = cell_costs(x, importance=importance)
+    return Priced(x.table, in_units(found.joins), found.states)
 
 
 def keeping(priced: Priced, labels: np.ndarray, criteria: Sequence[Criterion]) -> np.ndarray:

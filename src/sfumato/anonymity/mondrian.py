@@ -13,8 +13,10 @@ from ..data.schema import Kind
 from ..errors import MethodError
 from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
+from ..nested import Rule
 from ..poset.trees.tree import Tree
 from ..protocols import Partitioner
+from .cheap_groups import keeping, price
 
 
 class Mondrian(Partitioner):
@@ -23,7 +25,8 @@ class Mondrian(Partitioner):
     Numbers, dates and ordinals are cut between values (strict) or through ties (relaxed);
     columns with a hierarchy are cut into its branches; other categories are cut along a fixed
     order into value sets. Missing values are cut off from present ones as soon as both sides
-    keep k.
+    keep k. Groups that break one of the `criteria` are joined at the least loss until all keep
+    them.
     """
 
     name: ClassVar[str] = "mondrian"
@@ -45,6 +48,9 @@ class Mondrian(Partitioner):
     importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict,
         description="weight of a column's width (1 unless given): dear columns stay precise",
+    )
+    criteria: tuple[Rule, ...] = Field(
+        (), description="criteria that every group must keep; one that does not joins another"
     )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
@@ -69,7 +75,9 @@ class Mondrian(Partitioner):
             nominal=[axis.nominal for axis in columns],
             weights=weights,
         )
-        return Partition(labels)
+        if not self.criteria:
+            return Partition(labels)
+        return Partition.of(keeping(price(x, self.importance), labels, self.criteria))
 
 
 class _Axis(NamedTuple):

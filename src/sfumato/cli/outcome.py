@@ -19,6 +19,7 @@ def released(
     release: Release, target: Path, notes: list[str], change: Applied | None = None, *, json: bool
 ) -> None:
     """What `protect` made."""
+    from ..data.people.repeated import people_published
     from ..release.publish import private_path
     from ..release.report.exposure import sentences
 
@@ -36,7 +37,9 @@ def released(
         )
         return
     table, asked = release.table, len(evidence.findings)
-    what = f"released {table.height:,} records, {len(table.names)} columns"
+    people = people_published(release.pair)
+    whose = "" if people is None else f" of {people.people:,} people (by `{people.key}`)"
+    what = f"released {table.height:,} records{whose}, {len(table.names)} columns"
     print(f"{what}: {_all_met(asked)}")
     for finding in evidence.findings:
         print(f"  met  {_limited(finding)}")

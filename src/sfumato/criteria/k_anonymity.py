@@ -277,8 +277,9 @@ class AverageRisk(OfRelease):
 
     A record of a class of f people is found with a chance 1 / f by somebody who knows that it is in
     the release. The mean over the records is the number of classes divided by the number of records
-    where each is a person's (people are counted as by k-anonymity). It is a figure of the whole release: a search hears the same of every class. Sampling weights do
-    not enter, since this intruder knows who takes part.
+    where each is a person's (people are counted as by k-anonymity). It is a figure of the whole
+    release: a search hears the same of every class. Sampling weights do not enter, since this
+    intruder knows who takes part.
 
     >>> from sfumato.data.table import table
     >>> t = table({"q": list("aaabb")}, quasi=["q"])

@@ -242,11 +242,18 @@ def _evidence(file: Path) -> _Evidence:
     beyond = tuple(
         " ".join(filter(None, (how, name, f"of {of}" if (of := detail.get("column")) else "")))
         for name, detail in required
-        if (how := detail.get("variant", detail.get("distance", ""))) not in _WAYS.get(name, ())
-        or name not in _WAYS
+        if (how := _way(detail)) not in _WAYS.get(name, ()) or name not in _WAYS
     )
     mark = found.get("suppressed") or SUPPRESSED
     return _Evidence(tuple(found.get("columns", [])), str(mark), beyond)
+
+
+def _way(detail: Mapping[str, Any]) -> str:
+    """In which way something was counted; "" in the usual one. Whose the records are a release does
+    not say, so that people and households are not counted from it."""
+    if (unit := detail.get("unit", "record")) != "record":
+        return f"{unit} by {unit}"
+    return str(detail.get("variant", detail.get("distance", "")))
 
 
 def _source(file: Path) -> str:

@@ -239,6 +239,8 @@ def test_a_guessable_seed_is_noted() -> None:
 def test_k_is_counted_on_any_table(seed: int, k: int, search: str) -> None:
     rng = np.random.default_rng(seed)
     table = ordinary(80, missing=bool(seed % 2)).take(rng.integers(0, 80, int(rng.integers(k, 80))))
-    release = sf.protect(table, sf.method(search, k=k), require={"k-anonymity": k}, measures=())
+    # Rows are drawn with replacement, so that records are counted, not the people who repeat.
+    require = {"k-anonymity": {"k": k, "unit": "record"}}
+    release = sf.protect(table, sf.method(search, k=k), require=require, measures=())
     quasi = release.table.schema.quasi
     assert release.table.frame.group_by(quasi).len()["len"].min() >= k

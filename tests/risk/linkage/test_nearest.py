@@ -80,6 +80,62 @@ def test_values_are_linked_as_by_every_pair(files: object, how: str, shuffle: ob
     assert found.detail.get("records_not_released", 0) == len(original) - len(released)
 
 
+long_files = st.lists(
+    st.tuples(record, record, st.sampled_from(["p", "q", "r", None])), min_size=2, max_size=14
+)
+
+
+@given(long_files, st.randoms(use_true_random=False))
+def test_any_record_of_the_same_person_is_a_success(files: object, shuffle: object) -> None:
+    original, people = [a for a, _, _ in files], [pid for _, _, pid in files]
+    released = [i for i in range(len(original)) if shuffle.random() < 0.8] or [0]
+    shuffle.shuffle(released)
+    masked = [files[i][1] for i in released]
+    za = [oracle.z_scores(_column(original, j), _column(original, j)) for j in (0, 1)]
+    zb = [oracle.z_scores(_column(masked, j), _column(masked, j)) for j in (0, 1)]
+
+    def distance(i: int, j: int) -> float:
+        apart = sum(oracle.squared(za[c][i], zb[c][j]) for c in (0, 1))
+        return apart + (original[i][2] != masked[j][2])
+
+    known = [pid for pid in people if pid is not None]
+    repeats = 1 < len(set(known)) < len(known)
+
+    def same(i: int, j: int) -> bool:
+        return i == j or (repeats and people[i] is not None and people[i] == people[j])
+
+    own = [{at for at, j in enumerate(released) if same(i, j)} for i in range(len(original))]
+    expected = oracle.linkage(len(original), len(masked), distance, own)
+    apart = np.array([[distance(i, j) for j in range(len(masked))] for i in range(len(original))])
+    gap = apart - apart.min(axis=1, keepdims=True)
+    assume(not ((gap > 1e-13) & (gap < 1e-7)).any())
+
+    frame = pl.DataFrame(original, schema=SCHEMA, orient="row").with_columns(
+        pl.Series("pid", people, dtype=pl.String)
+    )
+    t = table(frame, quasi=["x", "y", "s"], identifier=["pid"])
+    found = _take(t, _table(masked), released)
+    assert found.per_record is not None
+    assert found.per_record.tolist() == pytest.approx(expected.credit)
+    assert found.interval == pytest.approx((expected.lost, expected.won))
+    guessed = sum(map(len, own)) / len(original) / len(masked)
+    assert found.baseline == pytest.approx(guessed)
+
+
+def test_labels_and_sets_are_linked_to_the_same_person_too() -> None:
+    frame = {"pid": list("ppqq"), "age": [20, 30, 20, 40], "buys": [["tea"]] * 4}
+    t = table(frame, quasi=["age", "buys"], identifier=["pid"])
+    rows = [(a, ["tea"]) for a in ("[20, 30]", "[20, 30]", "[20, 40]", "[20, 40]")]
+    masked = _labelled(t.without(["pid"]), rows, "age")
+    for columns in (("age",), ("age", "buys")):
+        found = _take(t, masked, columns=columns)
+        # 20 is in all four labels, half of them the person's; so is 30; 40 is in two, both theirs.
+        assert found.per_record is not None
+        assert found.per_record.tolist() == pytest.approx([0.5, 0.5, 0.5, 1.0])
+    # Who knows of several records draws fewer.
+    assert _take(t, masked, columns=("age",), sample=2).detail["sample"] == 2
+
+
 AGES = [20, 30, 40, None]
 KINDS = ["a", "b", "c", None]
 age_labels = st.sampled_from(

@@ -155,7 +155,7 @@ class KMap(OfClasses):
     - counted, where a `population` is given: those whose values all its labels cover. Columns are
       matched by name, and labels read by the release's posets;
     - estimated as the class's people divided by the sampling `share`, where one is given;
-    - estimated as the sum of the sampling weights of its people, where a column has the role `weight`.
+    - estimated as the sum of its people's sampling weights, where a column has the role `weight`.
 
     An estimate is right on average and not for every class: small classes are uncertain. A missing
     value fits people without a value, a suppressed one everybody. The finding says which it was.

@@ -117,6 +117,14 @@ class Counted(NamedTuple):
         return f"{self.people:,} people have {self.records:,} records, by `{self.key}`"
 
 
+def people_counted(table: Table) -> Counted | None:
+    """The people of a table and their records; None where a record is a person."""
+    key = repeated_key(table)
+    if key is None:
+        return None
+    return Counted(key, table[key].drop_nulls().n_unique(), table.height)
+
+
 def people_published(pair: Pair) -> Counted | None:
     """The people of a release and their records; None where a record is a person, or nobody's."""
     key = repeated_key(pair.original)

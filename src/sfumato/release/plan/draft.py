@@ -16,6 +16,7 @@ from ...data.io import read_decided
 from ...data.io.reading import ReadTable
 from ...data.io.sets import specs
 from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate, stem_of
+from ...data.people.repeated import Counted, people_counted
 from ...data.schema import Column, Kind, Role
 from ...data.table import Table
 from . import toml
@@ -41,6 +42,9 @@ _LONG = """\
 #   [input] sets = {{ id = {id}, item = {item} }}
 #   [columns] ITEM = {{ role = "quasi", kind = "set" }} and KEY = {{ role = "identifier" }}
 #   [[steps]] use = "set-mondrian", k = {k}, in place of "mondrian"
+"""
+_SEVERAL = """\
+# records of one person hide nobody, so that people are counted, and every group keeps {k} of them.
 """
 _SAMPLED = """\
 # The file is large: types and roles were judged on {:,} records spread over it. `sfumato protect`
@@ -297,7 +301,8 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
         named = f'use = "{use}"'
         lines.extend(("[[steps]]", f"{named:<27} # {why}" if why else named, *more, ""))
 
-    if names:
+    several = _several(table, guesses)
+    if names and several is None:
         step("drop", "the identifiers")
     if households:
         lines.append(_TIES.format(", ".join(map(_printable, households)), toml.value(households)))
@@ -314,11 +319,26 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
             '# items finds the person: unless nobody can, make it role = "quasi" and',
             '# use = "set-mondrian".',
         ]
+    size, more = _K, []
+    if several is not None:
+        # Groups of k records would nearly all be joined again, and joined groups lose more.
+        size *= max(1, round(several.records / several.people / 2))
+        lines += [f"# {_one_line(str(several))}:", *_SEVERAL.format(k=_K).splitlines()]
+        more = [f'criteria = [{{ use = "k-anonymity", k = {_K} }}]']
     if any(made.kind == Kind.SET for made in quasi):
-        step("set-mondrian", "of each set, what at least k people share", f"k = {_K}")
+        step("set-mondrian", "of each set, what at least k people share", f"k = {size}", *more)
     elif quasi:
-        step("mondrian", "groups of at least k that look alike", f"k = {_K}")
+        step("mondrian", "groups of at least k that look alike", f"k = {size}", *more)
+    if several is not None:
+        step("drop", "the identifiers, after the search that counts people by them")
     return "\n".join(lines)
+
+
+def _several(table: Table, guesses: list[Guess]) -> Counted | None:
+    """The people who have several records each, by a guessed identifier; None where nobody has."""
+    schema = table.schema
+    columns = [schema[made.name].with_(role=made.role) for made in guesses]
+    return people_counted(table.with_columns([], columns))
 
 
 def _rest(guesses: list[Guess], output: str, format: str) -> str:

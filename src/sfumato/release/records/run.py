@@ -15,6 +15,7 @@ from ...data.io.sets import replaced_columns
 from ...data.io.stat import uncoded
 from ...data.kinds import Misfit, complaint, fit, order_of
 from ...data.people.participants import held_out
+from ...data.people.repeated import people_published
 from ...data.schema import Role, Schema, missing_column
 from ...data.table import Table, with_others
 from ...data.table import table as make_table
@@ -127,6 +128,8 @@ def _evidence(
     records = {"original": original.height, "published": masked.height}
     if held_out and measuring.reference is not None:
         records["held out"] = measuring.reference.height
+    if (people := people_published(draft.pair)) is not None:
+        records["people"] = people.people
     return Evidence(
         measurements=taken,
         not_taken=left,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...data.people.repeated import repeated_key
 from ...data.table import Table
 from ...protocols import Criterion
 from ..plan import toml
@@ -24,27 +25,49 @@ _GROUPS = (1.0, 2.0, 4.0)
 _PRESENT = (0.5, 0.2, 0.1)
 
 
-def guiding(plan: Plan) -> list[Criterion]:
+def guiding(plan: Plan, table: Table) -> list[Criterion]:
     """The required criteria that a search can keep."""
+    several = repeated_key(table) is not None
     return [
         r.thing
         for r in plan.requirements
         if isinstance(r.thing, Criterion)
         and type(r.thing).keeps is not Criterion.keeps
-        and set(r.thing.parameters()) - {"k"}  # k alone is what every search has
+        # k records alone are what every search has; k people are not.
+        and (set(r.thing.parameters()) - {"k"} or (several and _of_people(r.thing)))
     ]
+
+
+def _of_people(criterion: Criterion) -> bool:
+    return getattr(criterion, "unit", "") == "person"
 
 
 def with_criteria(plan: Plan, table: Table, k: int) -> Iterator[Candidates]:
     """Searches that keep what is required, and suppression of those who break it."""
-    rules = guiding(plan)
+    rules = guiding(plan, table)
     if rules:
-        yield _taken_along(plan, rules, k)
-        yield _few(plan, table, rules, k)
-        yield local_recoding(plan, table, rules, k)
-        yield _full_domain(plan, table, rules, k)
+        yield seeing_people(_taken_along(plan, rules, k), table)
+        yield seeing_people(_few(plan, table, rules, k), table)
+        yield seeing_people(local_recoding(plan, table, rules, k), table)
+        yield seeing_people(_full_domain(plan, table, rules, k), table)
     if any(r.name in ("delta-presence", "k-map") for r in plan.requirements):
         yield _sampled(plan)
+
+
+def seeing_people(changes: Changes, table: Table) -> Changes:
+    """The same with the identifiers dropped last: a search counts people by one that repeats."""
+    key = repeated_key(table)
+    for change, plan in changes:
+        drops = [
+            step
+            for step in plan.steps
+            if step.use.name == "drop" and (not step.use.columns or key in step.use.columns)
+        ]
+        if key is None or not drops or plan.steps[-len(drops) :] == tuple(drops):
+            yield change, plan
+            continue
+        kept = [step for step in plan.steps if step not in drops]
+        yield f"{change}; drop last, after the search", plan.with_(steps=(*kept, *drops))
 
 
 def _taken_along(plan: Plan, rules: list[Criterion], k: int) -> Changes:

@@ -14,7 +14,7 @@ from ..plan.plan import Plan
 from ..plan.requirement import EXPOSURE
 from . import masking
 from .columns import WAYS, coarsen, repaired
-from .criteria import guiding, local_recoding, with_criteria
+from .criteria import guiding, local_recoding, seeing_people, with_criteria
 from .limits import loosened
 from .remedy import Remedy
 from .trying import LARGE, Attempt, Candidates, Trial, Tried, only, prefixed
@@ -115,13 +115,14 @@ def _masked_otherwise(
     )
     schema = trial.original.schema
     if any(column.kind == Kind.SET and column.name in schema.quasi for column in schema):
-        yield from _sets(plan, findings, broken)
+        yield from _sets(trial, plan, findings, broken)
         return
     k = max((int(f.limit) for f in findings if f.requirement == "k-anonymity"), default=0)
     if lost:
-        yield local_recoding(plan, trial.original, guiding(plan), k)
+        recoded = local_recoding(plan, trial.original, guiding(plan, trial.original), k)
+        yield seeing_people(recoded, trial.original)
         yield from masking.milder(plan, k)
-    criteria = guiding(plan)
+    criteria = guiding(plan, trial.original)
     # Of large tables the quick ways first: a search that is under way is not ended.
     quick = trial.original.height > LARGE
     if quick:
@@ -134,11 +135,14 @@ def _masked_otherwise(
     yield masking.mondrian(plan, k)
 
 
-def _sets(plan: Plan, findings: Sequence[Finding], broken: set[str]) -> Iterator[Candidates]:
+def _sets(
+    trial: Trial, plan: Plan, findings: Sequence[Finding], broken: set[str]
+) -> Iterator[Candidates]:
     """The same where quasi-identifiers hold sets: to suppress or to generalize a whole set says
     nothing of it, so only searches for sets are tried."""
     k = max((int(f.limit) for f in findings if f.requirement in masking.FOR_SETS), default=0)
     yield from masking.joined_or_stronger(plan, k)
-    rules = [c for c in guiding(plan) if c.name not in masking.FOR_SETS]
+    own = set(masking.FOR_SETS) - {"k-anonymity"}
+    rules = [c for c in guiding(plan, trial.original) if c.name not in own]
     for name in [name for name in masking.FOR_SETS if name in broken] or ["k-anonymity"]:
-        yield masking.set_search(plan, name, k, rules)
+        yield seeing_people(masking.set_search(plan, name, k, rules), trial.original)

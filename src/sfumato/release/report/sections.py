@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...data.people.repeated import people_published
 from ...data.schema import Role
 from ...errors import UnknownName
 from ...registry import find
@@ -80,6 +81,11 @@ def verdict(release: Release) -> Markup:
     named = dict.fromkeys((*evidence.measurements, *(f.requirement for f in evidence.findings)))
     if whole := [name for name in named if _knows_everything(name)]:
         assumed += f" In {listed(whole)} the intruder knows every column."
+    if people := people_published(release.pair):
+        after += (
+            f" {people}: k-anonymity, record-linkage and exposure count people, whom several "
+            "records of one person do not hide; the sizes of classes below are of records."
+        )
     title = tag(
         "h2",
         tag("span", sign, class_="sign", aria_hidden="true"),
@@ -316,8 +322,10 @@ def citation(evidence: Evidence, version: str) -> Markup:
 
 def records(evidence: Evidence) -> str:
     """How many records came in, and how many go out."""
-    known = [f"{many:,} {word}" for word, many in evidence.records.items()]
-    return f"Records: {', '.join(known)}." if known else ""
+    known = [f"{many:,} {word}" for word, many in evidence.records.items() if word != "people"]
+    people = evidence.records.get("people")
+    whose = "" if people is None else f" They are of {count(people, 'person', 'people')}."
+    return f"Records: {', '.join(known)}.{whose}" if known else ""
 
 
 def _knows_everything(name: str) -> bool:

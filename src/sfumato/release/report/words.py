@@ -267,7 +267,8 @@ _GLOSSARY = {
     "class": "All records that share their published quasi-identifiers (an equivalence class). "
     "Whoever looks for one of its people cannot tell its records apart. A missing value counts as "
     "a value of its own.",
-    "k-anonymity": "Every class has at least k records.",
+    "k-anonymity": "Every class has at least k people; a record is a person, unless people have "
+    "several.",
     "l-diversity": "Every class holds at least l well-represented confidential values.",
     "t-closeness": "In every class the confidential values are spread nearly as in the whole file: "
     "their distance from it is at most t.",
