@@ -9,7 +9,7 @@ plan.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from ..codec import bind, domain_values, encode, floats
 from ..kinds import is_text
 from ..schema import MEASURED, ORDERED, SUPPRESSED, Column, Kind
 from ..table import Table, kept_with
+from .plain_labels import Plain, plain_ranges, plain_sets
 
 
 def has_labels(original: Column, masked: Column, series: pl.Series) -> bool:
@@ -235,45 +236,86 @@ class Labels(LabelPlaces):
 
     def coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
         """Which of these distinct values (of the original or another table) each label covers."""
-        plain = _plain(self.column, values)
-        readers = {id(p): p for p in (self.poset(label) for label in labels if label != SUPPRESSED)}
+        plain, reads = _plain(self.column, values), self._declared.structure.reads
+        if reads == "value-set":
+            return self._sets(plain, labels, plain_sets(labels, self._place_of))
+        rest, ranges = labels, None
+        if reads == "interval":
+            ranges = plain_ranges(labels, self._scale)
+            rest = [labels[i] for i in np.flatnonzero(~ranges[2]).tolist()]
+        readers = {id(p): p for p in (self.poset(label) for label in rest if label != SUPPRESSED)}
+        if len(rest) < len(labels):
+            readers[id(self._declared)] = self._declared
         line = next(iter(readers.values()), self._declared).structure.line
         if len(readers) <= 1 and line is not None:
             keys = line.keys(plain)
-            low, high = _runs(line, np.sort(keys), labels)
+            low, high = _runs(line, np.sort(keys), labels, ranges)
             return Coverage(_ranked(keys), low, high, unknown=int(np.isnan(keys).sum()))
         return self._sets(plain, labels)
 
-    def _sets(self, plain: Sequence[Any], labels: Sequence[str]) -> Coverage:
-        """Every label as a set of ranks, for labels that are no runs of one order."""
+    def _sets(
+        self, plain: Sequence[Any], labels: Sequence[str], listed: Plain | None = None
+    ) -> Coverage:
+        """Every label as a set of ranks, for labels that are no runs of one order; some may have
+        been read already."""
         everything = np.arange(len(plain) + 1)
         rank_of = {text(value): rank for rank, value in enumerate(plain, 1)}
-        found = []
+        of, ranks = _ranks_of(listed, self._place_of, rank_of)
+        parts, whose = [ranks], [of]
         stray = np.zeros(len(plain), dtype=bool)
-        for label in labels:
+        for i in range(len(labels)) if listed is None else np.flatnonzero(~listed[2]).tolist():
+            label = labels[i]
             if label == SUPPRESSED:
-                found.append(everything)
-                continue
-            poset = self.poset(label)
-            sets = poset.structure.sets
-            members = sets.listed(label) if sets is not None else None
-            if members is not None:
-                ranks = sorted(rank_of[member] for member in members if member in rank_of)
+                parts.append(everything)
             else:
-                known = [_leq(poset, value, label) for value in plain]
-                stray |= np.array([answer is None for answer in known], dtype=bool)
-                ranks = [rank for rank, answer in enumerate(known, 1) if answer]
-            found.append(np.array(ranks, dtype=np.int64))
-        starts = np.concatenate(([0], np.cumsum([part.size for part in found]))).astype(np.int64)
-        members_of = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+                parts.append(self._ranks(label, plain, rank_of, stray))
+            whose.append(np.full(parts[-1].size, i))
+        of, ranks = np.concatenate(whose), np.concatenate(parts)
+        order = np.lexsort((ranks, of))
+        starts = np.searchsorted(of[order], np.arange(len(labels) + 1))
         nothing = np.zeros(0, dtype=np.int64)
-        return Coverage(everything[1:], nothing, nothing, starts, members_of, int(stray.sum()))
+        return Coverage(everything[1:], nothing, nothing, starts, ranks[order], int(stray.sum()))
+
+    def _ranks(
+        self, label: str, plain: Sequence[Any], rank_of: dict[str, int], stray: np.ndarray
+    ) -> np.ndarray:
+        """The ranks that one label covers; values that its poset does not have are noted."""
+        poset = self.poset(label)
+        sets = poset.structure.sets
+        members = sets.listed(label) if sets is not None else None
+        if members is not None:
+            ranks = [rank_of[member] for member in members if member in rank_of]
+        else:
+            known = [_leq(poset, value, label) for value in plain]
+            stray |= np.array([answer is None for answer in known], dtype=bool)
+            ranks = [rank for rank, answer in enumerate(known, 1) if answer]
+        return np.array(ranks, dtype=np.int64)
 
 
-def _runs(line: Line, keys: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """First and last rank of each label, from the sorted keys."""
+def _ranks_of(
+    listed: Plain | None, place_of: dict[str, int], rank_of: dict[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and ranks, from labels and places among the original's values."""
+    if listed is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    of, place, _ = listed
+    rank = np.array([rank_of.get(value, 0) for value in place_of], dtype=np.int64)[place]
+    return of[rank > 0], rank[rank > 0]
+
+
+def _runs(
+    line: Line, keys: np.ndarray, labels: Sequence[str], ranges: Plain | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """First and last rank of each label, from the sorted keys; some labels may have been read."""
     low, high = np.empty(len(labels), dtype=np.int64), np.empty(len(labels), dtype=np.int64)
-    for i, label in enumerate(labels):
+    rest: Iterable[int] = range(len(labels))
+    if ranges is not None:
+        first, last, read = ranges
+        low[read] = 1 + np.searchsorted(keys, first[read], "left")
+        high[read] = np.searchsorted(keys, last[read], "right")
+        rest = np.flatnonzero(~read).tolist()
+    for i in rest:
+        label = labels[i]
         if label == SUPPRESSED:
             low[i], high[i] = 0, keys.size
             continue

@@ -49,8 +49,9 @@ def sentences(evidence: Evidence, *, assessed: bool = False) -> list[str]:
         )
     for one in detail.get("accepted", ()):
         said.append(f"Accepted by the owner: {_known(one)}, which {_share(one)}.")
-    if keys := detail.get("keys left out of sets of three"):
-        said.append(f"Not tried in sets of three, since each is a key by itself: {listed(keys)}.")
+    if left := detail.get("left out of sets of three"):
+        why = "each is a key by itself, or tells fewer apart than many others"
+        said.append(f"Not tried in sets of three, since {why}: {listed(left)}.")
     if strange := detail.get("not in the original"):
         said.append(f"Not compared, since the original has no such columns: {listed(strange)}.")
     return said

@@ -46,12 +46,21 @@ class Known:
 
     def agrees(self, people: np.ndarray, records: np.ndarray) -> np.ndarray:
         """bool[people, records]; or bool[n] where both are lists of the same length."""
-        value, low, high = self.value[people], self.low[records], self.high[records]
-        found: np.ndarray = (low <= value) & (value <= high)
+        value, low = self.value[people], self.low[records]
+        found: np.ndarray
         if self.bits is not None:
             words = self.bits[low, value >> 6]
             found = (words >> (value & 63).astype(np.uint64)) & np.uint64(1) != 0
+        elif self.exact:
+            found = low == value
+        else:
+            found = (low <= value) & (value <= self.high[records])
         return found
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether every record covers one value."""
+        return bool(np.array_equal(self.low, self.high))
 
     @cached_property
     def code(self) -> np.ndarray:
@@ -61,7 +70,19 @@ class Known:
     @cached_property
     def order(self) -> np.ndarray:
         """Records by where their labels begin."""
-        return np.argsort(self.low, kind="stable")
+        # Numbers of two bytes are sorted by their digits, in a fraction of the time.
+        narrow = self.low.max(initial=0) < 1 << 16 and self.low.min(initial=0) >= 0
+        return np.argsort(self.low.astype(np.uint16) if narrow else self.low, kind="stable")
+
+    def spread(self, place: np.ndarray) -> Known:
+        """The same beside more records, each of which is like one of these."""
+        return Known(self.name, self.value, self.low[place], self.high[place], self.bits)
+
+    def of(self, value: np.ndarray) -> Known:
+        """The same records beside other people, whose values are of the same numbering."""
+        other = Known(self.name, value, self.low, self.high, self.bits)
+        vars(other)["order"] = self.order
+        return other
 
     @cached_property
     def variety(self) -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
 from ...data.codec import encode
+from ...data.generalized.label_places import has_labels
 from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Kind, Role
-from ...data.table import Table
+from ...data.table import Table, kept_with
 from ...protocols import Context, Measure, Measurement, Method
 from .agreement import Known, known
 from .given_back import GivenBack, giving_back
@@ -23,6 +26,8 @@ from .singled import MOST, Names, Search, Singled
 _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
 """People who are looked for, and how many in files with more records than these."""
 _OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
+_WIDEST = 300
+"""Columns of which triples are tried."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
 _MOSTLY = 0.5
@@ -106,16 +111,15 @@ class _View:
             for step in context.mechanism
         )
         original, masked = self.pair.original, self.pair.masked
-        gone = [name for name in original.names if name not in masked.schema]
-        made = [name for name in masked.names if name in original.schema]
+        made = [name for name in masked.names if name not in original.schema]
         self.found: Mapping[str, Found] = {
-            **recognize(original.without(gone)),
-            **recognize(masked.without(made)),
+            **_recognized(original, [n for n in original.names if n in masked.schema]),
+            **_recognized(masked, made),
         }
         self.own: np.ndarray | None = None
         self.owner: np.ndarray | None = None
+        self._columns: dict[tuple[int, str, bool], Known] = {}
         self.people = self._people()
-        self._made: dict[tuple[str, bool], Known] = {}
 
     def _people(self) -> Table:
         """A sample of the people whose records are published; of all, where nobody's are."""
@@ -163,8 +167,11 @@ class _View:
         found = search.worst((1, 2, 3) if len(names) <= MOST else (1, 2))
         if len(names) > MOST:
             keys = {n for n in names if search.share([n]) > (Exposure.limit or 0.0)}
-            self.skipped = sorted(keys)
-            found |= self._search([n for n in names if n not in keys]).worst((3,))
+            others = [n for n in names if n not in keys]
+            # Of very many columns those that tell most apart.
+            told = sorted(others, key=lambda n: -self.pair.masked[n].n_unique())[:_WIDEST]
+            self.skipped = sorted(keys | ({*others} - {*told}))
+            found |= self._search([n for n in others if n in told]).worst((3,))
         # A set that finds many by chance must not hide one that finds fewer by what it tells.
         beyond = [[self._beyond_chance(one) for one in listed] for listed in found.values()]
         return [max(listed, key=lambda one: one.lower) for listed in beyond if listed]
@@ -180,20 +187,45 @@ class _View:
         exact: Collection[str] = (),
     ) -> Search:
         own, who = (self.own, self.people) if people is None else (None, people)
-        made = [self._column(name, who, name in exact) for name in names]
+        made = [self._known(who, name, exact=name in exact) for name in names]
         if shuffled:
-            made = [replace(one, value=self.rng.permutation(one.value)) for one in made]
+            made = [column.of(self.rng.permutation(column.value)) for column in made]
         return Search(made, own, self.rng, self.owner if own is not None else None)
 
-    def _column(self, name: str, people: Table, exact: bool = False) -> Known:
-        """A column of people; that of the sample is made once."""
-        if people is self.people and (name, exact) in self._made:
-            return self._made[name, exact]
-        what = self.found[name].what if name in self.found else ""
-        made = known(self.pair.original, people, self.pair.masked, name, what, exact)
-        if people is self.people:
-            self._made[name, exact] = made
-        return made
+    def _known(self, who: Table, name: str, *, exact: bool = False) -> Known:
+        """A column beside these people, which is read once."""
+        key = (id(who), name, exact)
+        if key not in self._columns:
+            what = self.found[name].what if name in self.found else ""
+            shown, place = self._alike
+            masked = self.pair.masked if name not in shown.schema else shown
+            column = known(self.pair.original, who, masked, name, what, exact)
+            self._columns[key] = column if masked is not shown else column.spread(place)
+        return self._columns[key]
+
+    @cached_property
+    def _alike(self) -> tuple[Table, np.ndarray]:
+        """The columns of labels, with one record of all that have the same, and which of these
+        every record is like: groups have their labels in common, which are read once."""
+        before, masked = self.pair.original.schema, self.pair.masked
+        others = [
+            name
+            for name in masked.names
+            if name not in before or not has_labels(before[name], masked.schema[name], masked[name])
+        ]
+        shown = masked.without(others)
+        hidden = [pl.Series(f"*{n}", masked.suppressed(n)) for n in shown.names]
+        hashes = shown.frame.with_columns(hidden).hash_rows().to_numpy()
+        _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        return shown.take(first), place
+
+    @cached_property
+    def _others(self) -> Table | None:
+        """A sample of people who are not in the data."""
+        if self.own is not None or self.reference is None:
+            return None
+        rows = self.rng.permutation(self.reference.height)[:_FEWER]
+        return self.reference.take(rows)
 
     def _beyond_chance(self, found: Singled) -> _Share:
         """Where records are nobody's or values were drawn: less those found by chance, and less
@@ -202,9 +234,8 @@ class _View:
         if self.own is not None and not (changed and self.drawing):
             return _Share(found.columns, found.share, found.share)
         m = self.people.height
-        others = self.reference
-        if self.own is None and others is not None and {*found.columns} <= {*others.names}:
-            others = others.take(self.rng.permutation(others.height)[:_FEWER])
+        others = self._others
+        if others is not None and {*found.columns} <= {*others.names}:
             chance = self._search(found.columns, others).share(found.columns)
             n = others.height
         else:
@@ -217,7 +248,7 @@ class _View:
         """What does not refuse and must be known all the same."""
         said: dict[str, Any] = {}
         if self.skipped:
-            said["keys left out of sets of three"] = list(self.skipped)
+            said["left out of sets of three"] = list(self.skipped)
         accepted = [
             {"columns": list(one), "share": self._search(there).share(there)}
             for one in self.accepted
@@ -269,7 +300,7 @@ class _View:
             return None
         values = {name: self.people[name].n_unique() for name in private}
         private = sorted(private, key=lambda name: -values[name])[:_MEASURED]
-        columns += [self._column(name, self.people, exact=True) for name in private]
+        columns += [self._known(self.people, name, exact=True) for name in private]
         search = Search(columns, self.own, self.rng, self.owner)
         few, more = (max(search.size - many, 0) for many in (_ASKED, _FEWER))
         most = max(private, key=lambda name: search.share([*open_, name], few))
@@ -280,9 +311,20 @@ class _View:
         to others."""
         if self.own is None:
             return []
-        columns = [self._column(name, self.people) for name in names]
+        columns = [self._known(self.people, name) for name in names]
         everyone = np.arange(self.own.size)
         return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
+
+
+def _recognized(table: Table, names: Sequence[str]) -> Mapping[str, Found]:
+    """What columns of a table are, which is looked at once, however often it is judged."""
+    found: Mapping[str, Found] = kept_with(
+        table,
+        ("recognized", *names),
+        table.schema,
+        lambda: recognize(table.without([n for n in table.names if n not in names])),
+    )
+    return found
 
 
 def _listed(names: Names) -> str:

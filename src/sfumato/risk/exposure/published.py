@@ -24,6 +24,8 @@ _ENOUGH = 20
 """Values below which being distinct means nothing."""
 _LEFT = 0.05
 """A column is published as it is where more than this share of its cells are."""
+_SAMPLE = 5000
+"""Labels that are compared with their originals."""
 SHARED = ("coordinate", "date", "date-time")
 """What another person may have as well: it is somebody's only in their own record. All else that is
 personal points to somebody wherever it stands."""
@@ -53,6 +55,10 @@ def unmasked(pair: Pair) -> dict[str, float]:
 
 def _equal(pair: Pair, name: str) -> float:
     rows, records = pair.aligned_rows()
+    if rows.size > _SAMPLE and _grouped(pair, name):
+        # Which of many labels are values is told well enough by some of them.
+        step = rows.size // _SAMPLE
+        rows, records = rows[::step], records[::step]
     before, after = pair.original[name].gather(rows), pair.masked[name].gather(records)
     kind = pair.original.schema[name].kind
     if kind in MEASURED and not is_text(after):
@@ -70,15 +76,26 @@ def _equal(pair: Pair, name: str) -> float:
 def occurring(pair: Pair, name: str) -> float:
     """The share of a column's published cells in which a value of the original stands, alone or in
     a set of several."""
-    known = _plain(pair.original[name].drop_nulls().unique())
-    cells = pair.masked[name].drop_nulls()
-    if has_labels(pair.original.schema[name], pair.masked.schema[name], pair.masked[name]):
-        distinct = cells.cast(pl.String).value_counts(name="count")
-        members = distinct.to_series(0).str.strip_chars("{}").str.split(", ")
-        there = [bool(_plain(pl.Series(one)).is_in(known.implode()).any()) for one in members]
-        many = distinct["count"].to_numpy()
-        return float(many[np.array(there, bool)].sum() / max(many.sum(), 1))
-    return _mean(_plain(cells).is_in(known.implode()))
+    known = pair.original[name].drop_nulls().unique()
+    column, published = pair.masked.schema[name], pair.masked[name]
+    cells = published.drop_nulls().alias("of")
+    if isinstance(cells.dtype, pl.List):
+        return _mean(_plain(cells).is_in(_plain(known).implode()))
+    distinct = cells.value_counts(name="many")
+    members = distinct.with_columns(pl.col("of").alias("value"))
+    if has_labels(pair.original.schema[name], column, published):
+        parts = pl.col("of").cast(pl.String).str.strip_chars("{}").str.split(", ")
+        members = distinct.with_columns(parts.alias("value")).explode("value")
+    there = members.filter(_among(members["value"], known))["of"]
+    many = distinct.filter(pl.col("of").is_in(there.implode()))["many"].sum()
+    return float(many / max(len(cells), 1))
+
+
+def _among(values: pl.Series, known: pl.Series) -> pl.Series:
+    """Whether each value is one of those that are known."""
+    if values.dtype != known.dtype or is_text(values):
+        values, known = _plain(values), _plain(known)
+    return values.is_in(known.implode())
 
 
 def _mean(same: pl.Series) -> float:
@@ -124,7 +141,7 @@ def _is_left(pair: Pair, name: str, share: float, what: str) -> bool:
         return True
     numeric = pair.original.schema[name].kind in MEASURED
     if what not in SHARED and not numeric:
-        return occurring(pair, name) > 0
+        return (occurring(pair, name) if pair.aligned else share) > 0
     # Dates and numbers that a model drew may be somebody's by chance.
     return pair.aligned and share > _LEFT and not _grouped(pair, name)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, count
+from itertools import combinations, compress, count, islice
+from math import comb
 
 import numpy as np
 
@@ -22,12 +23,18 @@ MOST = 40
 """Columns of which all triples are tried."""
 _CELLS = 1 << 26
 """People times records that a race compares at most."""
+_KEPT, _HEAT, _HEAT_WORDS = 10_000, 1 << 27, 8
+"""Sets that are raced; people times sets of a heat that chooses them, where there are more, and
+how many times 64 records they are compared with."""
 _FIRST, _GROWTH, _LONGEST = 2048, 8, 1 << 17
 """Records that a race begins with; how many times as many follow; and at most."""
 _AGAIN = 12
 """Sets of each size that are counted again on more people."""
 _TELLING = 3
 """Columns by which records are looked up."""
+
+_FEW, _AT_ONCE = 64, 1 << 20
+"""Records that a person is compared with first, and comparisons that are made at once."""
 
 Names = tuple[str, ...]
 Chosen = tuple[int, ...]
@@ -76,7 +83,9 @@ class Search:
         self._allowed = 1 if self.own is None else 0
         self._order = rng.permutation(self.n)
         self._alone = np.arange(self.size) if self.own is None else self._alone_in_all()
-        racing = max(_CELLS // max(self.n, 1), 1)
+        # Where there are more columns, there is room for fewer people.
+        racing = _CELLS * MOST // (max(self.n, 1) * max(len(columns), MOST))
+        racing = max(racing, 1)
         # The people came in random order, so that the first are a sample of them.
         self._racers = self._alone[self._alone < racing]
         self._raced = min(racing, self.size)
@@ -89,17 +98,12 @@ class Search:
         for column in self.columns:
             mixed = (mixed ^ column.code) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
+        order = np.argsort(mixed)
+        starts = np.flatnonzero(np.diff(mixed[order], prepend=~mixed[order[:1]]))
         assert self.own is not None
-        if not self._several:
-            ordered, mine = np.sort(mixed), mixed[self.own]
-            ends = (np.searchsorted(ordered, mine, side) for side in ("left", "right"))
-            return np.flatnonzero(np.subtract(*ends) == -1)
-        _, place = np.unique(mixed, return_inverse=True)
-        place = place.reshape(-1)
-        first, last = np.full(self.n, self.n), np.full(self.n, -1)
-        np.minimum.at(first, place, self.owner)
-        np.maximum.at(last, place, self.owner)
-        mine = place[self.own]
+        whose = self.owner[order]
+        first, last = np.minimum.reduceat(whose, starts), np.maximum.reduceat(whose, starts)
+        mine = np.searchsorted(mixed[order][starts], mixed[self.own])
         return np.flatnonzero(first[mine] == last[mine])
 
     def _cut(self) -> list[np.ndarray]:
@@ -120,7 +124,7 @@ class Search:
         if not chosen or self.size <= among:
             return 0.0
         asked = self._alone[self._alone >= among]
-        return sum(self._single(chosen, int(i)) for i in asked) / (self.size - among)
+        return self._single(chosen, asked) / (self.size - among)
 
     def _race(self, size: int) -> list[Singled]:
         """The worst sets of this size: whoever has the most left runs on."""
@@ -141,12 +145,9 @@ class Search:
         return sorted(map(self._counted, arrived), key=lambda one: -one.share)
 
     def _starters(self, size: int) -> Iterator[_Runner]:
-        sets = list(combinations(range(len(self.columns)), size))
+        sets = self._sets(size)
         zeros = np.zeros(self._racers.size, np.int64)
-        agrees = np.ones((len(self.columns), self._racers.size), bool)
-        if self.own is not None:
-            mine = self.own[self._racers]
-            agrees = np.array([c.agrees(self._racers, mine) for c in self.columns])
+        agrees = self._agrees_with_own()
         before: tuple[Chosen, np.ndarray | None] = ((), None)
         for done, chosen in enumerate(sets):
             if done % 500 == 0:
@@ -158,6 +159,38 @@ class Search:
                 words = words & before[1]
             here = np.flatnonzero(agrees[list(chosen)].all(axis=0))
             yield self._next(_Runner(chosen, here, zeros[here]), words, here)
+
+    def _agrees_with_own(self) -> np.ndarray:
+        """bool[columns, racers]: where a person's own record says what the person knows."""
+        if self.own is None:
+            return np.ones((len(self.columns), self._racers.size), bool)
+        mine = self.own[self._racers]
+        found = [c.agrees(self._racers, mine) for c in self.columns]
+        return np.array(found, bool).reshape(len(self.columns), mine.size)
+
+    def _sets(self, size: int) -> list[Chosen]:
+        """All sets of so many columns; of very many those that leave most people in a heat of few
+        people and few records."""
+        many = comb(len(self.columns), size)
+        everything = combinations(range(len(self.columns)), size)
+        if many <= _KEPT or not self._racers.size:
+            return list(islice(everything, _KEPT))
+        people = slice(max(_HEAT // many, 1))
+        words = [self._words(0, (j,), people) for j in range(len(self.columns))]
+        bits = np.array(words)[:, :, :_HEAT_WORDS]
+        fits = self._agrees_with_own()[:, people]
+        left = np.empty(many, np.int32)
+        done = 0
+        for chosen in combinations(range(len(self.columns)), size - 1):
+            rest = slice(chosen[-1] + 1, None)
+            both = bits[rest] & np.bitwise_and.reduce(bits[list(chosen)])
+            alone = np.bitwise_count(both).sum(axis=2, dtype=np.int32) <= self._allowed
+            alone &= fits[rest] & fits[list(chosen)].all(axis=0)
+            left[done : done + len(both)] = alone.sum(axis=1)
+            done += len(both)
+        best = np.zeros(many, bool)
+        best[np.argsort(-left, kind="stable")[:_KEPT]] = True
+        return list(compress(everything, best))
 
     def _run_on(self, runner: _Runner) -> _Runner:
         words = self._words(runner.block, runner.chosen, runner.people)
@@ -203,20 +236,61 @@ class Search:
             return Singled(names, runner.people.size / self.size)
         return Singled(names, self.share(names, self._raced))
 
-    def _single(self, chosen: Chosen, person: int) -> bool:
-        """Whether no record agrees with a person but their own."""
+    def _single(self, chosen: Chosen, people: np.ndarray) -> int:
+        """With how many of these people no record agrees but their own.
+
+        Of the columns, the one with the fewest records near a person's value says which to look at;
+        a few first, since whoever is not alone is seldom so among them.
+        """
         columns = [self.columns[j] for j in chosen]
-        who = np.array([person])
         if self.own is not None:
-            mine = self.own[who]
-            if not all(column.agrees(who, mine)[0] for column in columns):
-                return False
-        # Of many columns those that tell most are asked for the records to look at.
+            for column in columns:
+                people = people[column.agrees(people, self.own[people])]
+        # Of many columns those that tell most are asked.
         telling = sorted(columns, key=lambda column: -column.variety)[:_TELLING]
-        best = min(telling, key=lambda column: int(np.diff(column.nearby[:, person])[0]))
-        records = best.order[slice(*best.nearby[:, person])]
-        for column in columns:
-            records = records[column.agrees(who, records)]
-        if self.own is None or not records.size:
-            return records.size == 1
-        return bool((self.owner[records] == self.owner[self.own[person]]).all())
+        spans = np.array([column.nearby[:, people] for column in telling])
+        best = (spans[:, 1] - spans[:, 0]).argmin(axis=0)
+        begin, end = spans[best, :, np.arange(people.size)].T
+        agreeing, length, found = np.zeros(people.size, np.int64), _FEW, 0
+        while people.size:
+            stop = np.minimum(begin + length, end)
+            agreeing += self._agreeing(columns, telling, people, best, begin, stop)
+            found += int(((agreeing == self._allowed) & (stop == end)).sum())
+            left = (agreeing <= self._allowed) & (stop < end)
+            people, best, agreeing = people[left], best[left], agreeing[left]
+            begin, end, length = stop[left], end[left], length * _GROWTH
+        return found
+
+    def _agreeing(
+        self,
+        columns: Sequence[Known],
+        telling: Sequence[Known],
+        people: np.ndarray,
+        best: np.ndarray,
+        begin: np.ndarray,
+        stop: np.ndarray,
+    ) -> np.ndarray:
+        """How many records agree with each person, their own aside, among those that stand at
+        begin..stop in the order of the best of the telling columns."""
+        counts = np.zeros(people.size, np.int64)
+        ends = np.cumsum(stop - begin)
+        first = 0
+        while first < people.size:
+            # So many people at a time that their records fit into memory; at least one.
+            before = ends[first - 1] if first else 0
+            last = max(int(np.searchsorted(ends, before + _AT_ONCE, "right")), first + 1)
+            part = slice(first, last)
+            who = np.repeat(np.arange(first, last), (stop - begin)[part])
+            at = np.arange(before, before + who.size) + (stop - ends)[who]
+            records = np.empty(who.size, np.int64)
+            for j in np.unique(best[part]):
+                here = best[who] == j
+                records[here] = telling[j].order[at[here]]
+            for column in columns:
+                agrees = column.agrees(people[who], records)
+                who, records = who[agrees], records[agrees]
+            if self.own is not None:
+                who = who[self.owner[records] != self.owner[self.own[people[who]]]]
+            counts[part] += np.bincount(who - first, minlength=last - first)
+            first = last
+        return counts

@@ -100,9 +100,10 @@ def _bits(covered: Coverage, labels: int, values: int) -> np.ndarray:
     """A row of bits for each label; then one for "anything" and one for "missing"."""
     words = values // 64 + 1
     table = np.zeros((labels + 2, words), dtype=np.uint64)
-    for label in range(labels):
-        ranks = covered.of(label)
-        np.bitwise_or.at(table[label], ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
+    if covered.starts is not None and covered.members is not None:
+        ranks, label = covered.members, np.repeat(np.arange(labels), np.diff(covered.starts))
+        bits = np.uint64(1) << (ranks & 63).astype(np.uint64)
+        np.bitwise_or.at(table, (label, ranks >> 6), bits)
     table[labels] = ~np.uint64(0)
     table[labels + 1, 0] = 1
     return table
