@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
 from sfumato.data.schema import Role
+from sfumato.release.records.run import read_input
 
 pytestmark = pytest.mark.exposure
 SEED = 2**70 + 3
@@ -83,3 +86,34 @@ def test_a_release_without_a_column_that_others_know_passes() -> None:
     table = sf.table({"illness": ["flu", "cold"] * 20}, confidential=["illness"])
     release = sf.protect(table, sf.method("rare-values", columns=["illness"]), seed=SEED)
     assert release.evidence["exposure"].value == 0
+
+
+def test_what_loses_least_comes_first() -> None:
+    rng = np.random.default_rng(5)
+    frame = {**people(), "shoe": rng.integers(30, 50, N), "hobby": rng.integers(0, 40, N)}
+    table, refusal = refused(frame, insensitive=["shoe", "hobby"])
+    strong = [remedy for remedy in refusal.remedies if not remedy.weaker]
+    assert len(strong) >= 2
+    lost = [remedy.loss for remedy in strong]
+    assert [round(loss or 0.0, 3) for loss in lost] == sorted(
+        round(loss or 0.0, 3) for loss in lost
+    )
+    words = {"columns": [*frame], "unpublished": "suppressed"}
+    best = sf.protect(table, strong[0].plan, seed=SEED)
+    assert best.measure("marginals", **words).value == pytest.approx(lost[0])
+    assert f"loss {lost[0]:.3f}" in str(strong[0])
+
+
+@pytest.mark.parametrize(("n", "seed"), [(60, 4), (400, 4)])
+def test_a_draft_releases_or_its_first_remedy_does(tmp_path: Path, n: int, seed: int) -> None:
+    """Of 400 patients nobody can be sure that diagnoses tell twenty points more; of 60 they do."""
+    file = tmp_path / "register.csv"
+    sf.write(sf.generators.hospital(n, seed=seed), file)
+    plan = sf.Plan.parse(sf.draft_plan(file))
+    table = read_input(plan, tmp_path)[0]
+    if n == 400:
+        assert sf.protect(table, plan, seed=SEED).evidence.met
+        return
+    with pytest.raises(sf.ReleaseRefused, match="diagnoses gives back") as caught:
+        sf.protect(table, plan, seed=SEED)
+    assert sf.protect(table, caught.value.remedies[0].plan, seed=SEED).evidence.met
