@@ -2,6 +2,7 @@
 
     python benchmarks/name_list.py make     writes src/sfumato/data/recognize/names.bin
     python benchmarks/name_list.py report   the same without some languages, tried on these
+    python benchmarks/name_list.py halves   the same without half of all names, tried on that half
 
 Needs Faker (`pip install faker==40.54.0`, MIT licence), which Sfumato itself does not: only 24-bit
 hashes of its names are kept, and a model of letter groups (logistic regression on hashed groups of
@@ -90,11 +91,12 @@ def model(people: list[str], others: list[str]) -> np.ndarray:
     return np.clip(np.round(weights * names.SCALE), -128, 127).astype(np.int8)
 
 
-def packed(left_out: tuple[str, ...] = ()) -> bytes:
+def packed(left_out: tuple[str, ...] = (), unknown: frozenset[str] = frozenset()) -> bytes:
     """The file: weights, then sorted hashes in three bytes each."""
     by_locale = words_of("person")
     people = normal_words([t for key, ts in by_locale.items() if key not in left_out for t in ts])
-    known = set(people)
+    people = [word for word in people if word not in unknown]
+    known = set(people) | unknown
     others = normal_words(
         [
             text
@@ -117,6 +119,53 @@ def capitalized(locale: str, size: int, rng: random.Random) -> list[str]:
     return [one.capitalize() for one in rng.sample(single, min(size, len(single)))]
 
 
+def install(content: bytes) -> None:
+    """Put a list in the place of the one that the recognizers read."""
+    TARGET.write_bytes(content)
+    for cached in (names._stored, names.listed, names.likely):
+        cached.cache_clear()
+
+
+HALVES = (
+    *("sv_SE", "no_NO", "da_DK", "fi_FI", "tr_TR", "pl_PL", "cs_CZ", "hr_HR", "hu_HU", "ro_RO"),
+    *("ru_RU", "uk_UA", "bg_BG", "el_GR", "ka_GE", "hy_AM", "ar_SA", "fa_IR", "he_IL", "hi_IN"),
+    *("vi_VN", "th_TH", "ja_JP", "ko_KR", "zh_CN", "en_KE", "zu_ZA", "yo_NG", "id_ID"),
+)
+"""Locales that are tried on the half of their names that is not in the list."""
+
+
+def halves() -> None:
+    """Names outside the list, language by language: alone, and under v2 beside listed ones."""
+    rng = random.Random(2)
+    every = sorted(normal_words([text for texts in words_of("person").values() for text in texts]))
+    unknown = frozenset(rng.sample(every, len(every) // 2))
+    install(packed(unknown=unknown))
+    print(f"{'language':<10} {'names':>6} {'listed':>7} {'alike':>7} {'alone':>9} {'beside':>9}")
+    known_by = words_of("person")
+    for locale in (one for one in HALVES if one in known_by):
+        single = sorted({t for t in known_by[locale] if re.fullmatch(r"[^\W\d_]{2,}", t)})
+        outside = [t for t in single if names.normal(t) in unknown]
+        inside = [t for t in single if names.normal(t) not in unknown]
+        if min(len(outside), len(inside)) < 30:
+            continue
+        columns = [rng.sample(outside, min(60, len(outside))) for _ in range(8)]
+        shares = np.mean([names.name_share(column) for column in columns], axis=0)
+        alone, beside = (sum(is_found(c, inside, rng, b) for c in columns) for b in (False, True))
+        figures = f"{shares[0]:>7.0%} {shares[1]:>7.0%} {alone:>4} of 8 {beside:>4} of 8"
+        print(f"{locale:<10} {len(outside):>6} {figures}")
+
+
+def is_found(column: list[str], inside: list[str], rng: random.Random, beside: bool) -> bool:
+    """Whether a silent column of 600 names is found to be names, alone or beside listed ones."""
+    from sfumato.data.recognize import recognize
+    from sfumato.data.table import table
+
+    last = [rng.choice(column).capitalize() for _ in range(600)]
+    first = [rng.choice(inside[:40]).capitalize() for _ in range(600)]
+    made = recognize(table({"v1": first, "v2": last} if beside else {"v2": last}))
+    return "v2" in made and made["v2"].what == "name"
+
+
 def report() -> None:
     """Of names in languages that are left out: found in the list, like names, columns found."""
     from sfumato.data.recognize.columns import is_names
@@ -124,28 +173,27 @@ def report() -> None:
     rng = random.Random(1)
     print(f"{'left out':<12} {'listed':>7} {'alike':>7} {'columns of 60 names':>20}")
     for locales in (*LEFT_OUT, ()):
-        TARGET.write_bytes(packed(locales))
-        for cached in (names._stored, names.listed, names.likely):
-            cached.cache_clear()
+        install(packed(locales))
         tried = locales or ("en_GB", "de_DE", "pl_PL")
         columns = [capitalized(one, 60, rng) for one in tried for _ in range(8)]
         shares = np.mean([names.name_share(column) for column in columns], axis=0)
         seen = sum(is_names(column) for column in columns)
         label = tried[-1][:2] if locales else "nothing"
         print(f"{label:<12} {shares[0]:>7.0%} {shares[1]:>7.0%} {seen:>12} of {len(columns)}")
-    others = [t for ts in words_of("job").values() for t in ts if re.fullmatch(r"\w{4,}", t)]
-    wrong = sum(
-        is_names([w.capitalize() for w in rng.sample(others, min(60, len(others)))])
-        for _ in range(20)
-    )
-    print(f"columns of occupations that are taken for names: {wrong} of 20")
+    for provider in ("job", "color", "lorem", "currency"):
+        others = {t for ts in words_of(provider).values() for t in ts if re.fullmatch(r"\w{4,}", t)}
+        wrong = sum(
+            is_names([w.capitalize() for w in rng.sample(sorted(others), min(60, len(others)))])
+            for _ in range(20)
+        )
+        print(f"columns of words of {provider!r} that are taken for names: {wrong} of 20")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["report"]:
+    if sys.argv[1:] in (["report"], ["halves"]):
         kept = TARGET.read_bytes()
         try:
-            report()
+            report() if sys.argv[1] == "report" else halves()
         finally:
             TARGET.write_bytes(kept)
     elif sys.argv[1:] == ["make"]:

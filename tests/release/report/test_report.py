@@ -489,6 +489,14 @@ def test_measured_correlations_are_those_drawn() -> None:
     assert np.isnan(found.before[1, 2])
 
 
+def test_correlations_of_undecided_columns_are_drawn() -> None:
+    t = table({"a": [float(i) for i in range(40)], "b": [float(i % 7) for i in range(40)]})
+    assert {str(column.role) for column in t.schema} == {"undecided"}
+    found = correlations(Pair.of(t, t), Evidence(measurements={}), owner=True)
+    assert found is not None
+    assert found.names == ["a", "b"]
+
+
 def test_counted_correlations_agree_with_numpy() -> None:
     t = table(people(), **ROLES)
     found = correlations(Pair.of(t, t), Evidence(measurements={}), owner=True)

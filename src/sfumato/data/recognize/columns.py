@@ -26,12 +26,12 @@ from .words import BIRTH, COUNTED, NUMBERED
 
 FEW = 5
 _LISTED, _SOME_LISTED, _FEW_LISTED = 0.6, 0.3, 0.1
-_ALIKE, _VERY_ALIKE, _ENDING = 0.65, 0.75, 0.25
+_ALIKE, _VERY_ALIKE, _MOST_ALIKE, _ENDING = 0.65, 0.75, 0.8, 0.25
 _LIKE_PEOPLE = ("place", "region", "address", "trait", "postal-code", "diagnosis", "private")
 _PERSON = r"\p{Lu}[\p{L}'’-]+,? (?:\p{Lu}\.? )?\p{Lu}[\p{L}'’-]+"
 _CAPITALIZED = (
     r"\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’-]+)?"
-    r"|[\p{Lo}\p{M}]{2,12}(?: [\p{Lo}\p{M}]{2,12})?"
+    r"|[\p{Lo}\p{M}\p{Georgian}]{2,12}(?: [\p{Lo}\p{M}\p{Georgian}]{2,12})?"
 )
 _ADDRESSED = (
     r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Mme|M|Sr|Sra|Sig|Dhr|Mevr|Pan|Pani)\.?|\p{Lu}\.) "
@@ -71,6 +71,8 @@ def is_names(values: Sequence[str]) -> bool:
         return True
     if len(values) < ENOUGH or alike < _ALIKE:
         return False
+    if alike >= _MOST_ALIKE and len(values) >= 2 * ENOUGH:
+        return True
     return (alike >= _VERY_ALIKE and listed >= _FEW_LISTED) or ending_share(values) >= _ENDING
 
 

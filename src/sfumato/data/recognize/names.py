@@ -178,10 +178,15 @@ def name_share(values: Sequence[str]) -> tuple[float, float]:
         seen.update(words)
         hits = sum(map(listed, words))
         found += title or hits * 2 >= len(words)
-        alike += title or (not value[0].islower() and all(map(_like_one, words)))
+        alike += title or (not _is_small(value) and all(map(_like_one, words)))
     if len(seen) < min(_WORDS, len(chosen)):
         return 0.0, 0.0  # PAT-1, PAT-2: one word, and numbers
     return found / max(1, len(chosen)), alike / max(1, len(chosen))
+
+
+def _is_small(value: str) -> bool:
+    """Whether a text begins with a small letter; Georgian names have no others."""
+    return value[:1].islower() and not "\u10d0" <= value[0] <= "\u10ff"
 
 
 def _like_one(word: str) -> bool:
@@ -191,5 +196,5 @@ def _like_one(word: str) -> bool:
 def ending_share(values: Sequence[str]) -> float:
     """Of distinct values, the share that is capitalized and ends as family names do."""
     chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
-    seen = (value for value in chosen if not value[:1].islower() and _SHAPE.match(value))
+    seen = (value for value in chosen if not _is_small(value) and _SHAPE.match(value))
     return sum(any(map(ends_like_one, parts(value)[0])) for value in seen) / max(1, len(chosen))

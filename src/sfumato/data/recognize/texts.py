@@ -115,7 +115,7 @@ def is_free_text(view: View, named: bool = False) -> bool:
     """
     if view.kind == Kind.TEXT:
         return True
-    if not view.textual or len(view.texts) < 3:
+    if not view.textual or len(view.texts) < (1 if named else 3):
         return False
     seen = _Prose(view, named)
     if seen.closed > 0.5 or _speaks_of_people(view):
