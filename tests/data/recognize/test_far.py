@@ -192,6 +192,18 @@ def test_dates_are_drafted_and_read_as_dates(tmp_path: Path, form: str) -> None:
     assert read["v1"].null_count() == 0
 
 
+def test_words_for_nobody_among_dates_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    cells = moments("{d:02}.{m:02}.{y}")
+    cells[7] = cells[30] = "unbekannt"
+    path.write_text("gestorben,n\n" + "".join(f"{t},{i % 7}\n" for i, t in enumerate(cells)))
+    plan = sf.Plan.parse(sf.draft_plan(path))
+    assert plan.columns["gestorben"].kind == "date"
+    assert plan.input.sentinels == {"gestorben": ("unbekannt",)}
+    read = sf.read(path, kinds={"gestorben": "date"}, sentinels=plan.input.sentinels)
+    assert read["gestorben"].null_count() == 2
+
+
 def test_seconds_with_a_telling_name_are_dates(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     rows = "".join(f"{1_500_000_000 + 86_500 * i},{i % 5}\n" for i in range(60))

@@ -144,7 +144,7 @@ def _check_first(guesses: list[Guess]) -> list[str]:
             )
         if made.shape.missing:
             words = ", ".join(map(toml.value, made.shape.missing))
-            lines.append(f"#   {made.name}: {words} among its numbers is taken for missing")
+            lines.append(f"#   {made.name}: {words} among its values is taken for missing")
     return ["# Please check first:", *map(_printable, lines), ""] if lines else []
 
 

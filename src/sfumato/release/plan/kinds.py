@@ -9,7 +9,7 @@ import polars as pl
 from ...data.io.dates import dates
 from ...data.io.numbers import forced
 from ...data.recognize import PERSONAL
-from ...data.recognize.codes import is_scale, is_truth, order_of, stand_ins
+from ...data.recognize.codes import is_scale, is_stand_in, is_truth, order_of, stand_ins
 from ...data.recognize.columns import is_icd_sets
 from ...data.recognize.dates import is_seconds
 from ...data.recognize.view import View
@@ -99,7 +99,13 @@ def _dated(view: View, from_file: bool) -> Shape:
         return Shape()
     if is_seconds(view):
         return Shape(Kind.DATE, dates=("%s",))
-    when = dates(view.whole.cast(pl.String).str.strip_chars(), asked=True)
+    texts = view.whole.cast(pl.String).str.strip_chars()
+    nobody = tuple(text for text in view.listed if is_stand_in(text))
+    when = dates(texts, asked=True)
+    if when is None and nobody:
+        when = dates(texts.filter(~texts.is_in(nobody)), asked=True)
+    else:
+        nobody = ()
     if when is None:
         return Shape()
-    return Shape(Kind.DATE, dates=when.formats if when.values is None else ())
+    return Shape(Kind.DATE, dates=when.formats if when.values is None else (), missing=nobody)
