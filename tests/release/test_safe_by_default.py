@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import ReleaseRefused, SchemaError
 from sfumato.release.plan.draft import draft_plan
 from sfumato.release.plan.plan import Plan
+from sfumato.release.sql_recount import sql_recount
 
 pytestmark = pytest.mark.exposure
 
@@ -196,6 +197,8 @@ def test_a_drafted_plan_of_visits_counts_people(tmp_path: Path) -> None:
     report, evidence = (folder / "report.html").read_text(), (folder / "evidence.json").read_text()
     assert f"300 people have {release.table.height:,} records" in report
     assert '"people": 300' in evidence
+    # SQL sees records alone, and says so.
+    assert "person by person k-anonymity" in sql_recount(folder).not_counted
     # Which records are one person's is not in anything that is published.
     for one in set(visits()["pid"]):
         assert str(one) not in report

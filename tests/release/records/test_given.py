@@ -211,6 +211,23 @@ def test_households_are_the_unit_where_they_are_asked_for(tmp_path: Path) -> Non
     assert fewest < joined_records(shown)  # counting people would have said more
 
 
+def test_people_are_the_unit_where_they_have_several_records(tmp_path: Path) -> None:
+    once, _ = register(EVERYBODY)
+    table = once.with_columns([pl.Series("id", [f"p{i % 40}" for i in EVERYBODY])])
+    words = REGISTER.format(format="csv").replace("k-anonymity = 4", "k-anonymity = 2")
+    first = sf.protect(table, sf.Plan.parse(words), seed=1)
+    second = sf.protect(table, sf.Plan.parse(words), seed=2, given=first.save(tmp_path / "first"))
+    people: dict[tuple[str, ...], set[str]] = {}
+    shown: dict[int, list[str]] = {}
+    for release in (first, second):
+        records = release.table.frame.select("age", "sex").rows()
+        for row, record in zip(release.pair.rows.tolist(), records, strict=True):
+            shown.setdefault(row, []).append(str(record))
+    for row, seen in shown.items():
+        people.setdefault(tuple(seen), set()).add(table["id"][row])
+    assert second.evidence.findings[-1].value == min(map(len, people.values()))
+
+
 def test_a_release_of_others_people_cannot_be_joined_blindly(tmp_path: Path) -> None:
     table, plan = register(EVERYBODY)
     folder = sf.protect(table, plan, seed=1).save(tmp_path / "first")
