@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,46 @@ def test_a_number_that_repeats_now_and_then_is_the_person() -> None:
     numbers[99] = numbers[0]
     t = table({"pid": numbers, "sex": ["f", "m"] * 50}, identifier="pid", quasi="sex")
     assert repeated_key(t) == "pid"
+
+
+def cases() -> Table:
+    """Four hundred cases of a hundred patients, three records each."""
+    rng = np.random.default_rng(6)
+    case = rng.permutation(np.repeat(np.arange(400), 3))
+    who = case // 4
+    columns = {
+        "case": (70_000 + case).tolist(),
+        "patient": (5_000 + who * 3).tolist(),
+        "ward": (case % 7).tolist(),
+        "sex": [("f", "m")[w % 2] for w in who],
+        "born": (1930 + who % 70).tolist(),
+    }
+    return table(columns, identifier=["case", "patient"], others="quasi")
+
+
+def test_a_case_is_one_patients() -> None:
+    assert repeated_key(cases()) == "patient"
+
+
+def test_rows_are_people_where_each_has_a_national_number() -> None:
+    rng = np.random.default_rng(7)
+    digits = [f"{int(v):08d}" for v in rng.choice(10**8, 300, replace=False)]
+    columns = {
+        "dni": [d + "TRWAGMYFPDXBNJZSQVHLCKE"[int(d) % 23] for d in digits],
+        "nombre": rng.choice(["Ana", "Luis", "Carmen", "Jose"], 300).tolist(),
+        "edad": rng.integers(20, 80, 300).tolist(),
+    }
+    assert repeated_key(table(columns, identifier=["dni", "nombre"], quasi="edad")) is None
+
+
+@pytest.mark.parametrize("name", ["remark", "seen"])
+def test_remarks_and_dates_are_nobodys_number(name: str) -> None:
+    rng = np.random.default_rng(8)
+    texts = ["lives alone since the fire", "his wife called about the bill", "moved to the coast"]
+    days = [date(2024, 1, 1 + d) for d in range(20)]
+    values = {"remark": rng.choice(texts, 300).tolist(), "seen": rng.choice(days, 300).tolist()}
+    t = table({name: values[name], "job": rng.choice(list("abcd"), 300).tolist()}, identifier=name)
+    assert repeated_key(t) is None
 
 
 def names(first: list[str], last: list[str], **more: object) -> Table:

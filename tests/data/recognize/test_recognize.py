@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -302,3 +303,23 @@ def test_a_wage_is_no_longitude() -> None:
     found = recognize(sf.table({"lön": wages, "lon": [7 + i / 977 for i in range(100)]}))
     assert "lön" not in found or found["lön"].what != "coordinate"
     assert found["lon"].what == "coordinate"
+
+
+def test_numbers_that_come_back_with_one_person() -> None:
+    """Whatever they are called: a device's, a card's, a subject's."""
+    rng = np.random.default_rng(3)
+    who = rng.permutation(np.repeat(np.arange(60), 20))
+    columns = {
+        "v1": (1001 + who).tolist(),
+        "imp": (35_000_000_000_000 + who * 7919).tolist(),
+        "sex": [("f", "m")[w % 2] for w in who],
+        "birthyr": (1940 + (who * 7) % 60).tolist(),
+        "shop": rng.integers(0, 40, who.size).tolist(),
+    }
+    found = recognize(sf.table(columns))
+    assert found["v1"].what == found["imp"].what == "record-number"
+    assert "shop" not in found
+    # The same numbers of households: their members differ.
+    columns["sex"] = rng.choice(["f", "m"], who.size).tolist()
+    columns["birthyr"] = rng.integers(1940, 2000, who.size).tolist()
+    assert "v1" not in recognize(sf.table(columns))

@@ -15,25 +15,35 @@ import polars as pl
 from ..codec import encode
 from ..pair import Pair
 from ..recognize import recognize
+from ..recognize.agreements import agreements, never_changes
 from ..schema import Column, Role
 from ..table import Table, kept_with
 
 _OFTEN = 0.9
 """People have several records each where their key has at most so many different values."""
-_SHARED = ("name", "telephone", "fax", "e-mail", "address", "url", "ip-address", "free-text")
-"""What several people may have in common, so that a few who agree need not be one person."""
-_FIRM = 0.5
-"""Of the pairs of records that chance would let differ, the share that agree if they are one
-person's."""
-_TRIED = 20_000
+_NEVER = (
+    *("address", "household", "coordinate", "date", "date-time", "free-text", "other-person"),
+    *("url", "ip-address"),
+)
+"""What is never a person's own, however often it comes back."""
+_SHARED = ("name", "telephone", "fax", "e-mail")
+"""What several people may have in common, unless their records agree in other columns too."""
+_OWN = ("national-number", "health-number")
+"""Numbers of a person, not of a record: where every record has its own, records are people."""
+_FIRM = 0.9
+"""How far records of one person agree, from chance (0) to always (1), in what does not change."""
+_LOOSE = 0.5
+"""Below it, records agree too little in what cannot change to be one person's."""
+_COLUMNS = 60
 
 
 def repeated_key(table: Table) -> str | None:
     """The identifier by which people have several records, if there is one; found once a table.
 
-    Of several that repeat often the finest: a doctor's name comes back more often than a patient's
-    number. Where none does, a number that repeats now and then. An address is a household's, and
-    a word of a name many people's, unless its records agree in other columns too.
+    Records of one value must agree in what a person does not change (sex, birth), where there is
+    such a column: a doctor's records do not, nor those of a first name or a household. Of several
+    that are left, a case's and its patient's, the coarsest whose records still agree in half of
+    what those of the finest agree in.
 
     >>> from sfumato.data.table import table
     >>> visits = table({"pid": ["a", "a", "b", "b"], "visit": [1, 2, 3, 4]}, identifier=["pid"])
@@ -47,63 +57,45 @@ def repeated_key(table: Table) -> str | None:
 
 
 def _repeated(table: Table, names: tuple[str, ...]) -> str | None:
-    different = {}
+    counts = {}
     for name in names:
         values = table[name].drop_nulls()
-        if values.dtype.is_nested() or len(values) < 2:
-            continue
-        count = values.n_unique()
-        if 1 < count < len(values):
-            different[name] = (count, count / len(values))
-    if not different:
+        if not values.dtype.is_nested() and len(values) > 1:
+            counts[name] = (values.n_unique(), len(values))
+    kinds = recognize(table.without([name for name in table.names if name not in counts]))
+    what = {name: kinds[name].what if name in kinds else "" for name in counts}
+    if any(many == rows and what[name] in _OWN for name, (many, rows) in counts.items()):
         return None
-    others = [name for name in table.names if name not in different]
-    what = {name: found.what for name, found in recognize(table.without(others)).items()}
-    often = {
-        name: count
-        for name, (count, share) in different.items()
-        if share <= _OFTEN and _one_person(table, name, what.get(name, ""))
-    }
-    if often:
-        return max(often, key=lambda name: often[name])
-    seldom = {
-        name: count
-        for name, (count, share) in different.items()
-        if share > _OFTEN and what.get(name) not in _SHARED
-    }
-    return min(seldom, key=lambda name: seldom[name], default=None)
-
-
-def _one_person(table: Table, name: str, what: str) -> bool:
-    """Whether records that agree in an identifier can be taken for one person's."""
-    if what in ("address", "household"):
-        return False
-    return what != "name" or _full_names(table[name]) or _agree(table, name)
-
-
-def _full_names(series: pl.Series) -> bool:
-    """Whether most names are of several words."""
-    texts = series.drop_nulls().cast(pl.String).unique().str.strip_chars()
-    return int(texts.str.contains(r"[\s,]").sum()) >= len(texts) / 2
-
-
-def _agree(table: Table, name: str) -> bool:
-    """Whether records of one value agree in some quasi-identifier far more than chance explains."""
-    key = encode(table[name]).codes
-    order = np.argsort(key, kind="stable")[:_TRIED]
-    here, there = order[:-1], order[1:]
-    same = (key[here] == key[there]) & (key[here] > 0)
-    if not same.any():
-        return False
-    for other in table.schema.quasi:
-        if table[other].dtype.is_nested():
+    repeating = [
+        name
+        for name, (many, rows) in counts.items()
+        if 1 < many < rows and what[name] not in _NEVER
+    ]
+    others = [c for c in table.names if not table[c].dtype.is_nested()][:_COLUMNS]
+    told: dict[str, set[str]] = {}
+    for name in repeating:
+        agreement = agreements(table[name], [table[other] for other in others if other != name])
+        if any(share < _LOOSE for other, share in agreement.items() if never_changes(other)):
             continue
-        codes = encode(table[other]).codes
-        agree = float((codes[here] == codes[there])[same].mean())
-        chance = float(((np.bincount(codes) / codes.size) ** 2).sum())
-        if chance < 1 and (agree - chance) / (1 - chance) >= _FIRM:
-            return True
-    return False
+        alike = {other for other, share in agreement.items() if share >= _FIRM}
+        often = counts[name][0] <= _OFTEN * counts[name][1]
+        if len(alike) >= _needed(what[name], often or not agreement):
+            told[name] = alike
+    if not told:
+        return None
+    finest = max(told, key=lambda name: counts[name][0])
+    if not told[finest]:
+        return finest
+    people = [name for name in told if 2 * len(told[name] & told[finest]) >= len(told[finest])]
+    return min(people, key=lambda name: counts[name][0])
+
+
+def _needed(what: str, often: bool) -> int:
+    """In how many columns the records of one value must agree to be one person's."""
+    if what in _SHARED:
+        return 2
+    # A number that nearly all records have for themselves may come back by mistake.
+    return 0 if often else 1
 
 
 class Counted(NamedTuple):

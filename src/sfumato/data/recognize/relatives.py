@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..schema import Kind
+from .agreements import agreements, never_changes
 from .codes import is_stand_in
 from .columns import is_capitalized, is_names
 from .found import Found
@@ -40,6 +41,9 @@ _SMALLEST, _LARGEST, _MEMBERS = 1.3, 8.0, 20
 _ROWS = 20_000
 _PERSONS = ("date", "date-time", "year", "name")
 _SPREAD = 0.05
+_WEAK = ("measurement", "ordinal", "unique-code")
+"""What may be the number of a person all the same."""
+_LONG = r"\d{9,}"
 
 
 def others(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
@@ -146,6 +150,43 @@ def _agrees(code: View, other: View) -> bool:
     groups = both.drop_nulls("code").group_by("code").agg(pl.len(), pl.col("value").n_unique())
     several = groups.filter(pl.col("len") > 1)
     return several.height >= _POINTERS and float((several["value"] == 1).mean()) > _CERTAIN  # type: ignore[arg-type]
+
+
+def come_back(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
+    """Numbers whose records are one person's: they agree in sex or birth, and in more than those of
+    any other column; and long numbers of one length, which count nothing."""
+    made, alike = {}, {}
+    series = [view.whole for view in seen.values() if view.kind != Kind.SET]
+    lasting = [one for one in series if never_changes(one.name)]
+    for view in seen.values():
+        known = found.get(view.name)
+        if (known and known.what not in _WEAK) or not _is_number(view):
+            continue
+        if view.share(_LONG) >= 0.95 and len({len(text) for text in view.listed}) == 1:
+            why = "its long numbers come back"
+            made[view.name] = Found(view.name, "record-number", why, 0.7)
+        first = agreements(view.whole, [one for one in lasting if one.name != view.name]).values()
+        if max(first, default=0) < _CERTAIN or min(first) < _MANY:
+            continue
+        agreement = agreements(view.whole, [one for one in series if one.name != view.name])
+        firm = {name for name, share in agreement.items() if share >= _CERTAIN}
+        if len(firm) > 1:
+            alike[view.name] = firm
+    most = max(map(len, alike.values()), default=0)
+    for name, firm in alike.items():
+        if len(firm) == most:
+            why = f"its records agree in {', '.join(sorted(firm)[:3])}: they are one person's"
+            made[name] = Found(name, "record-number", why, 0.7)
+    return made
+
+
+def _is_number(view: View) -> bool:
+    """Whether a column has whole numbers or words without blanks, which come back."""
+    if view.distinct < ENOUGH or view.unique:
+        return False
+    return view.whole_numbers or (
+        view.textual and view.share(r"[\p{L}\d._/-]*\d[\p{L}\d._/-]*") >= 0.95
+    )
 
 
 def names_beside(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:

@@ -15,7 +15,7 @@ from .codes import stem
 from .columns import judge
 from .found import KNOWABLE, Found
 from .places import is_grid, is_pair
-from .relatives import households, names_beside, others
+from .relatives import come_back, households, names_beside, others
 from .view import ENOUGH, View, sample, views
 from .weights import weights
 
@@ -41,7 +41,7 @@ def recognize(table: Table) -> Finds:
     """
     seen = views(table)
     found = {name: one for name, view in seen.items() if (one := judge(view)) is not None}
-    for look in (_coordinates, names_beside, others, households, _batteries, weights):
+    for look in (_coordinates, names_beside, others, households, come_back, _batteries, weights):
         found |= look(seen, found)
     return found
 

@@ -303,7 +303,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
 )
 BIRTH = re.compile(
-    r"birth|born|(^|_)(dob|yob|geb)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz|fodel|fodsel|fodt"
+    r"birth|born|(^|_)(dob|yob|geb|ddn|ne_le)(_|$)|geburt|geboorte|naiss|nacimi|nasci|urodz|fodel|fodsel|fodt"
     r"|syntym|dogum|naroz|szulet|naster|rodenj|ngay_sinh|lahir|рожд|народ|γεννησ|ميلاد|تولد|生年|出生|生日"
     r"|誕生|생년|출생"
 )
