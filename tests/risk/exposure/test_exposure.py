@@ -4,6 +4,7 @@ back."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -409,3 +410,48 @@ def test_records_of_one_person_hide_nobody() -> None:
     assert expose(shared, shared.without(["patient"])).value == 0.0
     unknown = sf.table({**frame, "patient": [None] * 120}, identifier="patient", quasi="born")
     assert expose(unknown, unknown.without(["patient"])).value == 0.0
+
+
+def test_hidden_records_hide_nobody_else() -> None:
+    """A record that says nothing agrees with everybody, and nobody takes it for theirs."""
+    rng = np.random.default_rng(4)
+    frame = {
+        "age": rng.integers(20, 80, 400).tolist(),
+        "town": rng.choice(list("abcdefgh"), 400).tolist(),
+        "job": rng.choice([f"j{i}" for i in range(30)], 400).tolist(),
+    }
+    table = sf.table(frame, quasi=["age", "town"], insensitive="job")
+    found = expose(table, table).value
+    assert found > 0.5
+    age = table["age"].cast(pl.String).set(pl.Series(np.arange(400) < 4), "*")
+    town = table["town"].set(pl.Series(np.arange(400) < 4), "*")
+    columns = [replace(table.schema[n], generalized=True) for n in ("age", "town")]
+    starred = table.with_columns([age, town], columns)
+    assert expose(table, starred).value == pytest.approx(found, abs=0.02)
+
+
+def test_whole_numbers_that_stand_for_something_are_compared_as_they_are() -> None:
+    rng = np.random.default_rng(5)
+    frame = {"employer_id": rng.choice(90_000, 400), "sex": rng.choice(["f", "m"], 400)}
+    frame["employer_id"][:80] = 7
+    table = sf.table(frame, others="insensitive")
+    share = float(table["employer_id"].is_unique().mean())
+    assert expose(table, table).value >= share - 0.01
+
+
+def test_a_person_is_found_by_any_of_their_records() -> None:
+    """Half of the visits of everybody single them out."""
+    days = [f"d{i}" if i % 2 else "d" for i in range(400)]
+    born = [1940 + (i // 4) % 50 for i in range(400)]
+    frame = {"pid": [f"P{i // 4:03d}" for i in range(400)], "born": born, "day": days}
+    table = sf.table(frame, identifier="pid", quasi=["born", "day"])
+    assert expose(table, table.without(["pid"])).value == 1.0
+
+
+def test_a_set_is_accepted_and_not_its_columns() -> None:
+    rng = np.random.default_rng(6)
+    frame = {n: rng.choice([f"{n}{i}" for i in range(40)], 400).tolist() for n in "abcd"}
+    table = sf.table(frame, quasi=list(frame))
+    accepted = expose(table, table, accept=[["a", "b"], ["c", "d"]])
+    assert accepted.value > 0.5
+    assert {*accepted.detail["singled out"][0]["columns"]} not in ({"a", "b"}, {"c", "d"})

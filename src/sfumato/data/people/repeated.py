@@ -62,7 +62,7 @@ def _repeated(table: Table, names: tuple[str, ...]) -> str | None:
         values = table[name].drop_nulls()
         if not values.dtype.is_nested() and len(values) > 1:
             counts[name] = (values.n_unique(), len(values))
-    kinds = recognize(table.without([name for name in table.names if name not in counts]))
+    kinds = recognize(table) if counts else {}
     what = {name: kinds[name].what if name in kinds else "" for name in counts}
     if any(many == rows and what[name] in _OWN for name, (many, rows) in counts.items()):
         return None
@@ -79,7 +79,7 @@ def _repeated(table: Table, names: tuple[str, ...]) -> str | None:
             continue
         alike = {other for other, share in agreement.items() if share >= _FIRM}
         often = counts[name][0] <= _OFTEN * counts[name][1]
-        if len(alike) >= _needed(what[name], often or not agreement):
+        if len(alike) >= _needed(table[name], what[name], often or not agreement):
             told[name] = alike
     if not told:
         return None
@@ -90,9 +90,11 @@ def _repeated(table: Table, names: tuple[str, ...]) -> str | None:
     return min(people, key=lambda name: counts[name][0])
 
 
-def _needed(what: str, often: bool) -> int:
+def _needed(series: pl.Series, what: str, often: bool) -> int:
     """In how many columns the records of one value must agree to be one person's."""
-    if what in _SHARED:
+    # A column of codes may be called "patient".
+    coded = series.drop_nulls().head(100).cast(pl.String).str.contains(r"\d")
+    if what in _SHARED and (what != "name" or not coded.all()):
         return 2
     # A number that nearly all records have for themselves may come back by mistake.
     return 0 if often else 1

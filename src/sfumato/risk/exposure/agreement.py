@@ -2,8 +2,8 @@
 
 A record agrees with a person on a column if its label covers the person's value; a number if they
 are within half the published unit or a hundredth of the interquartile range, a date within a day, a
-coordinate within a kilometre or so; any other value if it is the same. A suppressed cell agrees
-with everybody.
+coordinate within a kilometre or so; any other value, and a code whatever its type, if it is the
+same. A suppressed cell agrees with everybody, unless nothing else is left of its record.
 """
 
 from __future__ import annotations
@@ -77,6 +77,17 @@ class Known:
     def spread(self, place: np.ndarray) -> Known:
         """The same beside more records, each of which is like one of these."""
         return Known(self.name, self.value, self.low[place], self.high[place], self.bits)
+
+    def silent(self, records: np.ndarray) -> Known:
+        """The same with some records that agree with nobody."""
+        if not records.any():
+            return self
+        low, high, bits = self.low.copy(), self.high.copy(), self.bits
+        low[records], high[records] = -1, -1
+        if bits is not None:
+            low[records], high[records] = len(bits), 0
+            bits = np.vstack([bits, np.zeros_like(bits[:1])])
+        return Known(self.name, self.value, low, high, bits)
 
     def of(self, value: np.ndarray) -> Known:
         """The same records beside other people, whose values are of the same numbering."""

@@ -15,7 +15,8 @@ from ...data.codec import encode
 from ...data.generalized.label_places import has_labels
 from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
-from ...data.schema import NUMERIC, Kind, Role
+from ...data.recognize.words import NUMBERED, plain_name
+from ...data.schema import NUMERIC, Column, Kind, Role
 from ...data.table import Table, kept_with
 from ...protocols import Context, Measure, Measurement, Method
 from .agreement import Known, known
@@ -28,6 +29,8 @@ _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
 _OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
 _WIDEST = 300
 """Columns of which triples are tried."""
+_CODES = KNOWABLE - {"age", "year", "coordinate", "date", "date-time", "date-part"} | {"trait"}
+"""What whole numbers may be that are no quantities."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
 _MOSTLY = 0.5
@@ -127,14 +130,18 @@ class _View:
             rows = self.rng.permutation(self.pair.original.height)[:_FEWER]
             return self.pair.original.take(rows)
         rows, records = self.pair.aligned_rows()
-        chosen = self.rng.permutation(rows.size)[: _PEOPLE if rows.size <= _LARGE else _FEWER]
-        self.own = records[chosen]
+        order = self.rng.permutation(rows.size)
         if (people := repeated_key(self.pair.original)) is not None:
             whose = encode(self.pair.original[people]).codes
             # Who has no key is somebody else.
             alone = whose.max() + 1 + np.arange(whose.size)
+            whose = np.where(whose > 0, whose, alone)[rows]
             self.owner = np.full(self.pair.masked.height, -1)
-            self.owner[records] = np.where(whose > 0, whose, alone)[rows]
+            self.owner[records] = whose
+            # People in random order, each with all their records.
+            order = np.argsort(self.rng.permutation(whose.max() + 1)[whose], kind="stable")
+        chosen = order[: _PEOPLE if rows.size <= _LARGE else _FEWER]
+        self.own = records[chosen]
         return self.pair.original.take(rows[chosen])
 
     @property
@@ -148,7 +155,20 @@ class _View:
         ]
 
     def giving_back(self) -> list[GivenBack]:
-        return giving_back(self.pair, self.shares, self._alone, self.rng)
+        found = giving_back(self.pair, self.shares, self._singly, self.rng)
+        return [one for one in found if not self._accepts((one.by, one.masked))]
+
+    @cached_property
+    def _singly(self) -> set[str]:
+        """Columns that are accepted by themselves: named so, or in a set and enough alone."""
+        named = {one[0] for one in self.accepted if len(one) == 1}
+        rest = [n for n in self._alone - named if n in self.pair.shared()]
+        search = self._search(rest)
+        return named | {name for name in rest if search.share([name]) > (Exposure.limit or 0.0)}
+
+    def _accepts(self, names: Collection[str]) -> bool:
+        """Whether a set of columns is in an accepted one, or holds all of it."""
+        return any({*names} <= {*one} or {*names} >= {*one} for one in self.accepted)
 
     def knowable(self) -> list[str]:
         """Columns that others can know of a person."""
@@ -156,15 +176,32 @@ class _View:
         for name in self.pair.shared():
             column, seen = self.pair.original.schema[name], self.found.get(name)
             open_ = column.role in _OPEN or (seen is not None and seen.what in KNOWABLE)
-            if (open_ or name in self.known_to) and name not in self._alone:
+            if (open_ or name in self.known_to) and name not in self._singly:
                 names.append(name)
         return names
+
+    @cached_property
+    def _silent(self) -> np.ndarray:
+        """Records of which at least half of what this release masks is hidden altogether: whoever
+        finds another record that fits does not think of them."""
+        masked = self.pair.masked
+        hidden = {n: masked.suppressed(n) for n in masked.names}
+        hidden = {n: h for n, h in hidden.items() if h.any() or masked.schema[n].generalized}
+        stars = np.sum(list(hidden.values()), axis=0) if hidden else np.zeros(masked.height)
+        return np.asarray((stars > 0) & (2 * stars >= len(hidden)))
 
     def worst(self) -> list[_Share]:
         """The worst set of one, two and three columns."""
         names = self.knowable()
         search = self._search(names)
-        found = search.worst((1, 2, 3) if len(names) <= MOST else (1, 2))
+        found = search.worst((2, 3) if len(names) <= MOST else (2,))
+        # Of one column, where nothing is left of a hidden cell, no such cell comes to mind.
+        bare = [self._known(self.people, n).silent(self.pair.masked.suppressed(n)) for n in names]
+        found |= Search(bare, self.own, self.rng, self.owner).worst((1,))
+        found = {
+            size: [one for one in listed if not self._accepts(one.columns)]
+            for size, listed in found.items()
+        }
         if len(names) > MOST:
             keys = {n for n in names if search.share([n]) > (Exposure.limit or 0.0)}
             others = [n for n in names if n not in keys]
@@ -199,8 +236,12 @@ class _View:
             what = self.found[name].what if name in self.found else ""
             shown, place = self._alike
             masked = self.pair.masked if name not in shown.schema else shown
+            # What was changed is compared as the number that it is published as.
+            same = self.shares.get(name, 0.0) >= _MOSTLY
+            exact = exact or (same and _is_code(self.pair.original.schema[name], what))
             column = known(self.pair.original, who, masked, name, what, exact)
-            self._columns[key] = column if masked is not shown else column.spread(place)
+            column = column if masked is not shown else column.spread(place)
+            self._columns[key] = column.silent(self._silent)
         return self._columns[key]
 
     @cached_property
@@ -283,7 +324,7 @@ class _View:
         return [
             c.name
             for c in self.pair.original.schema
-            if c.role == Role.CONFIDENTIAL
+            if c.role in (Role.CONFIDENTIAL, Role.WEIGHT)
             and c.kind != Kind.SET
             and c.name in there
             and c.name not in self.known_to
@@ -314,6 +355,13 @@ class _View:
         columns = [self._known(self.people, name) for name in names]
         everyone = np.arange(self.own.size)
         return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
+
+
+def _is_code(column: Column, what: str) -> bool:
+    """Whether whole numbers stand for something, so that the next one is something else."""
+    if column.kind != Kind.INTEGER:
+        return False
+    return what in _CODES or bool(NUMBERED.search(plain_name(column.name)))
 
 
 def _recognized(table: Table, names: Sequence[str]) -> Mapping[str, Found]:

@@ -123,8 +123,14 @@ class Search:
         chosen = tuple(j for j, column in enumerate(self.columns) if column.name in names)
         if not chosen or self.size <= among:
             return 0.0
-        asked = self._alone[self._alone >= among]
-        return self._single(chosen, asked) / (self.size - among)
+        found = self._single(chosen, self._alone[self._alone >= among])
+        return self._persons(found) / self._persons(np.arange(among, self.size))
+
+    def _persons(self, rows: np.ndarray) -> int:
+        """How many people these are: who has several records is one."""
+        if not self._several or self.own is None:
+            return int(rows.size)
+        return int(np.unique(self.owner[self.own[rows]]).size)
 
     def _race(self, size: int) -> list[Singled]:
         """The worst sets of this size: whoever has the most left runs on."""
@@ -233,11 +239,12 @@ class Search:
         chance does not win again."""
         names = tuple(self.columns[j].name for j in runner.chosen)
         if self._raced == self.size:
-            return Singled(names, runner.people.size / self.size)
+            everyone = self._persons(np.arange(self.size))
+            return Singled(names, self._persons(self._racers[runner.people]) / everyone)
         return Singled(names, self.share(names, self._raced))
 
-    def _single(self, chosen: Chosen, people: np.ndarray) -> int:
-        """With how many of these people no record agrees but their own.
+    def _single(self, chosen: Chosen, people: np.ndarray) -> np.ndarray:
+        """With which of these people no record agrees but their own.
 
         Of the columns, the one with the fewest records near a person's value says which to look at;
         a few first, since whoever is not alone is seldom so among them.
@@ -251,15 +258,15 @@ class Search:
         spans = np.array([column.nearby[:, people] for column in telling])
         best = (spans[:, 1] - spans[:, 0]).argmin(axis=0)
         begin, end = spans[best, :, np.arange(people.size)].T
-        agreeing, length, found = np.zeros(people.size, np.int64), _FEW, 0
+        agreeing, length, found = np.zeros(people.size, np.int64), _FEW, [people[:0]]
         while people.size:
             stop = np.minimum(begin + length, end)
             agreeing += self._agreeing(columns, telling, people, best, begin, stop)
-            found += int(((agreeing == self._allowed) & (stop == end)).sum())
+            found.append(people[(agreeing == self._allowed) & (stop == end)])
             left = (agreeing <= self._allowed) & (stop < end)
             people, best, agreeing = people[left], best[left], agreeing[left]
             begin, end, length = stop[left], end[left], length * _GROWTH
-        return found
+        return np.concatenate(found)
 
     def _agreeing(
         self,
