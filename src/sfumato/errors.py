@@ -118,16 +118,20 @@ class OutputError(SfumatoError):
 class ReleaseRefused(SfumatoError):
     """A requirement is not met; nothing was written.
 
-    `findings` holds every requirement with its figures; `remedies` what would help.
+    `findings` holds every requirement with its figures; `remedies` what would help, and `untried`
+    says whether there may be more.
     """
 
     exit_code = 3
 
-    def __init__(self, findings: Sequence[Any], remedies: Sequence[Any] = ()) -> None:
-        self.findings, self.remedies = tuple(findings), tuple(remedies)
+    def __init__(
+        self, findings: Sequence[Any], remedies: Sequence[Any] = (), untried: str = ""
+    ) -> None:
+        self.findings, self.remedies, self.untried = tuple(findings), tuple(remedies), untried
         broken = [f for f in self.findings if not f.met]
         lines = ["; ".join(str(f) for f in broken) + "; nothing was written"]
         lines += [f"  {'or ' if i else 'try'} {i + 1}  {r}" for i, r in enumerate(self.remedies)]
+        lines += [f"  {untried}"] if untried else []
         super().__init__("\n".join(lines))
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +139,7 @@ class ReleaseRefused(SfumatoError):
             "error": "ReleaseRefused",
             "requirements": [finding.to_dict() for finding in self.findings],
             "remedies": [remedy.to_dict() for remedy in self.remedies],
+            **({"untried": self.untried} if self.untried else {}),
         }
 
 

@@ -104,7 +104,7 @@ def test_a_criterion_stops_where_it_says(name: str, limit: Limit) -> None:
 def test_the_gate_and_the_recount_stop_at_the_same_place(
     name: str, limit: Limit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "PATIENCE_S", 0.0)  # what would help is not asked here
+    monkeypatch.setattr(trying, "RUNS", 0)  # what would help is not asked here
     tried = Tried(name, limit, limits.release(name, 0))
     _, last, beyond = tried.boundary()
     passes, fails = (
@@ -199,7 +199,7 @@ class Unknown(Measure):
 def test_what_is_no_number_never_passes_the_gate(
     limit: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(trying, "RUNS", 0)
     plan = Plan(requirements=(Requirement(Unknown(), **limit),), measures=())
     with pytest.raises(sf.ReleaseRefused):
         sf.protect(limits.release("k-anonymity", 0), plan, seed=1)

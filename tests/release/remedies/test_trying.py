@@ -60,3 +60,15 @@ def test_large_tables_are_tried_on_a_sample_and_then_on_all(
     assert 0 < len(strong) <= seen.count(300)
     release = sf.protect(ordinary(300), strong[0].plan, seed=SEED)
     assert release.evidence.findings[0].value == strong[0].findings[0].value
+
+
+def test_what_was_not_run_on_all_records_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = heights(monkeypatch)
+    monkeypatch.setattr(trying, "LARGE", 200)
+    monkeypatch.setattr(trying, "SAMPLE", 150)
+    monkeypatch.setattr(trying, "ROWS", 300)
+    found, _ = refusal()
+    assert seen.count(300) == 1
+    assert [remedy.weaker for remedy in found.remedies].count(False) <= 1
+    assert f"than the {seen.count(150)} that were tried" in str(found)
+    assert found.to_dict()["untried"] == found.untried

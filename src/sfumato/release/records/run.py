@@ -76,8 +76,10 @@ def protect(
     tell("counting requirements", len(plan.steps), stages)
     draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
-        remedies = remedies_for(asked, original, seed, findings, draft, reference, attempt, tell)
-        raise ReleaseRefused(findings, remedies)
+        raise ReleaseRefused(
+            findings,
+            *remedies_for(asked, original, seed, findings, draft, reference, attempt, tell),
+        )
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
         evidence = _evidence(plan, draft, findings, measuring, kept is not None)

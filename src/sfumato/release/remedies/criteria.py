@@ -12,13 +12,13 @@ from ..plan import toml
 from ..plan.plan import Plan
 from ..plan.step import Step, build
 from .masking import Changes, instead, largest_k, one_more, plain_words, searches, with_step
-from .trying import Candidates
+from .trying import LARGE, Candidates
 
 _FEW = (0.01, 0.05, 0.2)
 """Shares of the records that may be suppressed."""
 _STEPS = 20
 """Of local recoding for each record: no clock decides what a remedy gives."""
-_MOST_STEPS = 200_000
+_MOST_STEPS = 20_000
 _NODES, _WIDE = 2_000, 10
 """How much of the lattice of levels is looked at, where there are more columns than these."""
 _GROUPS = (1.0, 2.0, 4.0)
@@ -96,7 +96,10 @@ def _few(plan: Plan, table: Table, rules: list[Criterion], k: int) -> Changes:
 
 
 def local_recoding(plan: Plan, table: Table, rules: list[Criterion], k: int) -> Changes:
-    """Groups of least loss that keep the criteria, in place of the searches there are."""
+    """Groups of least loss that keep the criteria, in place of the searches there are. Of large
+    tables it takes minutes, and is not tried."""
+    if table.height > LARGE:
+        return
     size = max(2, k, largest_k(plan))
     steps = min(_STEPS * table.height, _MOST_STEPS)
     for factor in _GROUPS:

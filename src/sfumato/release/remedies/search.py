@@ -33,21 +33,27 @@ def remedies_for(
     reference: Table | None,
     attempt: Attempt,
     tell: Listener,
-) -> list[Remedy]:
-    """Changes that were tried and worked; one that asks for less comes last."""
+) -> tuple[list[Remedy], str]:
+    """Changes that were tried and worked, of which one that asks for less comes last; and what to
+    say if there are others that were not tried."""
     shared = [c.name for c in draft.pair.original.schema if c.role not in SET_ASIDE]
     shared = [name for name in shared if name in draft.pair.masked.schema]
     trial = Trial(original, seed, reference, attempt, tell, shared)
     found: list[Remedy] = []
+    slow = original.height > LARGE
+    untried = "local-recoding takes long on so many records and was not tried" if slow else ""
     for family in _families(trial, plan, findings):
-        if trial.over or len(found) >= _MOST:
+        if len(found) >= _MOST:
+            break
+        if trial.over:
+            untried = f"more changes are possible than the {trial.runs} that were tried"
             break
         worked = _first_that_works(trial, plan, family)
         if worked is not None and worked[1].plan not in [remedy.plan for remedy in found]:
             change, tried = worked
             found.append(Remedy(change, tried.plan, tried.findings, tried.loss))
     weaker = loosened(plan, findings)
-    return [*_smallest_first(plan, found), *([] if weaker is None else [weaker])]
+    return [*_smallest_first(plan, found), *([] if weaker is None else [weaker])], untried
 
 
 def _smallest_first(plan: Plan, found: list[Remedy]) -> list[Remedy]:

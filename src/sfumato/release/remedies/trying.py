@@ -1,8 +1,7 @@
-"""Running changed plans: how often, for how long, and of large tables a sample first."""
+"""Running changed plans: how often, and of large tables a sample first."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,11 +24,12 @@ Attempt = Callable[..., tuple[list[Finding], Any]]
 Candidates = Iterable[tuple[str, Plan]]
 """Changes in words, each with the changed plan, from mild to strong."""
 
-PATIENCE_S = 60.0
-"""After so many seconds nothing more is begun."""
 RUNS = 40
-LARGE, SAMPLE = 50_000, 20_000
+"""Changes that are tried at most. No clock ends the search: a table has one answer."""
+LARGE, SAMPLE = 20_000, 10_000
 """Records from which on a change is tried on a sample first, and how many this has."""
+ROWS = 1_200_000
+"""Records that confirmations on all of a large table may mask; one is always made."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Tried:
 
 
 class Trial:
-    """Runs changed plans on a table, with the refused plan's seed, as long as patience lasts."""
+    """Runs changed plans on a table, with the refused plan's seed, so many as are allowed."""
 
     def __init__(
         self,
@@ -66,14 +66,19 @@ class Trial:
     ) -> None:
         self.original, self.seed, self.reference = original, seed, reference
         self._attempt, self._tell, self._columns = attempt, tell, columns
-        self._end = time.monotonic() + PATIENCE_S
+        self._confirmations = max(ROWS // max(original.height, 1), 1) if RUNS else 0
         self._known: list[tuple[Plan, Tried | None]] = []
         self._sample: Table | None = None
 
     @property
     def over(self) -> bool:
         """Whether nothing more is to be begun."""
-        return len(self._known) >= RUNS or time.monotonic() > self._end
+        return len(self._known) >= RUNS or not self._confirmations
+
+    @property
+    def runs(self) -> int:
+        """How many changes were tried."""
+        return len(self._known)
 
     def run(self, plan: Plan) -> Tried | None:
         """What a plan gives; None where it does not fit the table. Of a large table, what it gives
@@ -90,7 +95,7 @@ class Trial:
         """The same on all records."""
         if self._first(tried.plan) is self.original:
             return tried
-        if self.over:
+        if not self._confirmations:
             return None
         found = self._run(tried.plan, self.original)
         return found and replace(found, loss=tried.loss)  # all losses are those of the sample
@@ -105,6 +110,8 @@ class Trial:
             return None
 
     def _run(self, plan: Plan, table: Table) -> Tried | None:
+        if table is self.original and table.height > LARGE:
+            self._confirmations -= 1
         try:
             findings, draft = self._attempt(plan, table, self.seed, self.reference)
         except SfumatoError:

@@ -366,6 +366,8 @@ def _is_code(column: Column, what: str) -> bool:
 
 def _recognized(table: Table, names: Sequence[str]) -> Mapping[str, Found]:
     """What columns of a table are, which is looked at once, however often it is judged."""
+    if not names:
+        return {}
     found: Mapping[str, Found] = kept_with(
         table,
         ("recognized", *names),

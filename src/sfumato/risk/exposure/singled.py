@@ -226,13 +226,27 @@ class Search:
         return words
 
     def _packed(self, column: Known, records: np.ndarray) -> np.ndarray:
+        """The same for one column: people with the same value agree with the same records."""
         people = self._racers
-        agrees = np.zeros((people.size, -(-records.size // 64) * 64), bool)
-        agrees[:, : records.size] = column.agrees(people[:, None], records[None, :])
+        _, first, place = np.unique(column.value[people], return_index=True, return_inverse=True)
+        agrees = np.zeros((first.size, -(-records.size // 64) * 64), bool)
+        agrees[:, : records.size] = column.agrees(people[first][:, None], records[None, :])
+        words = np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)[place.reshape(-1)]
         if self.own is not None:
-            whose = self.owner[self.own[people]]
-            agrees[:, : records.size] &= self.owner[records][None, :] != whose[:, None]
-        return np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)
+            person, record = self._own_in(records)
+            theirs = ~(np.uint64(1) << (record & 63).astype(np.uint64))
+            np.bitwise_and.at(words, (person, record >> 6), theirs)
+        return words
+
+    def _own_in(self, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of a racer and of a place among these records at which one of their own stands."""
+        assert self.own is not None
+        order = np.argsort(self.owner[records], kind="stable")
+        theirs, mine = self.owner[records[order]], self.owner[self.own[self._racers]]
+        begin, end = (np.searchsorted(theirs, mine, side) for side in ("left", "right"))
+        person = np.repeat(np.arange(mine.size), end - begin)
+        before = np.cumsum(end - begin) - (end - begin)
+        return person, order[np.arange(person.size) + (begin - before)[person]]
 
     def _counted(self, runner: _Runner) -> Singled:
         """The share on those who did not race, where the race had room for some: a set that won by
