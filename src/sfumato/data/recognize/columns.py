@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import polars as pl
 
 from ..schema import NUMERIC, Kind
 from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
@@ -20,7 +19,7 @@ from .names import ending_share, name_share
 from .numbers import checked, plated
 from .places import could_be_coordinate, could_be_postal, is_address, is_coordinate, is_postal
 from .texts import dialled, formed, is_free_text
-from .view import ENOUGH, View
+from .view import ENOUGH, View, of_items
 from .weights import is_normed, is_weight
 from .words import BIRTH, COUNTED, NUMBERED
 
@@ -226,11 +225,14 @@ def _judge_set(view: View) -> Found | None:
     for what in view.said:
         if what in _NUMBERS | {"name", "address"}:
             return _found(view, what, "its name says so", 0.8)
-    items = view.values.filter(view.values.list.len() > 0).explode().cast(pl.String).drop_nulls()
+    items = of_items(view)
     named = "diagnosis" in view.said
-    if len(items) and is_icd(items.unique().head(500).to_list(), named):
+    if items.size and is_icd(items.listed[:500], named):
         return _found(view, "diagnosis", "its cells are sets of diagnosis codes", 0.85)
-    return None
+    found = judge(items) if items.size else None
+    if found is None or found.what not in PERSONAL:
+        return None
+    return _found(view, found.what, f"of the items of its sets, {found.why}", found.confidence)
 
 
 def is_icd_sets(view: View) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from ..kinds import is_text
+from ..kinds import is_text, kind_of
 from ..schema import Column, Kind
 from ..table import Table
 from .words import called, plain_name
@@ -22,6 +22,8 @@ ENOUGH = 20
 UNIQUE = 0.9
 """The share of distinct values from which on a column has one for nearly every record."""
 _MANY_WORDS = 3
+_LONGEST = 1e18
+"""Whole numbers below it fit into 64 bits."""
 _NUMERAL = re.compile(
     r"^[+-]?(?:[€$£] ?|chf |eur |zł )?(?:\d+|\d{1,3}(?:[ \u00a0\u202f'’.,]\d{3})+)(?:[.,]\d+)?"
     r"(?: ?[€$£%]| eur| zł)?$"
@@ -70,7 +72,9 @@ class View:
 
     @property
     def kind(self) -> Kind:
-        return self.column.kind
+        """What the values are: whole numbers are integers, whatever the table stores them as."""
+        whole = self.column.kind == Kind.CONTINUOUS and self.values.dtype.is_integer()
+        return Kind.INTEGER if whole else self.column.kind
 
     @property
     def textual(self) -> bool:
@@ -172,8 +176,30 @@ def views(table: Table) -> dict[str, View]:
     rows = sample(table)
     return {
         column.name: View(
-            column, rows.get_column(column.name).drop_nulls(), table.frame.get_column(column.name)
+            column,
+            _integers(rows.get_column(column.name).drop_nulls()),
+            table.frame.get_column(column.name),
         )
         for column in table.schema
         if not column.generalized
     }
+
+
+def of_items(view: View) -> View:
+    """The items of sets as a column of their own, under the same name."""
+    items, whole = (_items(series) for series in (view.values, view.whole))
+    return View(view.column.with_(kind=kind_of(items)), _integers(items), whole)
+
+
+def _items(sets: pl.Series) -> pl.Series:
+    items = sets.drop_nulls()
+    return items.filter(items.list.len() > 0).explode().drop_nulls()
+
+
+def _integers(values: pl.Series) -> pl.Series:
+    """Whole floats as integers: pandas makes floats of numbers with gaps, and long ones would be
+    written with a power of ten."""
+    if not values.dtype.is_float() or not len(values):
+        return values
+    whole = ((values == values.round(0)) & (values.abs() < _LONGEST)).all()
+    return values.cast(pl.Int64) if whole else values

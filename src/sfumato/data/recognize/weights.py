@@ -41,7 +41,7 @@ def _weighs(view: View) -> bool:
     if len(view.numbers) < ENOUGH or view.range[0] <= 0 or view.distinct <= _FEW:
         return False
     mean = float(view.numbers.mean())
-    return view.kind == Kind.CONTINUOUS and (0.8 <= mean <= 1.25 or mean >= _POPULATION)
+    return view.column.kind == Kind.CONTINUOUS and (0.8 <= mean <= 1.25 or mean >= _POPULATION)
 
 
 def is_normed(view: View) -> bool:

@@ -39,20 +39,22 @@ _CODES = ("postal-code", "place", "region")
 
 def shape(view: View, what: str, from_file: bool) -> Shape:
     """The kind that the values tell. What a text file holds can be read again by another kind."""
-    if view.kind in (Kind.SET, Kind.DATE, Kind.TEXT, Kind.BOOLEAN, Kind.ORDINAL):
+    if view.column.kind in (Kind.SET, Kind.DATE, Kind.TEXT, Kind.BOOLEAN, Kind.ORDINAL):
         return Shape()
     if what in ("", "diagnosis", "private", "free-text", "unique-code") and is_icd_sets(view):
         return Shape(Kind.SET)
     if what in ("date", "date-time"):
         return _dated(view, from_file)
     if what in PERSONAL or (what in _CODES and view.distinct > 2):
-        return Shape(Kind.NOMINAL if view.kind == Kind.INTEGER and what != "coordinate" else None)
+        return Shape(
+            Kind.NOMINAL if view.column.kind == Kind.INTEGER and what != "coordinate" else None
+        )
     return _category(view, what, from_file) or _number(view, from_file)
 
 
 def _category(view: View, what: str, from_file: bool) -> Shape | None:
     """Truth values, orders and codes; None for numbers and for categories without an order."""
-    if view.distinct > 20 or view.kind == Kind.CONTINUOUS:
+    if view.distinct > 20 or view.column.kind == Kind.CONTINUOUS:
         return None
     values = view.whole.drop_nulls().unique().sort()
     listed = values.cast(pl.String).to_list()
@@ -95,7 +97,7 @@ def _number(view: View, from_file: bool) -> Shape:
 
 def _dated(view: View, from_file: bool) -> Shape:
     """Dates that formats describe; those that none does stay what they are."""
-    if not from_file or view.kind == Kind.CONTINUOUS:
+    if not from_file or view.column.kind == Kind.CONTINUOUS:
         return Shape()
     if is_seconds(view):
         return Shape(Kind.DATE, dates=("%s",))

@@ -20,7 +20,7 @@ from .agreement import numbers_of, tolerance
 DISTINCT = 0.9
 """A column is a key where so many of its values are distinct."""
 KEY = "key"
-_ENOUGH = 20
+_ENOUGH = 5
 """Values below which being distinct means nothing."""
 _LEFT = 0.05
 """A column is published as it is where more than this share of its cells are."""
@@ -78,12 +78,12 @@ def _equal(pair: Pair, name: str) -> float:
 
 def occurring(pair: Pair, name: str) -> float:
     """The share of a column's published cells in which a value of the original stands, alone or in
-    a set of several."""
-    known = pair.original[name].drop_nulls().unique()
+    a set of several; of sets, an item."""
     column, published = pair.masked.schema[name], pair.masked[name]
+    if any(isinstance(table[name].dtype, pl.List) for table in (pair.original, pair.masked)):
+        return _occurring_items(pair.original[name], published)
+    known = pair.original[name].drop_nulls().unique()
     cells = published.drop_nulls().alias("of")
-    if isinstance(cells.dtype, pl.List):
-        return _mean(_plain(cells).is_in(_plain(known).implode()))
     distinct = cells.value_counts(name="many")
     members = distinct.with_columns(pl.col("of").alias("value"))
     if has_labels(pair.original.schema[name], column, published):
@@ -92,6 +92,18 @@ def occurring(pair: Pair, name: str) -> float:
     there = members.filter(_among(members["value"], known))["of"]
     many = distinct.filter(pl.col("of").is_in(there.implode()))["many"].sum()
     return float(many / max(len(cells), 1))
+
+
+def _occurring_items(own: pl.Series, published: pl.Series) -> float:
+    """The share of published cells in which an item of the original's stands."""
+    known = _plain(own.explode() if isinstance(own.dtype, pl.List) else own).drop_nulls().unique()
+    cells = published.drop_nulls()
+    if not isinstance(cells.dtype, pl.List):
+        cells = cells.cast(pl.String).str.strip_chars("{}").str.split(", ")
+    numbers = np.repeat(np.arange(len(cells)), cells.list.len().to_numpy())
+    items = _plain(cells.filter(cells.list.len() > 0).explode())
+    there = items.is_in(known.implode()).fill_null(False).to_numpy()
+    return float(np.unique(numbers[there]).size / max(len(cells), 1))
 
 
 def _among(values: pl.Series, known: pl.Series) -> pl.Series:
@@ -146,6 +158,8 @@ def _is_left(pair: Pair, name: str, share: float, what: str) -> bool:
     if what not in SHARED and not numeric:
         return (occurring(pair, name) if pair.aligned else share) > 0
     # Dates and numbers that a model drew may be somebody's by chance.
+    if pair.aligned and pair.original.schema[name].kind == Kind.SET:
+        return occurring(pair, name) > _LEFT
     return pair.aligned and share > _LEFT and not _grouped(pair, name)
 
 
