@@ -22,6 +22,7 @@ from .stat import Labelled, labelled, read_stat
 from .text.csv import Parsed, headed, parse
 from .text.sniff import Dialect
 
+_MARKS = ("decimal", "thousands")
 MISSING = ("",)
 """What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
 
@@ -127,7 +128,7 @@ def _untyped(end: Endpoint, asked: Asked) -> Content:
         formats=asked.dates,
         sentinels=by_column(asked.sentinels, parsed.frame.columns, end.label),
     )
-    decided = {} if sheet else reading.decided
+    decided = {k: v for k, v in reading.decided.items() if not sheet or k not in _MARKS}
     if not parsed.header or (
         asked.header is None and any("header = " in note for note in parsed.notes)
     ):

@@ -204,7 +204,9 @@ def forced(series: pl.Series, decimal: str | None, thousands: str | None = None)
     apart = text.str.contains(_SPACED).fill_null(False)
     text = text.str.replace_all(_APART, "").zip_with(apart, text)
     if decimal is None:
-        found = styled(text, None)
+        # 47.128 is read with a decimal point, as it is in a column that nobody has declared.
+        pointed = text.cast(pl.Float64, strict=False).null_count() == text.null_count()
+        found = None if pointed else styled(text, None)
         decimal = (
             ","
             if found and found.style in ("comma", "comma-grouped") and not found.ambiguous

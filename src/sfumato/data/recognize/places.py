@@ -72,7 +72,7 @@ def _is_geohash(view: View) -> bool:
     if view.share(_GEOHASH) < 0.98 or len({len(text) for text in view.listed}) > 2:
         return False
     # Codes have letters in some places and digits in others; here the last ones have both.
-    ends = [{text[-at].isdigit() for text in view.listed} for at in (1, 2)]
+    ends = [{text[-at].isdigit() for text in view.listed if len(text) > 1} for at in (1, 2)]
     if not all(len(kinds) == 2 for kinds in ends):
         return False
     # Places lie together: the first two letters repeat far more than drawn ones would.

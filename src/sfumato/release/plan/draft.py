@@ -173,7 +173,7 @@ def _head(
         lines.append(_SAMPLED.format(table.height))
     lines += [f"# The reader noted: {_one_line(note)}" for note in read.notes]
     given: dict[str, Any] = {"path": path} if path else {}
-    given |= _told(read_again({**read.decided, **options}, guesses))
+    given |= _told(read_again(read.decided, options, guesses))
     sets = specs(options.get("sets"))
     comment = ""
     if listed:

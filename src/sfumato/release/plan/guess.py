@@ -7,7 +7,7 @@ are lines of the HIPAA list, 45 CFR 164.514(b)(2) (Lasko 2007, figure 1-1).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -229,16 +229,33 @@ def _differing(frame: pl.DataFrame, key: str) -> list[str]:
     return [name for name in frame.columns if name != key and (spread[name] > 1).any()]
 
 
-def read_again(given: Mapping[str, Any], guesses: list[Guess]) -> dict[str, Any]:
+def read_again(
+    decided: Mapping[str, Any], given: Mapping[str, Any], guesses: list[Guess]
+) -> dict[str, Any]:
     """What the reader must be told so that the columns become what they are guessed to be."""
     dates = {made.name: _formats(made.shape.dates) for made in guesses if made.shape.dates}
     missing = {made.name: list(made.shape.missing) for made in guesses if made.shape.missing}
-    found = dict(given)
-    if missing and not isinstance(given.get("sentinels", {}), list | tuple):
-        found["sentinels"] = {**missing, **given.get("sentinels", {})}
+    found = {**decided, **given}
+    if "missing" in decided:
+        found["missing"] = decided["missing"]  # with those given, and before columns had kinds
+    said = given.get("sentinels") or {}
+    if missing or "sentinels" in decided:
+        said = said if isinstance(said, Mapping) else {"*": said}
+        every = (missing, decided.get("sentinels", {}), said)
+        found["sentinels"] = _together(every)
     if dates:
         found["dates"] = {**dates, **given.get("dates", {})}
     return found
+
+
+def _together(listed: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What means missing in each column, by all of several lists."""
+    made: dict[str, list[Any]] = {}
+    for given in listed:
+        for name, words in given.items():
+            one = [words] if isinstance(words, str | int | float) else words
+            made[name] = list(dict.fromkeys((*made.get(name, ()), *one)))
+    return made
 
 
 def _formats(formats: tuple[str, ...]) -> str | list[str]:

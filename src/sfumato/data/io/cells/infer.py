@@ -22,7 +22,7 @@ from ...schema import Kind
 from .. import numbers
 from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date, unread_dates
 from .marks import Found, Marks, Settling
-from .sentinels import MISSING_WORDS, quoted, take_out
+from .sentinels import MISSING_WORDS, quoted, take_out, told_missing
 
 TOKENS = ("NA", "N/A", "NaN", "nan", "null", "NULL", ".", "?")
 """What may stand for a missing value in a column of numbers or dates; in text they are text."""
@@ -50,6 +50,8 @@ class Reading:
     complaints: list[Complaint] = field(default_factory=list)
     decided: dict[str, Any] = field(default_factory=dict)
     """Options that would give the same reading without a guess."""
+    absent: dict[str, list[str]] = field(default_factory=dict)
+    """Cells that were taken for missing ones without a caller's word, by column."""
     remedy: str = 'mend the value, name it in missing=... or sentinels=..., or use kind = "nominal"'
 
 
@@ -91,7 +93,8 @@ def interpret(
                 columns[name], kind = _as_text(text, marks, reading)
                 reading.kinds.update({name: kind} if kind else {})
     settled = Settling(found, marks)
-    reading.notes, reading.decided = [*settled.notes, *reading.notes], settled.decided
+    reading.notes = [*settled.notes, *reading.notes]
+    reading.decided = settled.decided | told_missing(reading.absent, raw, missing)
     reading.frame = pl.DataFrame(list({**columns, **settled.columns}.values()))
     return reading
 
@@ -164,6 +167,7 @@ def _judge(text: pl.Series, marks: Marks, reading: Reading) -> Found | None:
         return Found(text, found.note)
     if present:
         count = bare.null_count() - text.null_count()
+        reading.absent[text.name] = text.filter(trimmed.is_in(present)).unique().sort().to_list()
         shown = " and ".join(repr(token) if token else "blank" for token in present)
         reading.notes.append(f"missing: {shown} in {text.name!r} ({count:,} cells)")
     return found

@@ -80,6 +80,23 @@ def take_out(series: pl.Series, values: Sequence[Any], notes: list[str]) -> pl.S
     return series
 
 
+def told_missing(
+    absent: Mapping[str, Sequence[str]], raw: pl.DataFrame, missing: Iterable[str]
+) -> dict[str, Any]:
+    """The option by which the same cells are missing again, whatever kind their column gets.
+
+    Words that no other column holds mean missing everywhere; others only where they were found.
+    """
+    words = sorted({word for found in absent.values() for word in found})
+    if not words:
+        return {}
+    elsewhere = any(raw[name].is_in(words).any() for name in raw.columns if name not in absent)
+    if elsewhere or "" in words:
+        stripped = {name: sorted({w.strip() for w in found}) for name, found in absent.items()}
+        return {"sentinels": stripped}
+    return {"missing": tuple(dict.fromkeys((*missing, *words)))}
+
+
 def _hits(series: pl.Series, values: Sequence[Any]) -> pl.Series:
     figures = [f for f in map(_figure, values) if f is not None]
     if series.dtype.is_numeric():
@@ -137,8 +154,11 @@ def _far_above(values: pl.Series) -> list[float]:
 def point_out(frame: pl.DataFrame, named: Mapping[str, Any]) -> list[str]:
     """A note for every column that holds such numbers, unless the caller has settled it."""
     notes = []
+    settled = {
+        name for name, values in named.items() if any(_figure(v) is not None for v in values)
+    }
     for series in frame:
-        if series.name in named or not (found := suspects(series)):
+        if series.name in settled or not (found := suspects(series)):
             continue
         shown = ", ".join(f"{value:.15g}" for value in found)
         notes.append(
