@@ -20,7 +20,7 @@ from ...data.schema import NUMERIC, Column, Kind, Role
 from ...data.table import Table, kept_with
 from ...protocols import Context, Measure, Measurement, Method
 from .agreement import Known, known
-from .given_back import GivenBack, giving_back
+from .given_back import GivenBack, giving_back, numbered
 from .published import Plain, naming, unmasked
 from .singled import MOST, Names, Search, Singled
 
@@ -155,7 +155,7 @@ class _View:
         ]
 
     def giving_back(self) -> list[GivenBack]:
-        found = giving_back(self.pair, self.shares, self._singly, self.rng)
+        found = giving_back(self.pair, self.shares, self._singly, self._numbers, self.rng)
         return [one for one in found if not self._accepts((one.by, one.masked))]
 
     @cached_property
@@ -169,6 +169,14 @@ class _View:
     def _accepts(self, names: Collection[str]) -> bool:
         """Whether a set of columns is in an accepted one, or holds all of it."""
         return any({*names} <= {*one} or {*names} >= {*one} for one in self.accepted)
+
+    def _numbers(self, name: str) -> np.ndarray:
+        """The values of a published column as numbers."""
+        shown, place = self._alike
+        if name not in shown.schema:
+            return numbered(self.pair.masked[name])
+        found: np.ndarray = numbered(shown[name])[place]
+        return found
 
     def knowable(self) -> list[str]:
         """Columns that others can know of a person."""
@@ -255,9 +263,11 @@ class _View:
             if name not in before or not has_labels(before[name], masked.schema[name], masked[name])
         ]
         shown = masked.without(others)
-        hidden = [pl.Series(f"*{n}", masked.suppressed(n)) for n in shown.names]
-        hashes = shown.frame.with_columns(hidden).hash_rows().to_numpy()
-        _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        hidden = pl.DataFrame([pl.Series(n, masked.suppressed(n)) for n in shown.names])
+        # What is suppressed and what is missing may both be null.
+        cells, marks = (frame.hash_rows().to_numpy() for frame in (shown.frame, hidden))
+        mixed = cells ^ (marks * np.uint64(0x9E3779B97F4A7C15))
+        _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
         return shown.take(first), place
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,36 +38,44 @@ class GivenBack:
 
 
 def giving_back(
-    pair: Pair, shares: Mapping[str, float], left_out: Iterable[str], rng: np.random.Generator
+    pair: Pair,
+    shares: Mapping[str, float],
+    left_out: Iterable[str],
+    numbers: Callable[[str], np.ndarray],
+    rng: np.random.Generator,
 ) -> list[GivenBack]:
-    """Published columns that tell more of a masked one than its own labels do."""
-    if not pair.aligned:
+    """Published columns that tell more of a masked one than its own labels do; `numbers` gives the
+    values of a published column as `numbered` does."""
+    published = [n for n in pair.masked.names if n not in left_out]
+    hidden = [name for name in published if pair.aligned and _is_masked(pair, name, shares)]
+    if not hidden:
         return []
     rows, records = pair.aligned_rows()
-    published = [n for n in pair.masked.names if n not in left_out]
-    hidden = [name for name in published if _is_masked(pair, name, shares)]
-    codes = {n: _numbered(pair.masked[n].gather(records)) for n in published}
+    codes = {n: numbers(n)[records] for n in published}
     everybody: dict[str, np.ndarray] = {}
     found = []
     for name in hidden:
-        truth = _numbered(pair.original[name].gather(rows))
-        there = np.flatnonzero(truth)  # code 0: what is missing cannot be given back
-        truth, groups = truth[there], everybody if there.size == rows.size else {}
-        expected = _Expected(codes[name][there], truth)
+        truth = numbered(pair.original[name])[rows]
+        shown, groups = codes, everybody
+        if not truth.all():  # 0: what is missing cannot be given back
+            there = np.flatnonzero(truth)
+            truth, shown, groups = truth[there], {n: codes[n][there] for n in published}, {}
+        expected = _Expected(shown[name], truth)
         for other in published:
             if other != name:
-                told = _told(other, codes[other][there], truth, expected, groups, rng)
+                told = _told(other, shown[other], truth, expected, groups, rng)
                 found += [] if told is None else [GivenBack(name, other, *told)]
     return sorted(found, key=lambda one: one.expected - one.right)
 
 
-def _numbered(series: pl.Series) -> np.ndarray:
-    """int64: equal values have equal numbers; 0 is missing."""
+def numbered(series: pl.Series) -> np.ndarray:
+    """int64: equal values have equal numbers, from 1 on; 0 is missing."""
     if isinstance(series.dtype, pl.List):
         series = as_text(series)
     frame = series.to_frame("value").with_row_index("row")
-    first = frame.select((pl.col("row").min().over("value") + 1).cast(pl.Int64)).to_series()
-    return first.zip_with(series.is_not_null(), pl.Series([0])).to_numpy()
+    first = frame.select(pl.col("row").min().over("value")).to_series().to_numpy()
+    numbers = np.cumsum(first == np.arange(first.size))[first]
+    return np.where(series.is_null().to_numpy(), 0, numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +154,28 @@ def right_guesses(groups: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 def _leave_one_out(groups: np.ndarray, truth: np.ndarray) -> np.ndarray:
     width = int(truth.max(initial=0)) + 1
-    cells, cell, count = np.unique(groups * width + truth, return_inverse=True, return_counts=True)
+    cells, cell, count = _tallied(groups * width + truth)
     group = cells // width
-    order = np.lexsort((-count, group))
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    follows = np.append(starts[1:], order.size)
-    top = np.repeat(count[order[starts]], follows - starts)
-    second = np.where(follows - starts > 1, count[order[np.minimum(starts + 1, order.size - 1)]], 0)
-    rival = np.empty_like(count)
-    rival[order] = top
-    rival[order[starts]] = second
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    follows = np.diff(np.append(starts, cells.size))
+    top = np.repeat(np.maximum.reduceat(count, starts), follows)
+    first = count == top
+    shared = np.repeat(np.add.reduceat(first, starts, dtype=np.int64), follows) > 1
+    second = np.repeat(np.maximum.reduceat(np.where(first, 0, count), starts), follows)
+    # The most frequent has the next as its rival, all others have the most frequent.
+    rival = np.where(first & ~shared, second, top)
     own = count - 1
     tie = np.where((own == rival) & (own > 0), 0.5, 0.0)
-    return np.where(own > rival, 1.0, tie)[cell.reshape(-1)]
+    right: np.ndarray = np.where(own > rival, 1.0, tie)[cell]
+    return right
+
+
+def _tallied(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct keys, the place of each key among them, and how often they occur."""
+    if keys.max(initial=0) <= 4 * keys.size:
+        many = np.bincount(keys)
+        cells = np.flatnonzero(many)
+        place = np.cumsum(many > 0)[keys] - 1
+        return cells, place, many[cells]
+    cells, place, many = np.unique(keys, return_inverse=True, return_counts=True)
+    return cells, place.reshape(-1), many

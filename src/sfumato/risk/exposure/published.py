@@ -124,14 +124,19 @@ def _plain(series: pl.Series) -> pl.Series:
         return texts
     distinct = texts.drop_nulls().unique()
     words = distinct.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
-    plain = words.str.split(" ").list.sort().list.join(" ")
+    plain = _in_order(words.str.split(" ")).list.join(" ")
     return texts.replace_strict(distinct, plain, default=None, return_dtype=pl.String)
+
+
+def _in_order(lists: pl.Series) -> pl.Series:
+    """Lists, each in order: `list.sort` takes twenty times as long."""
+    return lists.list.eval(pl.element().sort())
 
 
 def as_text(series: pl.Series) -> pl.Series:
     """Values as texts, by which equal ones are equal whatever their types."""
     if isinstance(series.dtype, pl.List):
-        return series.cast(pl.List(pl.String)).list.sort().list.join("\x1f")
+        return _in_order(series.cast(pl.List(pl.String))).list.join("\x1f")
     if series.dtype.is_integer():
         return series.cast(pl.Float64).cast(pl.String)
     return series.cast(pl.String)
