@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.recognize import KNOWABLE, PERSONAL, WHATS, recognize
 from sfumato.data.recognize.codes import is_icd, order_of
-from sfumato.data.recognize.names import name_share
+from sfumato.data.recognize.names import inner_share, name_share
 from sfumato.data.recognize.words import called, plain_name
 
 N = 120
@@ -38,6 +38,8 @@ def what(name: str, values: list[object]) -> str:
 
 FIRST = ("Anna", "Peter", "Zuzanna", "Lukas", "Chloé", "Íñigo", "Giulia", "João", "Sanne", "Wanda")
 LAST = ("Smith", "Müller", "Lefebvre", "García", "Rossi", "Teixeira", "Hoekstra", "Nowak", "Lind")
+GOODS = (("table", "large"), ("chair", "small"), ("lamp", "medium"))
+SICK = ("flu", "gout", "asthma")
 RUSSIAN = "Иван Мария Ольга Сергей Анна Дмитрий Елена Николай Татьяна Алексей Павел Юлия Светлана"
 
 SILENT: dict[str, list[object]] = {
@@ -48,6 +50,14 @@ SILENT: dict[str, list[object]] = {
         lambda r, i: r.choice("王李张刘陈杨黄赵") + r.choice("伟芳娜敏静丽强磊军")
     ),
     "name, with title": column(lambda r, i: f"{r.choice(LAST)}, Mrs. {r.choice(FIRST)} (née Xq)"),
+    "name, login": column(lambda r, i: f"{r.choice(FIRST)}.{r.choice(LAST)}".lower()),
+    "name, login with initial": column(
+        lambda r, i: f"{r.choice(LAST)}_{r.choice('abcdefgh')}{i % 30}".lower()
+    ),
+    "name, JSON": column(
+        lambda r, i: f'{{"n":"{r.choice(FIRST)} {r.choice(LAST)}","dx":"{r.choice(SICK)}"}}'
+    ),
+    "name, glued": column(lambda r, i: f"{r.choice(FIRST)} {r.choice(LAST)}|F3{i % 3}"),
     "address": column(lambda r, i: f"{r.randrange(1, 99)} {r.choice(LAST)} Street"),
     "address, German": column(lambda r, i: f"{r.choice(LAST)}straße {r.randrange(1, 99)}"),
     "telephone": column(lambda r, i: f"+48 {digits(r, 3)} {digits(r, 3)} {digits(r, 3)}"),
@@ -323,3 +333,11 @@ def test_numbers_that_come_back_with_one_person() -> None:
     columns["sex"] = rng.choice(["f", "m"], who.size).tolist()
     columns["birthyr"] = rng.integers(1940, 2000, who.size).tolist()
     assert "v1" not in recognize(sf.table(columns))
+
+
+def test_codes_without_names_in_them_are_none() -> None:
+    wards = [f"ward-{i % 40}_b" for i in range(N)]
+    goods = [f'{{"item":"{g}","size":"{s}{i % 9}"}}' for i in range(40) for g, s in GOODS]
+    assert inner_share(wards) == (0.0, 0.0)
+    assert what("v7", [*wards, *wards]) != "name"
+    assert what("v7", [*goods, *goods]) != "name"

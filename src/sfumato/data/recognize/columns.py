@@ -15,7 +15,7 @@ from ..schema import NUMERIC, Kind
 from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
 from .dates import dated, is_years
 from .found import PERSONAL, Found
-from .names import ending_share, name_share
+from .names import ending_share, inner_share, name_share
 from .numbers import checked, plated
 from .places import could_be_coordinate, could_be_postal, is_address, is_coordinate, is_postal
 from .texts import dialled, formed, is_free_text
@@ -68,11 +68,21 @@ def is_names(values: Sequence[str]) -> bool:
     listed, alike = name_share(values)
     if listed >= _LISTED or (listed >= _SOME_LISTED and alike >= _ALIKE):
         return True
+    if _within(values):
+        return True
     if len(values) < ENOUGH or alike < _ALIKE:
         return False
     if alike >= _MOST_ALIKE and len(values) >= 2 * ENOUGH:
         return True
     return (alike >= _VERY_ALIKE and listed >= _FEW_LISTED) or ending_share(values) >= _ENDING
+
+
+def _within(values: Sequence[str]) -> bool:
+    """Whether names stand within many texts of another form, or in nearly all of a few."""
+    pairs, initials = inner_share(values)
+    if len(values) < ENOUGH:
+        return pairs >= _MOST_ALIKE
+    return pairs >= _SOME_LISTED or initials >= _MOST_ALIKE
 
 
 def is_capitalized(view: View) -> bool:

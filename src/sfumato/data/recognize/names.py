@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +33,10 @@ des la le les lo los las el al bin ibn bint ben ter ten te af av y e i und d o s
 verh abu"""
 _TITLES = frozenset(_TITLE_WORDS.split())
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
+_APART = _TITLES | _PARTICLES
+_SIGNS = re.compile(r"[\W\d_]+", re.UNICODE)
+_KEYS = 0.8
+"""A word that so many values share is no name."""
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -182,6 +188,27 @@ def name_share(values: Sequence[str]) -> tuple[float, float]:
     if len(seen) < min(_WORDS, len(chosen)):
         return 0.0, 0.0  # PAT-1, PAT-2: one word, and numbers
     return found / max(1, len(chosen)), alike / max(1, len(chosen))
+
+
+def inner_share(values: Sequence[str]) -> tuple[float, float]:
+    """Of distinct values, the share in which two names stand side by side, whatever signs part
+    them, and the share that is one name and an initial: logins, JSON, names glued to codes.
+
+    What nearly every value has is a key or a prefix, and no name.
+
+    >>> inner_share(["anna.schmidt7", "weber_p", '{"n": "Paul Koch"}', "ward-3"])
+    (0.5, 0.25)
+    """
+    chosen = list(values)[:: max(1, len(values) // _SOME)][:_SOME]
+    cut = [[normal(word) for word in _SIGNS.split(_without_marks(value))] for value in chosen]
+    often = Counter(word for words in cut for word in set(words))
+    pairs = initials = 0
+    for words in cut:
+        kept = [w for w in words if w and w not in _APART and often[w] < _KEYS * max(len(cut), 5)]
+        named = [len(word) > 1 and listed(word) for word in kept]
+        pairs += any(one and other for one, other in pairwise(named))
+        initials += len(kept) == 2 and any(named) and min(map(len, kept)) == 1
+    return pairs / max(1, len(cut)), initials / max(1, len(cut))
 
 
 def _is_small(value: str) -> bool:
