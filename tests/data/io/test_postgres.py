@@ -123,7 +123,7 @@ def test_types(empty: Server) -> None:
     )
     found, notes = read_with_notes(empty.url, table="t", quasi=["g"])
     first = found.frame.row(0, named=True)
-    assert first.pop("zoned").isoformat() == "2000-01-01T00:00:00+00:00"
+    assert first.pop("zoned").isoformat() == "2000-01-01T00:00:00"
     assert first == {
         "small": 1,
         "big": 2**63 - 1,

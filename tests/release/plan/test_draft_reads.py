@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import sfumato as sf
+
 from sfumato.data.io import read_decided, write_file
 from sfumato.data.table import table
 from sfumato.release.plan.draft import draft_plan
@@ -85,3 +87,20 @@ def test_words_for_no_answer_are_named_in_the_draft(
     # In a column of words the same word may be one of them.
     assert again["shop"].null_count() == 0
     assert ("N/A" in plan.input.missing) == (beside == "x")
+
+
+@pytest.mark.parametrize("zone", ["Z", "+02:00"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_moments_with_zones_are_released(suffix: str, zone: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{suffix}"
+    texts = [f"2024-{1 + i % 3:02}-{1 + i % 20:02}T{i % 24:02}:00:00{zone}" for i in range(200)]
+    moments: pl.Series = pl.Series(texts).str.to_datetime("%Y-%m-%dT%H:%M:%S%#z")
+    content = {"seen": texts if suffix == "csv" else moments, "sex": ["f", "m"] * 100}
+    write_file(table(content, others="insensitive"), path)
+    text = draft_plan(path, path=path.name)
+    assert "time zones" in text
+    found = read_input(Plan.parse(text), tmp_path)[0]
+    assert found["seen"].dtype == pl.Datetime("us")
+    assert found["seen"][12].hour == (12 if zone == "Z" else 10)
+    path.with_name("p.toml").write_text(text)
+    assert sf.protect(found, path.with_name("p.toml")).data.height > 0

@@ -180,6 +180,7 @@ def by_formats(series: pl.Series, formats: Sequence[str]) -> pl.Series:
     if named:
         english = in_english(text)
         read += [_parsed(english, _NAMED.sub("%d %b %Y", f)) for f in named]
+    read = [without_zone(one) for one in read]
     if len({one.dtype for one in read}) > 1:
         read = [one.cast(pl.Datetime("us")) for one in read]
     return pl.select(pl.coalesce(read)).to_series().alias(series.name)
@@ -221,4 +222,19 @@ def _moments(series: pl.Series, shape: str, zone: str) -> Dates | None:
     written = text.str.slice(0, 4).cast(pl.Int32, strict=False)
     if unit == "ns" and not (values.dt.year() - written).abs().le(1).all():
         return None
-    return Dates(values, ("%Y-%m-%dT%H:%M:%S" + zone,))
+    return Dates(without_zone(values), ("%Y-%m-%dT%H:%M:%S" + zone,))
+
+
+ZONED = "its moments have time zones, and were read as those of UTC"
+
+
+def has_zone(series: pl.Series) -> bool:
+    """Whether texts are moments with a zone."""
+    return any(re.match(_ZONED, text) for text in series.drop_nulls().head(1).to_list())
+
+
+def without_zone(series: pl.Series) -> pl.Series:
+    """Moments of any zone as those of UTC, as which they can be compared; others as they are."""
+    if getattr(series.dtype, "time_zone", None) is None:
+        return series
+    return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)

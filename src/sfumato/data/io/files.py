@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from ...errors import InputError
+from .dates import ZONED, without_zone
 from .source import Endpoint, present
 
 # A broken file can make Polars panic, which is no ordinary exception.
@@ -89,6 +90,9 @@ def _settled(series: pl.Series, label: str, notes: list[str]) -> pl.Series:
     if dtype == pl.Time:
         notes.append(f"{name!r} holds times of day, read as text")
         return series.dt.to_string("%H:%M:%S%.f")
+    if getattr(dtype, "time_zone", None):
+        notes.append(f"{name!r}: {ZONED}")
+        return without_zone(series)
     if dtype == pl.Duration:
         notes.append(f"{name!r} holds durations, read as seconds")
         unit = {"ms": 1e3, "us": 1e6, "ns": 1e9}[dtype.time_unit or "us"]  # type: ignore[attr-defined]

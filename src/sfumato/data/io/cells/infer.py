@@ -20,7 +20,16 @@ from ....errors import Complaint
 from ...kinds import TRUTH
 from ...schema import Kind
 from .. import numbers
-from ..dates import DATELIKE, Dates, by_formats, dates, looks_like_date, unread_dates
+from ..dates import (
+    DATELIKE,
+    ZONED,
+    Dates,
+    by_formats,
+    dates,
+    has_zone,
+    looks_like_date,
+    unread_dates,
+)
 from .marks import Found, Marks, Settling
 from .sentinels import MISSING_WORDS, quoted, take_out, told_missing
 
@@ -199,6 +208,8 @@ def _dated(name: str, when: Dates) -> Found:
             f"{name!r} is text: its dates could be {' or '.join(when.formats)}; "
             f'dates={{"{name}": "{when.formats[0]}"}} would settle it',
         )
+    if when.formats[0].endswith("z"):
+        return Found(when.values, f"{name!r}: {ZONED}")
     known = len(when.formats) == 1 and when.formats[0].startswith("%Y-%m-%d")
     shown = " and ".join(when.formats)
     return Found(when.values, "" if known else f"dates: {shown} in {name!r}")
@@ -316,6 +327,8 @@ def _declared(
     bare = text.str.strip_chars().replace("", None)
     form = formats.get(text.name)
     values = _as_declared(bare, kind, marks, form)
+    if kind == Kind.DATE and has_zone(bare):
+        reading.notes.append(f"{text.name!r}: {ZONED}")
     bad = values.is_null() & bare.is_not_null()
     words = [token for token in TOKENS if (text == token).any()]
     if bad.any() and len(words) == 1:
