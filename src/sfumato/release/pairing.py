@@ -65,9 +65,12 @@ def align_by(before: Table, after: Table, align: str = "auto") -> Aligned:
         return Aligned(pair, (f"records were aligned by position: {found}",))
     if found is None:
         return _unaligned(before, after, "there is too little to compare")
-    because = "the records were shuffled, or are other people's"
-    few = "that is too little to tell"
-    return _unaligned(before, after, f"{found}: {because if found.absent else few}")
+    because = "that is too little to tell"
+    if found.absent:
+        because = "the records were shuffled, or are other people's"
+    elif not found.held:
+        because = "but not in every part of the tables, or only by an order that both have"
+    return _unaligned(before, after, f"{found}: {because}")
 
 
 def _unaligned(before: Table, after: Table, why: str) -> Aligned:

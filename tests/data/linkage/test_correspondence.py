@@ -104,3 +104,65 @@ def test_keys_are_identifiers_or_what_the_other_columns_confirm() -> None:
     assert key_column(plain, sf.table(swapped, quasi=names)) is None
     repeated = plain.frame.with_columns(record_no=pl.lit("1"))
     assert key_column(plain, sf.table(repeated, quasi=names)) is None
+
+
+def _people(n: int = 600) -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "sex": rng.choice(["f", "m"], n),
+            "income": np.round(rng.lognormal(7, 0.5, n)),
+        }
+    )
+
+
+def _noisy(frame: pl.DataFrame) -> pl.DataFrame:
+    noise = np.random.default_rng(3).normal(0, 40, frame.height)
+    return frame.with_columns(income=pl.col("income") + pl.Series(noise))
+
+
+def _resorted(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.sample(fraction=1, shuffle=True, seed=4).sort("age", "sex", maintain_order=True)
+
+
+def _shuffled_from(frame: pl.DataFrame, start: int) -> pl.DataFrame:
+    return pl.concat([frame[:start], frame[start:].sample(fraction=1, shuffle=True, seed=5)])
+
+
+def _held(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    pair = Pair.of(*(sf.table(frame, quasi=frame.columns) for frame in (one, other)))
+    found = agreement(pair)
+    assert found is not None
+    return found.clear
+
+
+@pytest.mark.parametrize("change", [lambda frame: frame, _noisy], ids=["same", "noisy"])
+def test_positions_are_not_believed_where_a_part_was_moved(change: Any) -> None:
+    people = _people()
+    for start in (0, 300, 420, 540):
+        assert not _held(people, change(_shuffled_from(people, start))), start
+    ordered = people.sort("age", "sex")
+    assert not _held(ordered, change(_resorted(ordered)))
+    assert _held(people, change(people))
+    assert _held(ordered, change(ordered))
+
+
+def test_values_given_to_others_in_order_are_still_in_order() -> None:
+    people = _people()
+    swapped = people.with_columns(pl.col("income").shuffle(seed=6))
+    assert _held(people, swapped)
+    assert not _held(people, swapped.sample(fraction=1, shuffle=True, seed=7))
+    # Nothing tells a swapped income in a sorted file from a file that was sorted again.
+    assert not _held(people.sort("age", "sex"), swapped.sort("age", "sex"))
+
+
+def test_rows_that_are_all_the_same_are_at_their_place() -> None:
+    few = _people(200).select("age", "sex").sort("age", "sex")
+    assert _held(few, few)
+
+
+def test_large_tables_in_order_are_believed_in_every_part() -> None:
+    frame = hospital(6000, seed=3).frame.select("sex", "birth_date", "zip", *NUMBERS)
+    assert _held(frame, frame)
+    assert not _held(frame, _shuffled_from(frame, 5500))

@@ -2,8 +2,10 @@
 
 A release shuffles its records, and a measure that takes row i of one table for row i of the other
 then says that nobody can be found. So positions are believed only where rows agree with their
-counterparts far more often than with their neighbours'. Neighbours, since two files that are sorted
-alike agree by position, too, whoever is in them.
+counterparts far more often than with their neighbours', in every part of the table. Neighbours,
+since two files that are sorted alike agree by position, too, whoever is in them; for the same
+reason columns that follow an order tell nothing, unless records that can be told apart are at their
+places.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ from ..kinds import is_text
 from ..pair import Pair
 from ..schema import MEASURED, SUPPRESSED, Kind, Role
 from ..table import Table
+from .in_place import places
 
 _SHIFTS = (1, 2, 3, 5, 8, 13)
+_NEXT, _FAR = 3, 2
+_MORE = 0.05
+"""A column follows an order if rows agree so much more often with near ones than with far ones."""
+_PARTS = (20, 10, 5, 3)
+_ROOM = 0.05
+"""Parts whose rows are nearly all alike are not judged."""
 _MOST = 4000
 """Records that are compared; the rest of a large table would not change the answer."""
 _NEAR = 0.05
@@ -45,12 +54,14 @@ class Agreement:
     """By how many standard deviations of chance the first exceeds the second."""
     best: float
     """Of the column that tells most: the share of what others leave open in which rows agree."""
+    held: bool
+    """Whether that is so in every part of the table, and by more than an order that both have."""
 
     @property
     def clear(self) -> bool:
         """Whether rows agree far more often than by chance."""
         lift = (self.own - self.others) / max(1.0 - self.others, 1e-9)
-        return self.deviations >= 5.0 and (lift >= 0.1 or self.best >= 0.3)
+        return self.held and self.deviations >= 5.0 and (lift >= 0.1 or self.best >= 0.3)
 
     @property
     def strong(self) -> bool:
@@ -74,16 +85,19 @@ def agreement(pair: Pair, without: str = "") -> Agreement | None:
     if masked.size < 2:
         return None
     chosen = np.unique(np.linspace(0, masked.size - 1, min(masked.size, _MOST)).astype(np.int64))
-    shifts = [s for s in (*_SHIFTS, masked.size // 3, masked.size // 2) if 0 < s < masked.size]
+    far = (masked.size // 3, masked.size // 2)
+    shifts = list(dict.fromkeys(s for s in (*_SHIFTS, *far) if 0 < s < masked.size))
     own, others = [], []
     for match in _matches(pair, without):
         own.append(match(rows[chosen], masked[chosen]))
-        moved = [match(rows[(chosen + s) % masked.size], masked[chosen]) for s in set(shifts)]
+        moved = [match(rows[(chosen + s) % masked.size], masked[chosen]) for s in shifts]
         others.append(np.stack(moved))
     told = [i for i, found in enumerate(own) if not np.isnan(found).all()]
     if not told:
         return None
-    mine, theirs = np.stack([own[i] for i in told]), np.stack([others[i] for i in told])
+    place = places(pair, without)
+    free = [i for i in told if place.kept or not _ordered(others[i])]
+    mine, theirs = (np.stack([cells[i] for i in free or told]) for cells in (own, others))
     here, there = _mean(mine, 0), _mean(theirs, 0)
     # The shift that fits best: in files that are sorted alike that is nearly as good as none.
     first, second = float(np.nanmean(here)), float(np.nanmean(there, axis=1).max())
@@ -91,7 +105,41 @@ def agreement(pair: Pair, without: str = "") -> Agreement | None:
     chance = max(float(np.nanstd(there)) / np.sqrt(chosen.size), 1.0 / chosen.size)
     by_column = zip(np.nanmean(mine, axis=1), np.nanmean(theirs, axis=2).max(axis=1), strict=True)
     best = max(float(a - b) / max(1.0 - float(b), 1e-9) for a, b in by_column)
-    return Agreement(first, second, (first - second) / chance, best)
+    held = bool(free) and not place.moved and _everywhere(here, there)
+    return Agreement(first, second, (first - second) / chance, best, held)
+
+
+def _ordered(others: np.ndarray) -> bool:
+    """Whether a column follows an order: rows agree with near ones more than with far ones."""
+    near, far = others[:_NEXT], others[-_FAR:]
+    if len(others) < _NEXT + _FAR or np.isnan(near).all() or np.isnan(far).all():
+        return False
+    many = max(int((~np.isnan(near[0])).sum()), 1)
+    # The nearest that fits best: what is sorted within another column comes back every few rows.
+    more = float(_mean(near, 1).max() - np.nanmean(far))
+    return bool(more > max(_MORE, 5.0 * float(np.nanstd(far)) / np.sqrt(many)))
+
+
+def _everywhere(here: np.ndarray, there: np.ndarray) -> bool:
+    """Whether rows agree far better than with others in every part of the table.
+
+    There are as many parts as can be judged: a part in which rows agree with others as well as with
+    their own would be four standard errors away from the rest.
+    """
+    others = _mean(there, 0)
+    known = np.flatnonzero(~np.isnan(here) & ~np.isnan(others))
+    gain, room = here[known] - others[known], 1.0 - others[known]
+    lift = float(gain.sum() / max(room.sum(), 1e-9))
+    for parts in _PARTS:
+        cut = [part for part in np.array_split(np.arange(known.size), parts) if part.size]
+        open_ = [part for part in cut if room[part].mean() > _ROOM]
+        found = np.array([gain[part].sum() / room[part].sum() for part in open_])
+        errors = np.array(
+            [np.std(gain - lift * room) / np.sqrt(part.size) / room[part].mean() for part in open_]
+        )
+        if found.size and (errors < lift / 4.0).all():
+            return bool((found >= 0.5 * float(np.median(found)) - 2.0 * errors).all())
+    return False
 
 
 def key_column(original: Table, masked: Table) -> str | None:
