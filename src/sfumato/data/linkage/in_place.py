@@ -61,7 +61,7 @@ def places(pair: Pair, without: str = "") -> Places:
     rows, records = pair.aligned_rows()
     if not names:
         return Places(0, 0, 0, rows.size, rows.size, whole=False)
-    own, shown = _coded(*(_keys(table.frame, names) for table in (pair.original, pair.masked)))
+    own, shown = _coded(pair.original.frame, pair.masked.frame, names)
     own_many, shown_many = _counts(own, shown)
     mine = shown[records]
     same = own[rows] == mine
@@ -82,27 +82,26 @@ def _unchanged(pair: Pair, name: str) -> bool:
     before, after = pair.original.schema[name], pair.masked.schema[name]
     if Kind.SET in (before.kind, after.kind) or before.generalized or after.generalized:
         return False
-    own, shown = (_texts(table.frame.get_column(name)) for table in (pair.original, pair.masked))
-    both = np.minimum(*_counts(*_coded(own, shown)))
-    return bool(both.sum() >= _UNCHANGED * len(shown))
+    own, shown = (_plain(table.frame.get_column(name)) for table in (pair.original, pair.masked))
+    if own.dtype != shown.dtype:
+        return False
+    counts = [values.alias("of").value_counts(name="many") for values in (own, shown)]
+    both = counts[0].join(counts[1], on="of", nulls_equal=True)
+    alike = both.select(pl.min_horizontal("many", "many_right")).to_series().sum()
+    return bool(alike >= _UNCHANGED * len(shown))
 
 
-def _texts(series: pl.Series) -> pl.Series:
-    if series.dtype.is_numeric():
-        return series.cast(pl.Float64).cast(pl.String).fill_null("")
-    return series.cast(pl.String).fill_null("")
+def _plain(series: pl.Series) -> pl.Series:
+    """Values by which equal ones are equal whatever their types."""
+    numeric = series.dtype.is_numeric()
+    return series.cast(pl.Float64 if numeric else pl.String)
 
 
-def _keys(frame: pl.DataFrame, names: list[str]) -> pl.Series:
-    """One text for each row."""
-    texts = pl.DataFrame({name: _texts(frame.get_column(name)) for name in names})
-    return texts.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
-
-
-def _coded(own: pl.Series, shown: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Texts of two tables as the same small numbers."""
-    codes = pl.concat([own.alias("key"), shown.alias("key")]).rank("dense").to_numpy() - 1
-    return codes[: len(own)], codes[len(own) :]
+def _coded(own: pl.DataFrame, shown: pl.DataFrame, names: list[str]) -> list[np.ndarray]:
+    """The rows of two tables as the same small numbers."""
+    plain = [pl.DataFrame([_plain(frame[name]) for name in names]) for frame in (own, shown)]
+    codes = np.unique(pl.concat(plain).hash_rows().to_numpy(), return_inverse=True)[1]
+    return [codes[: own.height], codes[own.height :]]
 
 
 def _counts(own: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
