@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-
 from sfumato.data.io import read_decided, write_file
 from sfumato.data.table import table
 from sfumato.release.plan.draft import draft_plan

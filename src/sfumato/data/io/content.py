@@ -133,6 +133,8 @@ def _untyped(end: Endpoint, asked: Asked) -> Content:
         asked.header is None and any("header = " in note for note in parsed.notes)
     ):
         decided["header"] = parsed.header
+    if parsed.encoding:
+        decided["encoding"] = parsed.encoding
     return Content(
         reading.frame,
         parsed.notes + reading.notes,

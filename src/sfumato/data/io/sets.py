@@ -32,7 +32,7 @@ def parse_fimi(
     >>> parse_fimi(b"13 60 69\\n14 29\\n", "x.dat")[0].to_series().to_list()
     [['13', '60', '69'], ['14', '29']]
     """
-    body, notes = to_utf8(raw, label, encoding)
+    body, notes, _ = to_utf8(raw, label, encoding)
     if not body.strip():
         raise InputError(f"{label} is empty", remedy="give a file with one set per line")
     lines = body.decode().replace("\r\n", "\n").split("\n")

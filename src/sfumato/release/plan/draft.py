@@ -128,10 +128,11 @@ def _asked(guesses: list[Guess], ask: Callable[[Guess], str]) -> list[Guess]:
     ]
 
 
-def _check_first(guesses: list[Guess]) -> list[str]:
+def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
     """What is unsure, and what may stand for a missing value, before everything else."""
     unsure = _unsure(guesses)
-    lines = [f"#   {made.name}: {made.role}? {made.why}" for made in unsure[:_SHOWN]]
+    lines = [f"#   {note}" for note in read.notes if "encoding" in read.decided and "encod" in note]
+    lines += [f"#   {made.name}: {made.role}? {made.why}" for made in unsure[:_SHOWN]]
     if len(unsure) > _SHOWN:
         lines.append(f"#   and {len(unsure) - _SHOWN} more that say how sure they are")
     for made in guesses:
@@ -167,7 +168,7 @@ def _head(
         f"{len(table.names)} columns.",
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
-        *_check_first(guesses),
+        *_check_first(guesses, read),
     ]
     if read.share < 1:
         lines.append(_SAMPLED.format(table.height))

@@ -35,6 +35,8 @@ class Parsed(NamedTuple):
     header: bool
     share: float = 1.0
     """Of the file; less than 1 where it was sampled."""
+    encoding: str = ""
+    """What the file is written in, where that was guessed."""
 
 
 def parse(
@@ -52,7 +54,7 @@ def parse(
     With a `dialect`, nothing is guessed and every line is a record. A `sample` is of lines spread
     over a large file.
     """
-    text, notes = to_utf8(raw, label, encoding)
+    text, notes, guessed = to_utf8(raw, label, encoding)
     if not text[:_HEAD].strip() and not text.strip():
         raise InputError(f"{label} is empty", remedy="give a file with a header and records")
     more: list[str] = []
@@ -70,7 +72,7 @@ def parse(
         how = "skipped" if frame.width > 1 else "read as missing"
         notes.append(f"{blank:,} blank line{'s were' if blank > 1 else ' was'} {how}")
     records, header, more = headed(frame, header, label)
-    return Parsed(records, dialect, notes + more, header, share)
+    return Parsed(records, dialect, notes + more, header, share, guessed)
 
 
 def headed(

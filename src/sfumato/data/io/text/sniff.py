@@ -10,8 +10,10 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ....errors import InputError
+from .encodings import Guessed, guess_encodings
 
 DELIMITERS = ("\t", ";", "|", ",")
 """In order of preference: a comma is often part of a value or of a number, a tab hardly ever."""
@@ -44,30 +46,44 @@ class Dialect:
     quote: str = '"'
 
 
-def to_utf8(raw: bytes, label: str, encoding: str | None) -> tuple[bytes, list[str]]:
-    """The text as UTF-8 bytes without a mark at the front, and what was found out about it."""
+class Text(NamedTuple):
+    """UTF-8 bytes without a mark at the front, and what was found out about them."""
+
+    body: bytes
+    notes: list[str]
+    guessed: str = ""
+    """The encoding, where only its letters speak for it."""
+
+
+def to_utf8(raw: bytes, label: str, encoding: str | None) -> Text:
+    """The text as UTF-8 bytes."""
     if encoding is not None:
-        return _decoded(raw, label, encoding), []
+        return Text(_decoded(raw, label, encoding), [])
     for magic, what, remedy in _BINARY:
         if raw.startswith(magic):
             raise InputError(f"{label} is {what}, not text", remedy=remedy)
     for mark, name in _BOMS:
         if raw.startswith(mark):
             # UTF-8 needs no conversion once its mark is off; a wrong mark still has to be refused.
-            return _decoded(raw, label, name), [f"encoding: {name} (byte order mark)"]
+            return Text(_decoded(raw, label, name), [f"encoding: {name} (byte order mark)"])
     wide = _wide_without_mark(raw)
     if wide:
-        return _decoded(raw, label, wide), [f"encoding: {wide} (guessed: every other byte is zero)"]
+        note = f"encoding: {wide} (guessed: every other byte is zero)"
+        return Text(_decoded(raw, label, wide), [note])
     if is_utf8(raw):
-        return _without_nul(raw, label), ([] if raw.isascii() else ["encoding: utf-8"])
-    for name in ("cp1252", "latin-1"):
+        return Text(_without_nul(raw, label), [] if raw.isascii() else ["encoding: utf-8"])
+    for guessed in guess_encodings(raw):
         try:
-            text = raw.decode(name)
+            text = raw.decode(guessed.name)
         except UnicodeDecodeError:
             continue
-        note = f"encoding: {name} (guessed: not valid UTF-8); encoding=... overrules it"
-        return _without_nul(text.encode(), label), [note]
+        return Text(_without_nul(text.encode(), label), [_doubt(guessed)], guessed.name)
     raise AssertionError("latin-1 decodes everything")
+
+
+def _doubt(guessed: Guessed) -> str:
+    words = f", with words such as {', '.join(guessed.words)}" if guessed.words else ""
+    return f"encoding: {guessed.name} (guessed: no UTF-8{words}); encoding=... overrules it"
 
 
 def is_utf8(raw: bytes) -> bool:
