@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from ..data.io import read_with_notes
-from ..data.io.source import TEXT, locate
+from ..data.io.source import TEXT, load, locate
+from ..data.io.text.sniff import is_utf8
 from ..data.linkage.correspondence import agreement, key_column
 from ..data.linkage.earlier import named_first, read_like
 from ..data.linkage.like import like_original
@@ -171,9 +172,16 @@ def _told(masked: str, words: Plan) -> dict[str, Any]:
         return {}
     if known := named_first(Path(masked)):
         return known
-    alike = ("delimiter", "encoding", "decimal", "thousands", "header", "missing")
-    given = words.input.options()
-    return {k: given[k] for k in alike if k in given} if locate(masked).format in TEXT else {}
+    alike = ["delimiter", "encoding", "decimal", "thousands", "header", "missing"]
+    given, end = words.input.options(), locate(masked)
+    if end.format not in TEXT:
+        return {}
+    # Tools write one line of names, and UTF-8, whatever they have read.
+    if given.get("header") == 2:
+        alike.remove("header")
+    if "encoding" in given and is_utf8(load(end)):
+        alike.remove("encoding")
+    return {k: given[k] for k in alike if k in given}
 
 
 def evidence_of(release: str | Path) -> dict[str, Any]:

@@ -103,3 +103,30 @@ def test_moments_with_zones_are_released(suffix: str, zone: str, tmp_path: Path)
     assert found["seen"][12].hour == (12 if zone == "Z" else 10)
     path.with_name("p.toml").write_text(text)
     assert sf.protect(found, path.with_name("p.toml")).data.height > 0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_a_second_line_of_names_is_no_record(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{suffix}"
+    content = {
+        "age": ["in years", *(str(20 + i % 60) for i in range(90))],
+        "sex": ["of the person", *("fm"[i % 2] for i in range(90))],
+        "seen": ["first visit", *(f"2023-0{1 + i % 9}-1{i % 9}" for i in range(90))],
+    }
+    write_file(table(content, others="insensitive"), path)
+    text = draft_plan(path, path=path.name)
+    plan = Plan.parse(text)
+    assert plan.input.header == 2
+    assert "# The reader noted: the second line holds words" in text
+    found = read_input(plan, tmp_path)[0]
+    assert (found.height, found["age"].dtype) == (90, pl.Int64)
+
+
+@pytest.mark.parametrize(
+    "first", [["", "f", "2023-01-01"], ["N/A", "f", "unknown"], ["31", "f", "spring"]]
+)
+def test_a_record_with_odd_cells_stays_one(first: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{20 + i % 60},{'fm'[i % 2]},2023-0{1 + i % 9}-1{i % 9}" for i in range(90)]
+    path.write_text("\n".join(["age,sex,seen", ",".join(first), *rows]))
+    assert read_decided(path).table.height == 91

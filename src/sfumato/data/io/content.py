@@ -39,7 +39,7 @@ class Asked:
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
-    header: bool | None = None
+    header: bool | int | None = None
     missing: tuple[str, ...] = MISSING
     sentinels: Any = None
     dates: Mapping[str, Formats] = field(default_factory=dict)
@@ -71,6 +71,8 @@ class Asked:
                 f"{' and '.join(idle)} cannot be used with {end.format} ({end.label})",
                 remedy="leave out",
             )
+        if self.header not in (None, True, False, 2):
+            raise InputError(f"a header of {self.header} lines", remedy="header=2, or leave it out")
         self._check_marks()
 
     def _check_marks(self) -> None:

@@ -48,7 +48,7 @@ def read_decided(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
-    header: bool | None = None,
+    header: bool | int | None = None,
     missing: Sequence[str] = MISSING,
     sentinels: Any = None,
     dates: Mapping[str, Formats] | None = None,

@@ -61,8 +61,10 @@ class Input(Declaration):
         '{ income = ["N"], "*" = [-9] }; the reader takes none that is not named here, and '
         "`sfumato init` writes down those that it proposes",
     )
-    header: bool | None = Field(
-        None, description="whether a text file or sheet begins with names; detected unless given"
+    header: bool | Literal[2] | None = Field(
+        None,
+        description="whether a text file or sheet begins with names; 2 where these have a second "
+        "line, which is left out; detected unless given",
     )
     dates: dict[str, str | tuple[str, ...]] = Field(
         default_factory=dict,

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ....errors import Complaint, InputError, SchemaError
-from .header import find_header
+from .header import SECOND, find_header, is_second_line
 from .sample import spread
 from .sniff import Dialect, find_dialect, to_utf8
 
@@ -32,7 +32,8 @@ class Parsed(NamedTuple):
     frame: pl.DataFrame
     dialect: Dialect
     notes: list[str]
-    header: bool
+    header: bool | int
+    """Whether names come first; 2 where they have two lines."""
     share: float = 1.0
     """Of the file; less than 1 where it was sampled."""
     encoding: str = ""
@@ -45,7 +46,7 @@ def parse(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-    header: bool | None = None,
+    header: bool | int | None = None,
     dialect: Dialect | None = None,
     sample: bool = False,
 ) -> Parsed:
@@ -76,21 +77,27 @@ def parse(
 
 
 def headed(
-    frame: pl.DataFrame, header: bool | None, label: str
-) -> tuple[pl.DataFrame, bool, list[str]]:
-    """The records under the names of the first line, or under numbers where it is a record."""
+    frame: pl.DataFrame, header: bool | int | None, label: str
+) -> tuple[pl.DataFrame, bool | int, list[str]]:
+    """The records under the names of the first line, or under numbers where it is a record.
+
+    A `header` of 2 has a second line, which is left out.
+    """
     notes: list[str] = []
     named = frame
     if frame.width == 1 and header is not False:
         named = frame.slice(int(frame.to_series().is_not_null().arg_max() or 0))
     if header is None:
         header, note = find_header(named)
+        if header and is_second_line(named.slice(1)):
+            header, note = 2, SECOND
         notes = [note] if note else []
     if not header:
         numbered = {n: f"column_{i}" for i, n in enumerate(frame.columns, 1)}
         return frame.rename(numbered), False, notes
     names, more = _names([cell or "" for cell in named.row(0)], label)
-    return named.slice(1).rename(dict(zip(frame.columns, names, strict=True))), True, notes + more
+    records = named.slice(int(header)).rename(dict(zip(frame.columns, names, strict=True)))
+    return records, header, notes + more
 
 
 def copied_cells(text: bytes, width: int) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from ..cells.sentinels import MISSING_WORDS
 from ..dates import looks_like_date
 
 _JUDGED = 5_000
+_FEWEST = 3
 _TYPED = 0.9
 _REPEATS = 0.5
 _ENOUGH = 10
@@ -72,6 +73,41 @@ def find_header(cells: pl.DataFrame) -> Verdict:
 
 
 _DOUBT = "the first line was taken for {}, but it could be otherwise; header = {} overrules it"
+
+
+def is_second_line(records: pl.DataFrame) -> bool:
+    """Whether the first record goes on naming the columns: in all that hold numbers or dates, two
+    at least, it has words that none of them has again.
+
+    >>> is_second_line(pl.DataFrame({"0": ["years", "31", "40"], "1": ["kg", "70", "81.5"]}))
+    True
+    """
+    if records.height < _FEWEST:
+        return False
+    below = records.slice(1, _JUDGED)
+    told = [_names_again(cell, series) for cell, series in zip(records.row(0), below, strict=True)]
+    typed = [said for said in told if said is not None]
+    return len(typed) > 1 and all(typed)
+
+
+def _names_again(cell: str | None, below: pl.Series) -> bool | None:
+    """Whether a cell over numbers or dates is a word and no value; None over anything else."""
+    present = below.drop_nulls().str.strip_chars()
+    present = present.filter(~present.str.to_lowercase().is_in(list(MISSING_WORDS)))
+    if len(present) < _FEWEST - 1:
+        return None
+    if max(_share(present, date=False), _share(present, date=True)) < _TYPED:
+        return None
+    word = (cell or "").strip()
+    if not word or word.lower() in MISSING_WORDS or _is_number(word) or looks_like_date(word):
+        return False
+    return not bool((present == word).any())
+
+
+SECOND = (
+    "the second line holds words over columns of numbers, as a second line of names does, and was "
+    "left out; header = true reads it as a record"
+)
 
 
 def _undecided(first: list[str]) -> Verdict:
