@@ -16,7 +16,9 @@ import polars as pl
 
 from ...data.generalized.label_places import has_labels
 from ...data.kinds import is_text
-from ...data.schema import MEASURED, Kind
+from ...data.recognize import KNOWABLE
+from ...data.recognize.words import NUMBERED, plain_name
+from ...data.schema import MEASURED, Column, Kind
 from ...data.table import Table
 from ...errors import MeasureError
 from ..linkage.covering import Grid
@@ -25,6 +27,8 @@ _DAY = 86_400_000_000
 """Microseconds: dates are compared as moments."""
 _KILOMETRE = 0.009
 """Degrees of latitude; a degree of longitude is shorter, which errs to the safe side."""
+_CODES = KNOWABLE - {"age", "year", "coordinate", "date", "date-time", "date-part"} | {"trait"}
+"""What whole numbers may be that are no quantities."""
 _MILLIONTHS = 1_000_000
 """Finer digits than these are nobody's unit."""
 
@@ -131,6 +135,13 @@ def known(
     else:
         grid.add_values(name, people, masked)
     return Known(name, grid.runs[0], grid.low[0], grid.high[0])
+
+
+def is_code(column: Column, what: str) -> bool:
+    """Whether whole numbers stand for something, so that the next one is something else."""
+    if column.kind != Kind.INTEGER:
+        return False
+    return what in _CODES or bool(NUMBERED.search(plain_name(column.name)))
 
 
 def _read(grid: Grid, original: Table, name: str, people: Table, masked: Table) -> bool:

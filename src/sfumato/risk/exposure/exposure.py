@@ -15,11 +15,10 @@ from ...data.codec import encode
 from ...data.generalized.label_places import has_labels
 from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
-from ...data.recognize.words import NUMBERED, plain_name
-from ...data.schema import NUMERIC, Column, Kind, Role
+from ...data.schema import NUMERIC, Kind, Role
 from ...data.table import Table, kept_with
 from ...protocols import Context, Measure, Measurement, Method
-from .agreement import Known, known
+from .agreement import Known, is_code, known
 from .given_back import GivenBack, giving_back, numbered
 from .published import Plain, naming, unmasked
 from .singled import MOST, Names, Search, Singled
@@ -29,8 +28,6 @@ _PEOPLE, _FEWER, _LARGE = 4000, 1000, 20_000
 _OPEN = (Role.QUASI, Role.INSENSITIVE, Role.UNDECIDED)
 _WIDEST = 300
 """Columns of which triples are tried."""
-_CODES = KNOWABLE - {"age", "year", "coordinate", "date", "date-time", "date-part"} | {"trait"}
-"""What whole numbers may be that are no quantities."""
 _MEASURED = 12
 """Confidential numbers of which pairs are tried."""
 _MOSTLY = 0.5
@@ -193,10 +190,20 @@ class _View:
         """Records of which at least half of what this release masks is hidden altogether: whoever
         finds another record that fits does not think of them."""
         masked = self.pair.masked
-        hidden = {n: masked.suppressed(n) for n in masked.names}
-        hidden = {n: h for n, h in hidden.items() if h.any() or masked.schema[n].generalized}
-        stars = np.sum(list(hidden.values()), axis=0) if hidden else np.zeros(masked.height)
-        return np.asarray((stars > 0) & (2 * stars >= len(hidden)))
+        hides = [n for n, h in self._hidden.items() if h.any() or masked.schema[n].generalized]
+        stars = np.zeros(masked.height, np.int32)
+        for name in hides:
+            stars += self._hidden[name]
+        return np.asarray((stars > 0) & (2 * stars >= len(hides)))
+
+    @cached_property
+    def _hidden(self) -> dict[str, np.ndarray]:
+        """By column: which cells are suppressed."""
+        shown, place = self._alike
+        return {
+            n: shown.suppressed(n)[place] if n in shown.schema else self.pair.masked.suppressed(n)
+            for n in self.pair.masked.names
+        }
 
     def worst(self) -> list[_Share]:
         """The worst set of one, two and three columns."""
@@ -204,7 +211,7 @@ class _View:
         search = self._search(names)
         found = search.worst((2, 3) if len(names) <= MOST else (2,))
         # Of one column, where nothing is left of a hidden cell, no such cell comes to mind.
-        bare = [self._known(self.people, n).silent(self.pair.masked.suppressed(n)) for n in names]
+        bare = [self._known(self.people, n).silent(self._hidden[n]) for n in names]
         found |= Search(bare, self.own, self.rng, self.owner).worst((1,))
         found = {
             size: [one for one in listed if not self._accepts(one.columns)]
@@ -246,7 +253,7 @@ class _View:
             masked = self.pair.masked if name not in shown.schema else shown
             # What was changed is compared as the number that it is published as.
             same = self.shares.get(name, 0.0) >= _MOSTLY
-            exact = exact or (same and _is_code(self.pair.original.schema[name], what))
+            exact = exact or (same and is_code(self.pair.original.schema[name], what))
             column = known(self.pair.original, who, masked, name, what, exact)
             column = column if masked is not shown else column.spread(place)
             self._columns[key] = column.silent(self._silent)
@@ -353,7 +360,9 @@ class _View:
         private = sorted(private, key=lambda name: -values[name])[:_MEASURED]
         columns += [self._known(self.people, name, exact=True) for name in private]
         search = Search(columns, self.own, self.rng, self.owner)
-        few, more = (max(search.size - many, 0) for many in (_ASKED, _FEWER))
+        # Of many records fewer people are asked for.
+        asked = max(_ASKED * _LARGE // max(search.n, _LARGE), _ASKED // 10)
+        few, more = (max(search.size - many, 0) for many in (asked, 3 * asked))
         most = max(private, key=lambda name: search.share([*open_, name], few))
         return {"columns": [most], "with": open_, "share": search.share([*open_, most], more)}
 
@@ -365,13 +374,6 @@ class _View:
         columns = [self._known(self.people, name) for name in names]
         everyone = np.arange(self.own.size)
         return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
-
-
-def _is_code(column: Column, what: str) -> bool:
-    """Whether whole numbers stand for something, so that the next one is something else."""
-    if column.kind != Kind.INTEGER:
-        return False
-    return what in _CODES or bool(NUMBERED.search(plain_name(column.name)))
 
 
 def _recognized(table: Table, names: Sequence[str]) -> Mapping[str, Found]:

@@ -263,12 +263,14 @@ class Search:
         Of the columns, the one with the fewest records near a person's value says which to look at;
         a few first, since whoever is not alone is seldom so among them.
         """
-        columns = [self.columns[j] for j in chosen]
+        # Those that tell most first: a value tells more than a label.
+        columns = sorted(
+            (self.columns[j] for j in chosen), key=lambda one: (not one.exact, -one.variety)
+        )
         if self.own is not None:
             for column in columns:
                 people = people[column.agrees(people, self.own[people])]
-        # Of many columns those that tell most are asked.
-        telling = sorted(columns, key=lambda column: -column.variety)[:_TELLING]
+        telling = columns[:_TELLING]
         spans = np.array([column.nearby[:, people] for column in telling])
         best = (spans[:, 1] - spans[:, 0]).argmin(axis=0)
         begin, end = spans[best, :, np.arange(people.size)].T
