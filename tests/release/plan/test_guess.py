@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.data.schema import Role
 from sfumato.release.plan.guess import Guess, guess
 from sfumato.release.records.run import read_input
 
@@ -245,3 +246,38 @@ def test_blank_cells_among_drafted_numbers_are_read_again(tmp_path: Path) -> Non
     assert [str(column.kind) for column in table.schema] == ["continuous", "boolean"]
     assert table["paid"].null_count() == sum(i % 9 == 0 for i in range(N))
     assert table["smokes"].null_count() == N // 3
+
+
+def _codes(form: str, seed: int = 4) -> list[str]:
+    """Codes of a form: 9 for a digit, A for a letter, other characters as they are."""
+    rng = random.Random(seed)
+    drawn = {"9": "0123456789", "A": "ACDEFHKNPRTVWXY", "0": "12", "B": "SWM"}
+    return ["".join(rng.choice(drawn.get(c, c)) for c in form) for _ in range(300)]
+
+
+POSTAL = {
+    "Irish": (_codes("A09 9A9A"), [8, 3, 1]),
+    "British": ([*_codes("BA0A 9AA"), *_codes("B09 9AA"), *_codes("B9 9AA")], [8, 4, 2, 1]),
+    "Canadian": (_codes("B0A 9A9"), [7, 3, 1]),
+    "Dutch": (_codes("0099 AA"), [7, 4, 2]),
+    "German": (_codes("00999"), [5, 3, 2]),
+    "zip, some longer": ([*_codes("00999"), *_codes("00999-9999")], [10, 3, 2]),
+    "zip, without zeros": ([*_codes("0999"), *_codes("00999")], [5, 3, 2]),
+}
+
+
+@pytest.mark.parametrize("name", POSTAL)
+def test_whole_postal_codes_never_go_out_in_sets(name: str) -> None:
+    values, lengths = POSTAL[name]
+    frame = sf.table(
+        {"postcode": values, "home": values, "sex": ["f", "m", "f"] * (len(values) // 3)}
+    )
+    for made in guess(frame, from_file=True)[: 2 if name in ("Irish", "British") else 1]:
+        assert (made.what, made.poset.get("lengths")) == ("postal-code", lengths), made.name
+        assert made.role == Role.QUASI
+
+
+def test_postal_codes_without_districts_are_dropped() -> None:
+    values = [f"{chr(65 + i)}X{i % 7}Z" for i in range(26)] * 3
+    (made,) = guess(sf.table({"postcode": values}), from_file=True)
+    assert made.role == Role.IDENTIFIER

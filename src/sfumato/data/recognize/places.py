@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 
 from ..schema import Kind
 from .view import ENOUGH, View
@@ -43,10 +44,13 @@ _UNPARTED = (
     r".*(?:[市区區县縣郡町村路街巷道弄]|丁目|番地?|[동로길읍면]).*\d.*"
     r"(?:[号號番室楼]|丁目|-\d+|호|\d)"
 )
+_BRITISH = r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}"
+_CANADIAN = r"[A-Z]\d[A-Z][ -]?\d[A-Z]\d"
+_IRISH = r"[AC-FHKNPRTV-Y]\d[\dW] ?[\dAC-FHKNPRTV-Y]{4}"
+_DUTCH = r"\d{4} ?[A-Z]{2}"
+_LETTERED = (_BRITISH, _CANADIAN, _IRISH, _DUTCH, r"[A-Z]\d{4}[A-Z]{3}", r"[A-Z]{3} \d{4}")
 _POSTAL = (
-    r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",
-    r"[A-Z]\d[A-Z] ?\d[A-Z]\d",
-    r"\d{4} ?[A-Z]{2}",
+    "|".join(_LETTERED),
     r"\d{2}-\d{3}",
     r"\d{4}-\d{3}",
     r"\d{5}-\d{3}",
@@ -99,6 +103,26 @@ def is_postal(view: View) -> bool:
     if not view.textual or view.distinct < 10:
         return False
     return any(view.share(pattern) >= 0.95 for pattern in _POSTAL)
+
+
+# How many characters of a postal code name a district, then a town or a region.
+_DISTRICTS = ((_DUTCH, (4, 2)), (_CANADIAN, (3, 1)), (_IRISH, (3, 1)), (_BRITISH, (4, 2, 1)))
+_USUAL = (3, 2, 1)
+_TELLING = 0.5
+
+
+def postal_districts(view: View) -> list[int]:
+    """How many characters of the view's postal codes to keep, step by step, longest first; none
+    where no beginning is shared by several codes."""
+    lengths = {len(text) for text in view.listed}
+    longest = max(lengths, default=0)
+    found = [cuts for form, cuts in _DISTRICTS if view.share(f"(?i:{form})") >= _MOST]
+    usual = _USUAL[: 3 if longest < 4 else 2]
+    cuts = [cut for cut in (found[0] if found else usual) if cut < longest]
+    if not cuts or bool((view.whole.cast(pl.String) == "").any()):
+        return []
+    begun = len({text[: cuts[-1]] for text in view.listed})
+    return [longest, *cuts] if begun <= max(1, _TELLING * len(view.listed)) else []
 
 
 def could_be_postal(view: View) -> bool:

@@ -164,7 +164,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "postal-code",
         "zip zip_code* zip[35] *_zip post_code* postal* *postleitzahl* plz* *_plz "
         "code_postal* =cp codigo_postal* cod_postal* =cap codice_postale* =cep =npa "
-        "kod_pocztowy* postnummer* postnr* pin_code",
+        "kod_pocztowy* eircode* postnummer* postnr* pin_code",
     ),
     (
         "coordinate",

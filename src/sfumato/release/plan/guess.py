@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ...data.recognize import WHATS, Found, determined, recognize
+from ...data.recognize.places import postal_districts
 from ...data.recognize.view import View, views
 from ...data.recognize.words import plain_name
 from ...data.schema import NUMERIC, Kind, Role
@@ -60,6 +61,7 @@ _KEY = re.compile(
 )
 _SINGLE = (Kind.NOMINAL, Kind.TEXT, Kind.INTEGER)
 _REPEATS = 0.8
+_CODES = 10
 _PAIRS = 0.9
 
 
@@ -94,7 +96,12 @@ def _guess(
         # As categories they would be published exactly wherever k people share one.
         why = f"{made.why}, {_UNREAD}"
         made = replace(made, role=Role.IDENTIFIER, why=why, confidence=0.6)
-    return replace(made, kind=kind, shape=seen, poset=_poset(what, kind, view))
+    poset = _poset(what, kind, view)
+    if what == "postal-code" and not poset and view.distinct > _CODES:
+        # In sets the whole codes of people's homes would go out.
+        why = f"{made.why}, whose beginnings name no districts, so that it is dropped"
+        made = replace(made, role=Role.IDENTIFIER, why=why, confidence=0.6)
+    return replace(made, kind=kind, shape=seen, poset=poset)
 
 
 def _role(what: str) -> Role:
@@ -170,11 +177,8 @@ def _poset(what: str, kind: Kind, view: View | None) -> dict[str, Any]:
     """A hierarchy where the values suggest one."""
     if what != "postal-code" or kind not in (Kind.NOMINAL, Kind.TEXT) or view is None:
         return {}
-    lengths = {len(text) for text in view.listed}
-    longest = max(lengths, default=0)
-    if longest >= 4 and min(lengths) == longest:
-        return {"kind": "prefix", "lengths": [longest, 3, 2]}
-    return {}
+    lengths = postal_districts(view)
+    return {"kind": "prefix", "lengths": lengths} if lengths else {}
 
 
 def over_89(table: Table, guesses: list[Guess]) -> list[str]:
