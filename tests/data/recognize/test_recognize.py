@@ -341,3 +341,62 @@ def test_codes_without_names_in_them_are_none() -> None:
     assert inner_share(wards) == (0.0, 0.0)
     assert what("v7", [*wards, *wards]) != "name"
     assert what("v7", [*goods, *goods]) != "name"
+
+
+REMARKS = {
+    "German": "Vater unbekannt, angeblich der Müller vom Oberbach|lebt seit dem Brand bei der Tante"
+    "|keine|wurde nach der Taufe ins Heim gebracht",
+    "English": "lives with the aunt since spring|none|was seen again after the fall at home",
+    "French": "vit avec la grand-mère depuis mars|rien|est retourné chez son oncle en mai",
+    "Spanish": "vive con la abuela desde marzo|nada|fue visto de nuevo en el pueblo",
+    "Polish": "mieszka u ciotki i jest chory|brak|był ponownie widziany we wsi",
+}
+LABELS = (
+    "Strongly agree|Neither agree nor disagree|Strongly disagree|Do not know",
+    "Never been married|Married, living together|Widowed or divorced|Child under 18 never married",
+    "Some college but no degree|High school graduate|Less than 1st grade",
+    "Professional, scientific and technical services|Public administration|Retail trade",
+    "Transport and moving machine operators|Precision production, craft and repair|Sales",
+)
+
+
+def few(texts: str) -> list[object]:
+    return column(lambda rng, _: rng.choice(texts.split("|")))
+
+
+@pytest.mark.parametrize("language", REMARKS)
+def test_remarks_are_text_about_people_however_few_they_are(language: str) -> None:
+    assert what("x1", few(REMARKS[language])) == "free-text"
+
+
+@pytest.mark.parametrize("texts", LABELS)
+def test_labels_of_categories_are_no_remarks(texts: str) -> None:
+    assert what("x1", few(texts)) != "free-text"
+
+
+@pytest.mark.parametrize("name", ["Anm.", "Bem.", "NB", "pozn.", "uwagi", "obs.", "note", "rem."])
+def test_short_words_for_remarks(name: str) -> None:
+    assert what(name, few("zieht im Mai um|kennt den Arzt gut|-")) == "free-text"
+
+
+@pytest.mark.parametrize(
+    "name", ["Vertrauen in die Polizei", "Wahlabsicht", "vote intention", "trust_country", "creat"]
+)
+def test_opinions_and_illnesses_are_confidential(name: str) -> None:
+    assert what(name, column(lambda rng, _: rng.randrange(40, 120))) == "private"
+
+
+def test_labels_of_a_file_tell_opinions() -> None:
+    frame = sf.table({"v7": column(lambda rng, _: rng.randrange(1, 6))})
+    for label in (
+        "Trust in the country's parliament",
+        "Vertrauen: Bundesland",
+        "Voted in the state",
+    ):
+        told = frame.with_columns([], [frame.schema["v7"].with_(label=label)])
+        assert recognize(told)["v7"].what == "private", label
+
+
+def test_values_that_name_illnesses_are_diagnoses() -> None:
+    assert what("plan_b", few("aucun|asthme|allergie aux noix|diabète")) == "diagnosis"
+    assert what("plan_b", few("bus|train|asthme|bike|on foot")) != "diagnosis"

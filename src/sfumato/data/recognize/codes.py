@@ -30,6 +30,7 @@ W00-W46 W49-W62 W64-W70 W73-W81 W83-W94 W99 X00-X06 X08-X54 X57-X99 Y00-Y99 Z00-
 Z25-Z76 Z77-Z99"""
 ICD = r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[*+!†]?"
 _MOSTLY = 0.9
+_MOST_ILLNESSES = 300
 _LETTERS, _CODES = 8, 15
 SEPARATED = r"[ ,;|/]+"
 
@@ -141,6 +142,22 @@ def is_icd(codes: Sequence[str], named: bool) -> bool:
     if pointed > 0.1:
         return letters >= 3
     return letters >= 2 * _LETTERS and len(formed) >= _CODES and valid > 0.97
+
+
+_ILLNESS = (
+    r"(?i)asthm|diab[eè]t|[eé]pil[eé]p|allerg|alerg|hypert|cancer|krebs|tumou?r|d[eé]press|\bhiv\b|\baids\b"
+    r"|h[eé]patit|tubercul|tuberk|migr[aä]in|migr[aä]n|arthrit|rheuma|d[eé]men[zct]|alzheim|parkinson"
+    r"|schizo|autis|\badhs\b|\badhd\b|\btdah\b|dyslex|an[aä]?emi|pneumon|bronchit|infar[ck]t|stroke"
+    r"|schlaganfall|insuffi[cz]|sclero|sklero|psoria|leuk[aä]?emi|sucht|addict|anxi|angstst|bipol"
+)
+
+
+def names_illnesses(view: View) -> bool:
+    """Whether texts that come back name illnesses: two at least, and half of the different ones."""
+    if not view.textual or view.distinct > _MOST_ILLNESSES:
+        return False
+    many = int(view.texts.str.contains(_ILLNESS).sum())
+    return many >= 2 and 2 * many >= len(view.texts) - 1  # one may say that there is none
 
 
 def order_of(values: Sequence[str]) -> list[str] | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..schema import NUMERIC, Kind
-from .codes import ICD, SEPARATED, is_icd, is_scale, order_of
+from .codes import ICD, SEPARATED, is_icd, is_scale, names_illnesses, order_of
 from .dates import dated, is_years
 from .found import PERSONAL, Found
 from .names import ending_share, inner_share, name_share
@@ -150,6 +150,8 @@ def _by_likeness(view: View) -> Found | None:
         return _found(view, "telephone", "its values look like it", 0.75)
     if is_icd(view.listed, named=False) and view.spread < 0.5:
         return _found(view, "diagnosis", "its values are valid diagnosis codes", 0.8)
+    if names_illnesses(view):
+        return _found(view, "diagnosis", "its values name illnesses", 0.7)
     if is_names(view.listed) and _not_categories(view):
         return _found(view, "name", "its values are names of people", 0.8)
     if view.distinct >= ENOUGH and view.spread >= 0.5 and view.share(_PERSON) >= 0.9:

@@ -118,7 +118,7 @@ def is_free_text(view: View, named: bool = False) -> bool:
     if not view.textual or len(view.texts) < (1 if named else 3):
         return False
     seen = _Prose(view, named)
-    if seen.closed > 0.5 or _speaks_of_people(view):
+    if seen.closed > 0.5 or _speaks_of_people(view) or _tells(view):
         return True  # categories are no sentences, however often these come back
     if view.spread > 0.5:
         return seen.long > 0.5 or seen.prose > (0.25 if named else 0.5)
@@ -130,6 +130,25 @@ def is_free_text(view: View, named: bool = False) -> bool:
         return False
     share = max(seen.long, seen.prose, seen.plain * (view.spread > 0.1))
     return share > (0.3 if named else 0.6)
+
+
+_TOLD = (
+    r"(?i)(?:^|[ ,;(])(?:the|was|were|is|has|had|been|der|die|das|dem|den|des|vom|zum|zur|ist|war"
+    r"|hat|wurde|wird|est|était|été|sont|ont|avec|chez|es|está|fue|era|tiene|vive|è|stato|stata|della|nella"
+    r"|foi|tem|het|een|heeft|werd|woont|jest|był|była|się|ma|je|byl|byla|která|který|se|är|har|hade"
+    r"|on|oli|olt|egy|este|ile|olan|и|в|на|был|была|του|της|στο|στην|είναι)(?:[ ,.;)]|$)"
+)
+_WORDS, _LOWER, _TELLS = 5, 3, 0.4
+
+
+def _tells(view: View) -> bool:
+    """Whether several of the different texts are built like sentences: many words, some of them in
+    lower case, with an article or a verb, which labels of categories hardly have."""
+    texts = view.texts
+    built = texts.str.count_matches(r"\S+") >= _WORDS
+    built &= texts.str.count_matches(r"(?:^|[ ,;(])\p{Ll}") >= _LOWER
+    built &= texts.str.contains(_TOLD)
+    return int(built.sum()) >= 2 and _share(built) >= _TELLS
 
 
 def _speaks_of_people(view: View) -> bool:

@@ -8,6 +8,8 @@ ends, unless they are so short that they begin or end other words.
 
 from __future__ import annotations
 
+import re
+
 MORE: dict[str, str] = {
     "e-mail": "e_post* epost* sahkoposti* eposta* почт* электронная_почта* *メール* *邮箱* "
     "*电邮* *電子郵件* *이메일* *بريد* ηλεκτρονικ* thu_dien_tu barua_pepe",
@@ -102,8 +104,14 @@ MORE: dict[str, str] = {
     "private": "=lon lon_* manadslon* arslon* timlon* *inkomst* loen* *_loen indkomst* inntekt* "
     "palkka* tulot* =maas gelir* ucret* =plat =prijem prijmy fizetes* jovedelem* salariu* venit* "
     "luong* thu_nhap* mshahara gaji* зарплат* доход* оклад* μισθο* εισοδημα* راتب* الراتب* دخل* "
-    "*給与* *年収* *月収* *收入* *工资* *薪* *급여* *소득* sjukdagar* sykedager*",
-    "free-text": "anmarkning* merknad* bemaerkning* huomio* huomaut* lisatieto* kommentti* "
+    "*給与* *年収* *月収* *收入* *工资* *薪* *급여* *소득* sjukdagar* sykedager* vertrau* "
+    "wahlabsicht* wahlverhalten* bundestagswahl* zweitstimme* erststimme* confianc* confianz* "
+    "fiducia* zaufan* vertrouw* fortroende* tillit* luottamus* guven* dover* intencion_voto* "
+    "intenzione_voto* intention_de_vote* =voto voto_* glosow* stemgedrag* meinung* einstellung* "
+    "zadowol* tevreden* soddisf* schmerz* pain pains *_pain douleur* dolor* dolore* creat* kreat* suicid* suizid* "
+    "stress*",
+    "free-text": "anm bem =nb pozn obs =rem "
+    "anmarkning* merknad* bemaerkning* huomio* huomaut* lisatieto* kommentti* "
     "notlar* aciklama* yorum* popis* megjegyzes* leiras* observatii* mentiuni* napomen* ghi_chu* "
     "nhan_xet* maoni catatan* keterangan* примечан* комментар* заметк* описани* жалоб* анамнез* "
     "примітк* σχολι* παρατηρησ* σημειωσ* ملاحظ* الملاحظ* تعليق* التعليق* توضیح* یادداشت* הערות* "
@@ -113,3 +121,11 @@ MORE: dict[str, str] = {
     "photograph": "valokuva* fenykep* фото* φωτογραφ* *照片* *写真* *사진*",
 }
 """Further entries, by what they mean."""
+OPINION = re.compile(
+    r"trust|vertrau|confian[cz]|fiducia|zaufan|vertrouw|fortroende|tillit|luottam|doveri"
+    r"|(^|_)(vot(e|ed|es|ing)|voto)(_|$)|vote_|wahl(absicht|verhalt|entsch)|bundestagswahl|parteineig"
+    r"|opinion|meinung|attitude|einstellung|agree|zustimm|satisf|zufried|approv|left_right|links_rechts"
+    r"|politic|politik|politiq|diabet|epilep|asthm|depress|cancer|krebs|hiv_|creatinin|kreatinin"
+)
+"""Words in names and labels by which a column is about an opinion or an illness, whatever else its
+words mean: "trust in the country's parliament" is no country."""

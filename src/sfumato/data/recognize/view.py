@@ -12,6 +12,8 @@ import polars as pl
 from ..kinds import is_text, kind_of
 from ..schema import Column, Kind
 from ..table import Table
+from .found import PERSONAL
+from .tongues import OPINION
 from .words import called, plain_name
 
 ROWS = 10_000
@@ -64,7 +66,10 @@ class View:
     @cached_property
     def said(self) -> list[str]:
         """What the name says, the likeliest first, and then what the label says."""
-        return list(dict.fromkeys(what for name in self.names for what in called(name)))
+        found = dict.fromkeys(what for name in self.names for what in called(name))
+        if self.named(OPINION) and not PERSONAL.intersection(called(self.plain)):
+            return ["private", *(what for what in found if what != "private")]
+        return list(found)
 
     def named(self, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern is found in the name or in the label."""
