@@ -108,8 +108,8 @@ MORE: dict[str, str] = {
     "wahlabsicht* wahlverhalten* bundestagswahl* zweitstimme* erststimme* confianc* confianz* "
     "fiducia* zaufan* vertrouw* fortroende* tillit* luottamus* guven* dover* intencion_voto* "
     "intenzione_voto* intention_de_vote* =voto voto_* glosow* stemgedrag* meinung* einstellung* "
-    "zadowol* tevreden* soddisf* schmerz* pain pains *_pain douleur* dolor* dolore* creat* kreat* suicid* suizid* "
-    "stress*",
+    "zadowol* tevreden* soddisf* schmerz* pain pains *_pain douleur* dolor* dolore* creat* kreat* "
+    "suicid* suizid* stress*",
     "free-text": "anm bem =nb pozn obs =rem "
     "anmarkning* merknad* bemaerkning* huomio* huomaut* lisatieto* kommentti* "
     "notlar* aciklama* yorum* popis* megjegyzes* leiras* observatii* mentiuni* napomen* ghi_chu* "
