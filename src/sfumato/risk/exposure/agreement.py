@@ -8,7 +8,7 @@ same. A suppressed cell agrees with everybody, unless nothing else is left of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,8 @@ class Known:
     high: np.ndarray
     bits: np.ndarray | None = None
     """By label, where labels are sets; `low` then holds the label of each record."""
+    quiet: np.ndarray | None = None
+    """Records that hide nobody else, if there are any."""
 
     def agrees(self, people: np.ndarray, records: np.ndarray) -> np.ndarray:
         """bool[people, records]; or bool[n] where both are lists of the same length."""
@@ -80,22 +82,26 @@ class Known:
 
     def spread(self, place: np.ndarray) -> Known:
         """The same beside more records, each of which is like one of these."""
-        return Known(self.name, self.value, self.low[place], self.high[place], self.bits)
+        return replace(self, low=self.low[place], high=self.high[place])
 
     def silent(self, records: np.ndarray) -> Known:
-        """The same with some records that agree with nobody."""
+        """The same with some records that hide nobody else."""
         if not records.any():
             return self
-        low, high, bits = self.low.copy(), self.high.copy(), self.bits
-        low[records], high[records] = -1, -1
-        if bits is not None:
-            low[records], high[records] = len(bits), 0
-            bits = np.vstack([bits, np.zeros_like(bits[:1])])
-        return Known(self.name, self.value, low, high, bits)
+        quiet = records if self.quiet is None else self.quiet | records
+        return replace(self, quiet=quiet)
+
+    def hides(self, records: np.ndarray, own: np.ndarray | None) -> np.ndarray | bool:
+        """Whether records come to mind where others are looked for: of whom nothing is known but
+        such a record, all others like it do."""
+        if self.quiet is None:
+            return True
+        loud: np.ndarray = ~self.quiet[records]
+        return loud if own is None else loud | self.quiet[own]
 
     def of(self, value: np.ndarray) -> Known:
         """The same records beside other people, whose values are of the same numbering."""
-        other = Known(self.name, value, self.low, self.high, self.bits)
+        other = replace(self, value=value)
         vars(other)["order"] = self.order
         return other
 

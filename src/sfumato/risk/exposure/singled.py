@@ -232,6 +232,11 @@ class Search:
         agrees = np.zeros((first.size, -(-records.size // 64) * 64), bool)
         agrees[:, : records.size] = column.agrees(people[first][:, None], records[None, :])
         words = np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)[place.reshape(-1)]
+        if column.quiet is not None:
+            agrees = np.zeros((1, agrees.shape[1]), bool)
+            agrees[0, : records.size] = column.quiet[records]
+            loud = slice(None) if self.own is None else ~column.quiet[self.own[people]]
+            words[loud] &= ~np.packbits(agrees, axis=1, bitorder="little").view(np.uint64)
         if self.own is not None:
             person, record = self._own_in(records)
             theirs = ~(np.uint64(1) << (record & 63).astype(np.uint64))
@@ -311,6 +316,7 @@ class Search:
                 records[here] = telling[j].order[at[here]]
             for column in columns:
                 agrees = column.agrees(people[who], records)
+                agrees &= column.hides(records, None if self.own is None else self.own[people[who]])
                 who, records = who[agrees], records[agrees]
             if self.own is not None:
                 who = who[self.owner[records] != self.owner[self.own[people[who]]]]
