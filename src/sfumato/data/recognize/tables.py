@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..schema import Kind
-from ..table import Table
+from ..table import Table, kept_with
 from .codes import stem
 from .columns import judge
 from .found import KNOWABLE, Found
@@ -32,13 +32,18 @@ def recognize(table: Table) -> Finds:
     """What each column is found to be; columns for which nothing speaks are left out.
 
     It looks at a sample of 10,000 rows and at the whole of a column only where it counts how many
-    different values it has.
+    different values it has; and once at a table, whoever asks.
 
     >>> from sfumato.data.table import table
     >>> found = recognize(table({"reach": ["ann@x.org", "bob@y.net"]}))["reach"]
     >>> found.what, found.item, found.why
     ('e-mail', 6, 'its values look like it')
     """
+    found: Finds = kept_with(table, "recognized", table.schema, lambda: _found(table))
+    return found
+
+
+def _found(table: Table) -> Finds:
     seen = views(table)
     found = {name: one for name, view in seen.items() if (one := judge(view)) is not None}
     for look in (_coordinates, names_beside, others, households, come_back, _batteries, weights):

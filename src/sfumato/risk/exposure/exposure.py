@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -16,7 +16,7 @@ from ...data.generalized.label_places import has_labels
 from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Kind, Role
-from ...data.table import Table, kept_with
+from ...data.table import Table
 from ...protocols import Context, Measure, Measurement, Method
 from .agreement import Known, is_code, known
 from .given_back import GivenBack, giving_back, numbered
@@ -112,10 +112,9 @@ class _View:
         )
         original, masked = self.pair.original, self.pair.masked
         made = [name for name in masked.names if name not in original.schema]
-        self.found: Mapping[str, Found] = {
-            **_recognized(original, [n for n in original.names if n in masked.schema]),
-            **_recognized(masked, made),
-        }
+        self.found: dict[str, Found] = {**recognize(original)}
+        if made:
+            self.found |= recognize(masked.without([n for n in masked.names if n not in made]))
         self.own: np.ndarray | None = None
         self.owner: np.ndarray | None = None
         self._columns: dict[tuple[int, str, bool], Known] = {}
@@ -374,19 +373,6 @@ class _View:
         columns = [self._known(self.people, name) for name in names]
         everyone = np.arange(self.own.size)
         return [c for c in columns if c.agrees(everyone, self.own).mean() >= _MOSTLY]
-
-
-def _recognized(table: Table, names: Sequence[str]) -> Mapping[str, Found]:
-    """What columns of a table are, which is looked at once, however often it is judged."""
-    if not names:
-        return {}
-    found: Mapping[str, Found] = kept_with(
-        table,
-        ("recognized", *names),
-        table.schema,
-        lambda: recognize(table.without([n for n in table.names if n not in names])),
-    )
-    return found
 
 
 def _listed(names: Names) -> str:
