@@ -64,12 +64,7 @@ def _counted(
         first_equal(pl.DataFrame(alike)) if alike else np.zeros(reference.height, dtype=np.int64)
     )
     distinct, many = np.unique(firsts, return_counts=True)
-    no_numbers = np.empty((max(reference.height, table.height), 0))
-    found = cover_counts(
-        grid.queries(distinct, no_numbers),
-        grid.published(classes.first, no_numbers, classes.sizes),
-        many,
-    )
+    found = cover_counts(grid.queries(distinct), grid.published(classes.first, classes.sizes), many)
     facts: dict[str, Any] = {"reference_records": reference.height}
     if grid.outside:
         facts["reference_values_in_no_hierarchy"] = dict(grid.outside)

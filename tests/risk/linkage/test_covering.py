@@ -12,7 +12,7 @@ from sfumato.kernels.coverage.linkage import cover_counts, cover_nearest
 
 
 def _naive(queries: Queries, published: Published, i: int, c: int) -> float:
-    total = 0.0
+    total = 0.0 if published.price is None else float(published.price[c])
     for j, code in enumerate(queries.runs[i]):
         total += not published.low[c, j] <= code <= published.high[c, j]
     for j, code in enumerate(queries.sets[i]):
@@ -54,12 +54,15 @@ def _case(
 
 @given(
     st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 90),
-    st.integers(0, 3), st.integers(0, 2), st.integers(0, 2),
+    st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.booleans(),
 )  # fmt: skip
 def test_nearest_and_counts_are_those_of_every_pair(
-    seed: int, n: int, m: int, r: int, s: int, p: int
+    seed: int, n: int, m: int, r: int, s: int, p: int, priced: bool
 ) -> None:
     queries, published, own = _case(seed, n, m, r, s, p)
+    if priced:
+        price = np.random.default_rng(seed).integers(0, 4, m) / 8.0
+        published = published._replace(price=price)
     apart = np.array([[_naive(queries, published, i, c) for c in range(m)] for i in range(n)])
     found = cover_nearest(queries, published, own, threads=2)
     least = apart.min(axis=1)
@@ -70,6 +73,11 @@ def test_nearest_and_counts_are_those_of_every_pair(
         assert found.own_tied[i] == (c >= 0 and near[i, c])
         assert found.own[i] == pytest.approx(apart[i, c] if c >= 0 else np.inf)
     many = np.arange(1, n + 1)
+    # Of those that are not within reach nothing is said.
+    close = cover_nearest(queries, published, own, within=0.75)
+    reached = least < 0.75
+    assert close.ties.tolist() == np.where(reached, found.ties, 0).tolist()
+    assert close.own_tied.tolist() == (reached & found.own_tied).tolist()
     counts = cover_counts(queries, published, many)
     assert counts.tolist() == ((apart == 0) * many[:, None]).sum(axis=0).tolist()
 
@@ -99,6 +107,8 @@ def test_what_does_not_fit_together_is_refused() -> None:
         cover_nearest(queries._replace(sets=queries.sets + 128), published, own)
     with pytest.raises(ValueError, match="lacks a label"):
         cover_nearest(queries, published._replace(sets=published.sets + 5), own)
+    with pytest.raises(ValueError, match="one price"):
+        cover_nearest(queries, published._replace(price=np.zeros(1)), own)
     nothing = published._replace(low=published.low[:0])
     with pytest.raises(ValueError, match="no published records"):
         cover_counts(queries, nothing, np.ones(3, dtype=np.int64))

@@ -16,6 +16,7 @@ from sfumato.data.table import table
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context
 from sfumato.risk.linkage.nearest import RecordLinkage
+from sfumato.risk.linkage.open_file import SPECIFIC
 from tests.oracle import set_losses as oracle
 
 WORTH = {"a": 3.0, "b": 0.5}
@@ -62,9 +63,38 @@ def test_a_suppressed_set_covers_everything_and_strangers_are_compared() -> None
     found = RecordLinkage().measure(
         Context(Pair.of(original, masked), np.random.default_rng(0), reference=original)
     )
-    # The third record's own is nearest; the first two tie with it.
-    assert found.per_record.tolist() == [0.5, 0.5, 1.0]
-    assert found.detail["non_participants"]["at_least_as_close"] == 1.0
+    # The third fits everybody, but leaves more open than the others' own.
+    assert found.per_record.tolist() == [1.0, 1.0, 1.0]
+    # A stranger with a or b is as close as two of three, one with c as close as one.
+    assert found.detail["non_participants"]["at_least_as_close"] == pytest.approx(7 / 9)
+
+
+@given(st.lists(st.tuples(SET, st.sampled_from("xyz"), st.booleans()), min_size=2, max_size=12))
+def test_of_the_sets_that_fit_the_one_that_leaves_least_open_is_taken(rows: Any) -> None:
+    before, gone = [mine for mine, _, _ in rows], np.array([g for _, _, g in rows])
+    other = [kind for _, kind, _ in rows]
+    pair = _pair(before, [None if g else s for s, _, g in rows], other)
+    masked = pair.masked.with_columns([pair.masked["buys"]], suppressed={"buys": gone})
+    found = RecordLinkage().measure(
+        Context(Pair.of(pair.original, masked), np.random.default_rng(0))
+    )
+    credit = []
+    for i, (mine, kind, _) in enumerate(rows):
+        # Nothing was changed: first those who show a part of the set (the largest), then the rest.
+        fits = [
+            j
+            for j in range(len(rows))
+            if other[j] == kind
+            and not gone[j]
+            and (before[j] == mine if mine is None else before[j] is not None and before[j] <= mine)
+        ]
+        apart = [oracle.jaccard(mine, before[j], WORTH) for j in fits]
+        near = [j for j, a in zip(fits, apart, strict=True) if a <= min(apart) + 1e-12]
+        near = near or [j for j in range(len(rows)) if other[j] == kind and gone[j]]
+        credit.append((i in near) / len(near))
+    assert found.value >= np.mean(credit) - 1e-12
+    if found.detail.get("intruder") == SPECIFIC:
+        assert found.per_record == pytest.approx(credit)
 
 
 def test_fewer_records_are_drawn_where_sets_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

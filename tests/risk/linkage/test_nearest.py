@@ -15,10 +15,13 @@ from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
+from sfumato.methods.suppression.values import RandomSuppression
 from sfumato.poset.trees.sources import Hierarchy
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.linkage.nearest import RecordLinkage
+from sfumato.risk.linkage.open_file import NEAREST, SPECIFIC, WITHIN
 from tests.oracle import risk as oracle
+from tests.oracle.open_linkage import Cell, Intruders, hidden, plain
 from tests.oracle.risk import Label
 
 SCHEMA = {"x": pl.Float64, "y": pl.Int64, "s": pl.String}
@@ -125,13 +128,14 @@ def test_any_record_of_the_same_person_is_a_success(files: object, shuffle: obje
 def test_labels_and_sets_are_linked_to_the_same_person_too() -> None:
     frame = {"pid": list("ppqq"), "age": [20, 30, 20, 40], "buys": [["tea"]] * 4}
     t = table(frame, quasi=["age", "buys"], identifier=["pid"])
-    rows = [(a, ["tea"]) for a in ("[20, 30]", "[20, 30]", "[20, 40]", "[20, 40]")]
+    rows = [(a, ["tea"]) for a in ("[20, 30]", "[20, 30]", "[20, 30]", "[20, 40]")]
     masked = _labelled(t.without(["pid"]), rows, "age")
     for columns in (("age",), ("age", "buys")):
         found = _take(t, masked, columns=columns)
-        # 20 is in all four labels, half of them the person's; so is 30; 40 is in two, both theirs.
+        # Of the three that leave less open two are the first person's, one the other's; 40 is in
+        # the fourth alone.
         assert found.per_record is not None
-        assert found.per_record.tolist() == pytest.approx([0.5, 0.5, 0.5, 1.0])
+        assert found.per_record.tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1.0])
     # Who knows of several records draws fewer.
     assert _take(t, masked, columns=("age",), sample=2).detail["sample"] == 2
 
@@ -185,24 +189,97 @@ def test_labels_are_linked_by_what_they_cover(files: object) -> None:
         ),
         quasi=["age", "kind", "x"],
     )
-    zx = oracle.z_scores(_column(original, 2), _column(original, 2))
-    zy = oracle.z_scores(_column(masked, 2), _column(masked, 2))
-
-    def distance(i: int, j: int) -> float:
-        apart = sum(oracle.mismatch(original[i][c], masked[j][c]) for c in (0, 1))
-        return apart + oracle.squared(zx[i], zy[j])
-
-    apart = np.array([[distance(i, j) for j in range(len(masked))] for i in range(len(original))])
-    gap = apart - apart.min(axis=1, keepdims=True)
-    assume(not ((gap > 1e-13) & (gap < 1e-7)).any())
-    own = [i if i < len(masked) else -1 for i in range(len(original))]
-    expected = oracle.linkage(len(original), len(masked), distance, own)
+    cells = [[*(Cell(c.text, c.covers) for c in row[:2]), plain(row[2])] for row in masked]
     published = _labelled(t, [(a.text, k.text, x) for a, k, x in masked], "age", "kind")
-    found = _take(t, published, np.arange(len(masked)))
-    assert found.per_record is not None
-    assert found.per_record.tolist() == pytest.approx(expected.credit)
-    assert found.interval == pytest.approx((expected.lost, expected.won))
+    found = _as_by_three_intruders(t, published, original, cells, {2})
     assert found.detail["columns"] == {"numbers": ["x"], "labels": ["age", "kind"]}
+
+
+def _as_by_three_intruders(
+    t: Table, masked: Table, original: list, cells: list, numbers: set[int]
+) -> Measurement:
+    """The figure, compared with that of every pair; the first originals were released."""
+    intruders = Intruders(original, cells, numbers)
+    own = [i if i < len(cells) else -1 for i in range(len(original))]
+    assume(not intruders.doubtful(own))
+    expected = intruders.best(own)
+    found = _take(t, masked, np.arange(len(cells)))
+    assert found.value == pytest.approx(float(np.mean(expected)))
+    assert found.per_record is not None
+    names = {SPECIFIC: intruders.specific, NEAREST: intruders.nearest}
+    said = found.detail["intruder"]
+    credit = intruders.within_class(own) if said == WITHIN else intruders.credits(own, names[said])
+    assert found.per_record.tolist() == pytest.approx(credit)
+    lost, won = np.mean([c == 1 for c in credit]), np.mean([c > 0 for c in credit])
+    assert found.interval == pytest.approx((lost, won))
+    return found
+
+
+HIDDEN = "hidden"
+suppressed = st.lists(
+    st.tuples(
+        record,
+        st.tuples(*(st.sampled_from(["kept", "kept", HIDDEN, "changed"]) for _ in range(3))),
+        record,
+    ),
+    min_size=2,
+    max_size=12,
+)
+
+
+@given(suppressed, st.integers(0, 3))
+def test_suppressed_cells_are_linked_as_by_every_pair(files: object, more: int) -> None:
+    original = [a for a, _, _ in files] + [b for _, _, b in files[:more]]
+    domains = [[row[c] for row in original] for c in range(3)]
+    values, marks, cells = [], [], []
+    for a, how, b in files:
+        row = [b[c] if how[c] == "changed" else a[c] for c in range(3)]
+        gone = [h == HIDDEN for h in how]
+        values.append([None if g else v for v, g in zip(row, gone, strict=True)])
+        marks.append(gone)
+        shown = zip(row, gone, domains, strict=True)
+        cells.append([hidden(d) if g else plain(v) for v, g, d in shown])
+    assume(np.any(marks))
+    masked = Table(
+        pl.DataFrame(values, schema=SCHEMA, orient="row"),
+        _table(original).schema,
+        {name: np.array(marks)[:, c] for c, name in enumerate(SCHEMA)},
+    )
+    _as_by_three_intruders(_table(original), masked, original, cells, {0, 1})
+
+
+def _normals() -> Table:
+    x = np.random.default_rng(0).normal(size=(200, 6)).round(3)
+    names = [f"v{j}" for j in range(6)]
+    return table(pl.DataFrame(x, schema=names), quasi=names)
+
+
+def test_who_suppresses_much_of_one_record_does_not_hide_the_others() -> None:
+    t = _normals()
+    masked = RandomSuppression(k=3).mask(t, np.random.default_rng(0)).table
+    found = _take(t, masked)
+    # Whoever takes the consistent row with the fewest suppressed cells finds as many.
+    x, y = (s.frame.to_numpy() for s in (t, masked))
+    hidden_in = np.column_stack([masked.suppressed(name) for name in t.names])
+    fits = ((x[:, None] == y[None]) | hidden_in[None]).all(axis=2)
+    few = np.where(fits, hidden_in.sum(axis=1), 99)
+    naive = (few.argmin(axis=1) == np.arange(200)).mean()
+    assert naive > 0.95
+    assert found.value >= naive
+    assert found.detail["intruder"] == SPECIFIC
+
+
+def test_one_record_without_values_draws_nobody_where_the_others_were_changed() -> None:
+    rng = np.random.default_rng(1)
+    t = _normals()
+    x = t.frame.to_numpy() + 0.01 * rng.normal(size=(200, 6))
+    gone = np.arange(200) == 7
+    x[gone] = np.nan
+    empty = pl.DataFrame(x, schema=t.names, nan_to_null=True)
+    masked = Table(empty, t.schema, dict.fromkeys(t.names, gone))
+    found = _take(t, masked)
+    assert found.value > 0.9
+    assert found.detail["intruder"] == NEAREST
 
 
 def test_a_k_anonymous_release_is_linked_once_in_k() -> None:
@@ -218,15 +295,18 @@ def test_a_hierarchy_tells_what_its_labels_cover() -> None:
     tree = Hierarchy(levels=[["Ulm", "D", "*"], ["Bonn", "D", "*"], ["Nice", "F", "*"]])
     t = table({"city": ["Ulm", "Bonn", "Nice", "Nice"]}, quasi=["city"], posets={"city": tree})
     masked = _labelled(t, [("D",), ("Bonn",), ("F",), ("*",)], "city")
-    # Ulm: D or *, Bonn: D, Bonn or *; each Nice: F or *.
-    assert _take(t, masked).per_record.tolist() == pytest.approx([1 / 2, 1 / 3, 1 / 2, 1 / 2])
+    # Of what fits the least is taken: D for Ulm, Bonn for Bonn, F for both from Nice. Whoever knows
+    # the class finds the last one, too.
+    found = _take(t, masked)
+    assert found.per_record.tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert found.detail["intruder"] == WITHIN
 
 
 def test_a_hierarchy_may_be_published_as_sets_of_values() -> None:
     tree = Hierarchy(levels=[["Ulm", "D", "*"], ["Bonn", "D", "*"], ["Nice", "F", "*"]])
     t = table({"city": ["Ulm", "Bonn", "Nice"]}, quasi=["city"], posets={"city": tree})
     masked = _labelled(t, [("D",), ("{Bonn, Nice}",), ("{Bonn, Nice}",)], "city")
-    assert _take(t, masked).per_record.tolist() == pytest.approx([1, 1 / 3, 1 / 2])
+    assert _take(t, masked).per_record.tolist() == pytest.approx([1, 1 / 2, 1 / 2])
 
 
 def test_a_suppressed_cell_covers_everything_and_a_missing_one_does_not() -> None:
@@ -236,9 +316,9 @@ def test_a_suppressed_cell_covers_everything_and_a_missing_one_does_not() -> Non
         [pl.Series("x", [1.0, None, 3.0]), pl.Series("s", ["a", None, None])],
         suppressed={"x": gone, "s": gone},
     )
-    # Record 2 fits everyone; the third's own s is missing, as it was.
+    # Record 2 fits everyone, but leaves more open; the third's own s is missing, as it was.
     found = _take(t, masked, standardize="original")
-    assert found.per_record.tolist() == pytest.approx([1 / 2, 1.0, 1 / 2])
+    assert found.per_record.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_identical_masked_records_are_ties_also_for_values() -> None:

@@ -3,7 +3,8 @@
 A published record is a row of labels, and each label covers some of its column's values: a run of
 codes low..high where values have an order in which that is so, else a set, one bit for each value.
 A column whose label does not cover the value adds 1 to the distance; columns that were left as
-numbers add their squared difference.
+numbers add their squared difference, and what a record leaves open may have a price of its own, so
+that one that could be anybody's is not the nearest to everybody.
 
 Records are arranged in small blocks, and blocks in groups. What any label of a block covers is
 known for the block as a whole, which bounds the distance of everything in it from below. A bound is
@@ -22,12 +23,13 @@ from ..arrays import Codes, Floats, Ints
 from ..neighbours.blocks import order_in_blocks
 
 Words = NDArray[np.uint64]
-Records = tuple[Codes, Codes, Codes, Floats]
-"""Low, high, labels of sets, numbers: published records in the order of their blocks."""
+Flags = NDArray[np.bool_]
+Records = tuple[Codes, Codes, Codes, Floats, Floats]
+"""Low, high, labels of sets, numbers, prices: published records in the order of their blocks."""
 Tables = tuple[Words, Ints, Ints]
 """The bits of all columns of sets; where each column starts; the words of one of its labels."""
-Summary = tuple[Codes, Codes, Words, Floats, Floats, Codes]
-"""For each group and then each block: runs from and to, bits, numbers from and to, gaps."""
+Summary = tuple[Codes, Codes, Words, Floats, Floats, Codes, Floats]
+"""For each group and then each block: runs from and to, bits, numbers from and to, gaps, price."""
 
 BLOCK = 8  # published records to a block
 GROUP = 32  # blocks to a group, which is looked at before its blocks are
@@ -59,6 +61,22 @@ class Published(NamedTuple):
     """(m,): how many published records are like this one"""
     bits: tuple[Words, ...]
     """for each column of sets, (labels, words): bit v of a row: whether the label covers code v"""
+    price: Floats | None = None
+    """(m,): what a record's open cells add to each distance to it; nothing unless given"""
+
+    @property
+    def records(self) -> Records:
+        """As the compiled functions take them, in this order."""
+        price = np.zeros(len(self.low)) if self.price is None else self.price
+        return self.low, self.high, self.sets, self.numbers, price
+
+    @property
+    def tables(self) -> Tables:
+        """The bits of all columns of sets, one after another."""
+        width = np.array([table.shape[1] for table in self.bits], dtype=np.int64)
+        start = np.cumsum([0, *(table.size for table in self.bits)])[:-1].astype(np.int64)
+        words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in self.bits)])
+        return words, start, width
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -66,9 +84,11 @@ def distance_to(
     records: Records, tables: Tables, c: int, runs: Codes, sets: Codes, x: Floats, limit: float
 ) -> float:
     """The distance of one record to published record c; no further than `limit` is looked at."""
-    low, high, labels, numbers = records
+    low, high, labels, numbers, price = records
     words, start, width = tables
-    total = 0.0
+    total = price[c]
+    if total > limit:
+        return total
     for j in range(runs.size):
         if runs[j] < low[c, j] or runs[j] > high[c, j]:
             total += 1.0
@@ -96,7 +116,7 @@ def _summary(records: Records, bits: tuple[Words, ...]) -> Summary:
 
     `gaps` adds up 1 where a number of a column is missing and 2 where one is suppressed.
     """
-    low, high, labels, numbers = records
+    low, high, labels, numbers, price = records
     starts = [np.arange(0, len(low), size) for size in (BLOCK * GROUP, BLOCK)]
     some, real = low <= high, np.isfinite(numbers)
 
@@ -116,9 +136,10 @@ def _summary(records: Records, bits: tuple[Words, ...]) -> Summary:
         of_runs(np.minimum, np.where(real, numbers, np.inf)),
         of_runs(np.maximum, np.where(real, numbers, -np.inf)),
         of_runs(np.bitwise_or, gaps.astype(np.int32)),
+        of_runs(np.minimum, price),
     )
-    least, most, union, below, above, lacks = map(np.ascontiguousarray, parts)
-    return least, most, union, below, above, lacks
+    least, most, union, below, above, lacks, cheapest = map(np.ascontiguousarray, parts)
+    return least, most, union, below, above, lacks, cheapest
 
 
 @njit(cache=True, nogil=True)
@@ -127,9 +148,9 @@ def bounds(
     runs: Codes, sets: Codes, x: Floats, first: int | np.int64, last: int, out: Floats,
 ) -> None:  # fmt: skip
     """The least distance that each of the entries first..last can have to one record."""
-    least, most, union, below, above, gaps = of
+    least, most, union, below, above, gaps, cheapest = of
     n = last - first
-    out[:n] = 0.0
+    out[:n] = cheapest[first:last]
     for j in range(runs.size):
         code, low, high = runs[j], least[j], most[j]
         for b in range(n):
@@ -171,7 +192,6 @@ class Arranged(NamedTuple):
 
 def arrange(published: Published) -> Arranged:
     """The published records in blocks of neighbours."""
-    m = len(published.low)
     # Labels near one another should share a block: the middle of what one covers says where it is.
     parts = [(published.low.astype(np.float64) + published.high) / 2.0]
     for j, table in enumerate(published.bits):
@@ -180,15 +200,32 @@ def arrange(published: Published) -> Arranged:
     spread = middle.std(axis=0)
     numbers = np.where(np.isinf(published.numbers), np.nan, published.numbers)
     where = np.column_stack((middle / np.where(spread > 0, spread, 1.0), numbers))
-    rows = np.arange(m, dtype=np.int64)
-    order: Ints = order_in_blocks(np.ascontiguousarray(where), np.empty(0), rows, BLOCK)
-    low, high, sets = (np.ascontiguousarray(part[order]) for part in published[:3])
-    records = (low, high, sets, np.ascontiguousarray(published.numbers[order]))
-    width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
-    sizes = np.array([table.size for table in published.bits], dtype=np.int64)
-    start = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
-    words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
-    return Arranged(order, records, (words, start, width), _summary(records, published.bits))
+    order = _order(np.ascontiguousarray(where), _open(published))
+    low, high, sets, y, price = published.records
+    records: Records = (low[order], high[order], sets[order], y[order], price[order])
+    return Arranged(order, records, published.tables, _summary(records, published.bits))
+
+
+def _open(published: Published) -> Flags:
+    """(m, columns): cells that could be anything: these alone cover missing and a value too."""
+    parts = [(published.low == 0) & (published.high > 0), np.isinf(published.numbers)]
+    for j, table in enumerate(published.bits):
+        first = table[:, 0]
+        wide = ((first & np.uint64(1)) == 1) & ((first > 1) | (table[:, 1:] > 0).any(axis=1))
+        parts.append(wide[published.sets[:, j], None])
+    return np.column_stack(parts)
+
+
+def _order(where: Floats, hidden: Flags) -> Ints:
+    """Neighbours together, among those in which the same cells are open: one record that could be
+    anything would make its whole block so."""
+    patterns, which = np.unique(hidden, axis=0, return_inverse=True)
+    if len(patterns) > max(1, len(where) // (4 * BLOCK)):
+        which = np.zeros(len(where), dtype=np.int64)
+    sorted_rows = np.argsort(which.reshape(-1), kind="stable").astype(np.int64)
+    cuts = np.flatnonzero(np.diff(which.reshape(-1)[sorted_rows])) + 1
+    parts = np.split(sorted_rows, cuts)
+    return np.concatenate([order_in_blocks(where, np.empty(0), rows, BLOCK) for rows in parts])
 
 
 def check(queries: Queries, published: Published) -> None:
@@ -207,6 +244,8 @@ def check(queries: Queries, published: Published) -> None:
     ):
         if mine.shape[1] != theirs.shape[1] or len(theirs) != len(published.low):
             raise ValueError("queries and published records must have the same columns")
+    if published.price is not None and published.price.shape != (len(published.low),):
+        raise ValueError("every published record has one price")
     if len(published.bits) != published.sets.shape[1]:
         raise ValueError("one table of bits is needed for each column of sets")
     for j, table in enumerate(published.bits):

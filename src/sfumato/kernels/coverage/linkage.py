@@ -126,11 +126,12 @@ def _to_own(found: Arranged, queries: Queries, own: Ints) -> Floats:
     """The distance of each query to its own published record; infinite where it has none."""
     has = own >= 0
     low, high, labels = (part[own[has]] for part in found.records[:3])
-    numbers, x = found.records[3][own[has]], queries.numbers[has]
+    numbers, price = (part[own[has]] for part in found.records[3:])
+    x = queries.numbers[has]
     runs, sets = queries.runs[has], queries.sets[has]
     words, start, width = found.tables
     covers = words[start + labels * width + (sets >> 6)] >> (sets & 63).astype(np.uint64)
-    total = np.count_nonzero((runs < low) | (runs > high), axis=1) + 0.0
+    total = price + np.count_nonzero((runs < low) | (runs > high), axis=1)
     total += np.count_nonzero(covers & np.uint64(1) == 0, axis=1)
     for j in range(x.shape[1]):
         step = x[:, j] - numbers[:, j]
@@ -156,12 +157,14 @@ def cover_nearest(
     own: Ints,
     *,
     tolerance: float = 1e-9,
+    within: float = np.inf,
     threads: int | None = None,
 ) -> Found:
     """For each query the least distance to a published record, and how many attain it.
 
     `own[i]` is the distinct published record that masks query i, -1 where there is none. A record
-    ties when its distance is at most (1 + `tolerance`) times the least.
+    ties when its distance is at most (1 + `tolerance`) times the least. Records that are not nearer
+    than `within` are not looked for: then that is the distance, and nothing ties.
 
     >>> runs = np.array([[2], [9]], np.int32)
     >>> none = np.empty((2, 0), np.int32)
@@ -188,7 +191,8 @@ def cover_nearest(
     codes = np.ascontiguousarray(np.column_stack((runs, sets)), dtype=np.int32)
     bits = np.where(np.isnan(x), np.nan, x + 0.0).view(np.int64)
     first, member = distinct_rows(bits, codes)
-    runs, sets, x, start = runs[first], sets[first], x[first], to_own[first]
+    runs, sets, x = runs[first], sets[first], x[first]
+    start = np.minimum(to_own[first], within)
     least, count = np.empty(first.size), np.empty(first.size, dtype=np.int64)
 
     def work(_: int, low: int, high: int) -> None:
@@ -199,7 +203,7 @@ def cover_nearest(
 
     _in_threads(work, first.size, threads)
     distance, ties = least[member], count[member]
-    own_tied = (moved >= 0) & (to_own <= distance + tolerance * distance)
+    own_tied = (ties > 0) & (to_own <= distance + tolerance * distance)
     return Found(distance, ties, own_tied, to_own)
 
 

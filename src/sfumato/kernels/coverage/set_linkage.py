@@ -3,8 +3,8 @@
 Two sets are as far apart as the share of what either holds that only one of them does, by utility
 (the weighted Jaccard distance). The worth of what they share is added up along lists of who holds
 each item, so that a query costs no more than its items' holders. Other columns add what
-`cover_blocks.distance_to` says. Rows of the result do not depend on one another, nor on the number
-of threads.
+`blocks.distance_to` says. Every published record is looked at, with or without sets. Rows of the
+result do not depend on one another, nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .blocks import Published, Queries, Records, Tables, distance_to
 from .linkage import Found
 
 Flags = NDArray[np.bool_]
+_ROUNDING = 1e-9
 
 
 class SetSide(NamedTuple):
@@ -46,13 +47,14 @@ class SetSide(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _add_apart(side: SetSide, q: int, shared: Floats, total: Floats) -> None:
-    """Add each published set's distance to query q."""
+def _add_apart(side: SetSide, q: int, shared: Floats, total: Floats, fits: Flags) -> None:
+    """Add each published set's distance to query q; it fits if it is a part of the query's."""
     m = total.size
     if side.missing[q]:
         for c in range(m):
             if not (side.covers[c] or side.shown_missing[c]):
                 total[c] += 1.0
+                fits[c] = False
         return
     shared[:] = 0.0
     for e in range(side.starts[q], side.starts[q + 1]):
@@ -65,8 +67,10 @@ def _add_apart(side: SetSide, q: int, shared: Floats, total: Floats) -> None:
             continue
         if side.shown_missing[c]:
             total[c] += 1.0
+            fits[c] = False
             continue
         both = side.whole[q] + side.shown[c] - shared[c]
+        fits[c] &= shared[c] >= side.shown[c] * (1.0 - _ROUNDING)
         if both > 0:
             total[c] += max(both - shared[c], 0.0) / both
 
@@ -80,6 +84,14 @@ def _others(
 
 
 @njit(cache=True, nogil=True)
+def _fitting(
+    records: Records, tables: Tables, runs: Codes, sets: Codes, x: Floats, fits: Flags
+) -> None:
+    for c in range(fits.size):
+        fits[c] = distance_to(records, tables, c, runs, sets, x, 0.0) == 0.0
+
+
+@njit(cache=True, nogil=True)
 def _pick(total: Floats, copies: Ints, own: int, tolerance: float) -> tuple[float, int, bool]:
     """The least distance, who ties at it, and whether one's own does."""
     least = total.min()
@@ -90,43 +102,102 @@ def _pick(total: Floats, copies: Ints, own: int, tolerance: float) -> tuple[floa
     return least, ties, own >= 0 and total[own] <= limit
 
 
-def nearest_sets(
-    sides: Sequence[SetSide],
-    queries: Queries,
-    published: Published,
-    own: Ints,
-    *,
-    tolerance: float = 1e-9,
-) -> Found:
-    """For each query the least distance to a published record, and how many attain it.
+@njit(cache=True, nogil=True)
+def _pick_fitting(
+    total: Floats, fits: Flags, left: Floats, copies: Ints, own: int, tolerance: float
+) -> tuple[float, int, bool]:
+    """The same among the records that fit and leave least open; infinite where none fits."""
+    least, near = np.inf, np.inf
+    for c in range(total.size):
+        if fits[c]:
+            least = min(least, left[c])
+    for c in range(total.size):
+        if fits[c] and left[c] <= least * (1.0 + tolerance):
+            near = min(near, total[c])
+    ties, tied = 0, False
+    for c in range(total.size):
+        if fits[c] and left[c] <= least * (1.0 + tolerance) and total[c] <= near + 1e-12:
+            ties += copies[c]
+            tied |= c == own
+    return least, ties, tied
+
+
+class Fitting(NamedTuple):
+    """How published records fit queries: numbers as codes, too, and how much each leaves open."""
+
+    queries: Queries
+    published: Published
+    left: Floats
+    """(m,): how much each published record leaves open, below 1"""
+
+
+class Compared:
+    """Each query with every published record, one query after another."""
+
+    def __init__(
+        self,
+        sides: Sequence[SetSide],
+        queries: Queries,
+        published: Published,
+        fitting: Fitting | None = None,
+    ) -> None:
+        self.sides, self.queries, self.published, self.fitting = sides, queries, published, fitting
+        self._near = published.records, published.tables
+        self._fits = None if fitting is None else fitting.published
+        self._code = None if self._fits is None else (self._fits.records, self._fits.tables)
+
+    def with_all(self, q: int, total: Floats, fits: Flags, shared: Floats) -> None:
+        """The distance of query q to each published record, and which of them fit."""
+        total[:], fits[:] = 0.0, True
+        runs, sets, x = (part[q] for part in self.queries)
+        _others(*self._near, runs, sets, x, total)
+        if self.fitting is not None and self._code is not None:
+            runs, sets, x = (part[q] for part in self.fitting.queries)
+            _fitting(*self._code, runs, sets, x, fits)
+        for side in self.sides:
+            _add_apart(side, q, shared, total, fits)
+
+    def costs(self, low: int, high: int) -> Floats:
+        """(high - low, m): what a record leaves open where it fits, else 1 and its distance."""
+        m = self.published.copies.size
+        total, fits, shared = np.empty((high - low, m)), np.empty(m, np.bool_), np.empty(m)
+        for q in range(low, high):
+            row = total[q - low]
+            self.with_all(q, row, fits, shared)
+            row += 1.0
+            if self.fitting is not None:
+                row[fits] = self.fitting.left[fits]
+        return total
+
+
+def nearest_sets(compared: Compared, own: Ints, *, tolerance: float = 1e-9) -> tuple[Found, Found]:
+    """For each query the least distance to a published record, and how many attain it; and the same
+    among the records that fit and leave least open, with what these leave open for a distance.
 
     `own[i]` is the distinct published record that masks query i, -1 where there is none.
     """
-    n, m = own.size, published.copies.size
-    found = Found(np.empty(n), np.empty(n, np.int64), np.empty(n, np.bool_), np.full(n, np.inf))
-    records: Records = (published.low, published.high, published.sets, published.numbers)
-    width = np.array([table.shape[1] for table in published.bits], dtype=np.int64)
-    sizes = [0, *(table.size for table in published.bits)]
-    start = np.cumsum(sizes)[:-1].astype(np.int64)
-    words = np.concatenate([np.zeros(0, np.uint64), *(t.reshape(-1) for t in published.bits)])
-    tables: Tables = (words, start, width)
-    plain = published.low.shape[1] + published.sets.shape[1] + published.numbers.shape[1] > 0
+    n, m = own.size, compared.published.copies.size
+    copies = compared.published.copies
+    left = np.zeros(m) if compared.fitting is None else compared.fitting.left
+    found, fit = (
+        Found(np.empty(n), np.empty(n, np.int64), np.empty(n, np.bool_), np.full(n, np.inf))
+        for _ in range(2)
+    )
 
     def run(low: int, high: int) -> None:
-        shared, total = np.empty(m), np.empty(m)
+        total, fits, shared = np.empty(m), np.empty(m, np.bool_), np.empty(m)
         for q in range(low, high):
-            total[:] = 0.0
-            if plain:
-                _others(
-                    records, tables, queries.runs[q], queries.sets[q], queries.numbers[q], total
-                )
-            for side in sides:
-                _add_apart(side, q, shared, total)
+            compared.with_all(q, total, fits, shared)
+            mine = int(own[q])
             found.distance[q], found.ties[q], found.own_tied[q] = _pick(
-                total, published.copies, own[q], tolerance
+                total, copies, mine, tolerance
             )
-            if own[q] >= 0:
-                found.own[q] = total[own[q]]
+            fit.distance[q], fit.ties[q], fit.own_tied[q] = _pick_fitting(
+                total, fits, left, copies, mine, tolerance
+            )
+            if mine >= 0:
+                found.own[q] = total[mine]
+                fit.own[q] = left[mine] if fits[mine] else np.inf
 
     in_parts(run, even_cuts(n, 8 * cores()))
-    return found
+    return found, fit

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from ...data.codec import encode
 from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
 from ...data.linkage.linked import in_one_numbering
 from ...data.linkage.linking import require_reference
 from ...data.pair import Pair
-from ...data.schema import Kind
 from ...data.sets.items import item_utilities, places
 from ...data.sets.table import SetTable
 from ...data.table import Table
@@ -67,26 +67,38 @@ class Grid:
 
     def add_values(self, name: str, queries: Table, masked: Table) -> None:
         """A column of values against one of values: each covers itself, "suppressed" all."""
-        mine, theirs = in_one_numbering([queries[name], masked[name]])
-        hidden = masked.suppressed(name)
+        self.add_equal(queries[name], masked[name], masked.suppressed(name))
+
+    def add_equal(self, known: pl.Series, shown: pl.Series, hidden: np.ndarray) -> None:
+        """The same for two columns and the cells of the second that were suppressed."""
+        mine, theirs = in_one_numbering([known, shown])
         top = max(int(mine.max(initial=0)), int(theirs.max(initial=0)))
         self.runs.append(mine)
         self.low.append(np.where(hidden, 0, theirs).astype(np.int32))
         self.high.append(np.where(hidden, top, theirs).astype(np.int32))
 
-    def queries(self, rows: np.ndarray, numbers: np.ndarray) -> Queries:
-        """Some of the query records."""
-        return Queries(_matrix(self.runs, rows), _matrix(self.sets, rows), numbers[rows])
+    def queries(self, rows: np.ndarray, numbers: np.ndarray | None = None) -> Queries:
+        """Some of the query records, with their numbers."""
+        x = np.empty((rows.size, 0)) if numbers is None else numbers
+        return Queries(_matrix(self.runs, rows), _matrix(self.sets, rows), x)
 
-    def published(self, rows: np.ndarray, numbers: np.ndarray, copies: np.ndarray) -> Published:
-        """Some of the published records, with their copies."""
+    def published(
+        self,
+        rows: np.ndarray,
+        copies: np.ndarray,
+        numbers: np.ndarray | None = None,
+        price: np.ndarray | None = None,
+    ) -> Published:
+        """Some of the published records, with their copies, numbers and prices."""
+        y = np.empty((rows.size, 0)) if numbers is None else numbers
         return Published(
             _matrix(self.low, rows),
             _matrix(self.high, rows),
             _matrix(self.labels, rows),
-            numbers[rows],
+            y,
             copies,
             tuple(self.bits),
+            price,
         )
 
 
@@ -124,13 +136,6 @@ def build(original: Table, queries: Table, masked: Table, columns: Sequence[str]
 _COMPARISONS = 60_000_000
 """Pairs of a record and a distinct published one that are looked at, a second's work."""
 _FEWEST = 300
-
-
-def links_sets(pair: Pair, name: str) -> bool:
-    """Whether a column holds sets in both tables, not labels of them."""
-    before, after = pair.original.schema[name], pair.masked.schema[name]
-    labels = has_labels(before, after, pair.masked[name])
-    return before.kind == Kind.SET and after.kind == Kind.SET and not labels
 
 
 def most_queries(published: int) -> int:
