@@ -135,6 +135,7 @@ bench-masking: .venv/.installed
 
 bench-spectral: .venv/.installed
 	$(BIN)/python benchmarks/spectral.py --out build/spectral
+	$(BIN)/python benchmarks/gate_power.py
 	$(BIN)/python benchmarks/spectral_speed.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/kernel_pca.py

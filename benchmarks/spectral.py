@@ -93,7 +93,7 @@ def draw(file: Path, seed: int) -> Sample:
     people, others = (everybody.take(order[first : first + RECORDS]) for first in (0, RECORDS))
     encoding = Encoding.of(people, people.names, log=LABS)
     # The thesis deals scores as they are; ours are drawn anew among their neighbours by default.
-    spectral: dict[str, Any] = {"log": LABS, "smooth": 0}
+    spectral: dict[str, Any] = {"log": LABS, "smooth": 0, "bounded": False}
     means = sf.method("centroid", numeric="geometric")
     methods: dict[str, Any] = {
         "svd-swap": sf.method("svd-swap", **spectral),
@@ -173,7 +173,7 @@ def privacy(samples: Sequence[Sample], names: Sequence[str], title: str) -> str:
             continue
         gates = [
             sf.measure("non-participation", sample.people, sample.releases[name], "none",
-                       reference=sample.others, log=LABS)
+                       reference=sample.others, log=LABS, form="thesis")
             for sample in samples
         ]  # fmt: skip
         rows.append([name, "non-participation (passes up to 1)",

@@ -263,7 +263,80 @@ def test_a_mixed_table_with_gaps() -> None:
     assert any("name" in one and "dropped" in one for one in outcome.warnings)
     # Four wards sum to a constant: one component fewer than coordinates.
     assert outcome.facts["components"] == outcome.facts["coordinates"] - 1
-    assert outcome.facts["largest correlation of components"] <= 1 / n
+    assert outcome.facts["largest correlation of components"] <= _rounded_up(1 / n)
+
+
+def skewed(n: int = 1500) -> sf.Table:
+    """A number that is small for half of the people, as interest is, and two that follow it."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(n, 3)) + rng.normal(size=(n, 1))
+    other = np.where(x[:, 0] < 0, 1 + rng.random(n), np.exp(4 + x[:, 0]))
+    frame = pl.DataFrame({"other": other, "wage": np.exp(0.3 * x[:, 1]), "age": x[:, 2]})
+    return sf.table(frame, quasi=frame.columns)
+
+
+def test_deviations_stay_where_few_values_are_far_out() -> None:
+    table = skewed()
+    made = SvdSwap().mask(table, np.random.default_rng(1))
+    logged = SvdSwap(log="positive", bounded=False).mask(table, np.random.default_rng(1))
+    was = table["other"]
+    ratios = [float(one.table["other"].std()) / float(was.std()) for one in (made, logged)]
+    assert 0.6 < ratios[0] < 1.5
+    assert ratios[1] > 3
+    assert "other" not in made.facts["logarithms of"]
+
+
+def test_numbers_stay_within_bounds_that_are_nobody_s() -> None:
+    table = skewed()
+    made = SvdSwap().mask(table, np.random.default_rng(1)).table
+    for name in table.names:
+        was, now = np.sort(table[name].to_numpy()), made[name].to_numpy()
+        assert was[:5].mean() - 1e-9 <= now.min()
+        assert now.max() <= was[-5:].mean() + 1e-9
+        assert not np.isin(was[[0, -1]], now).any()
+
+
+def test_few_records_stay_within_a_range_s_width() -> None:
+    table = skewed(40)
+    made = SvdSwap(log="never").mask(table, np.random.default_rng(1)).table
+    for name in table.names:
+        low, high = table[name].min(), table[name].max()
+        assert made[name].min() >= 2 * low - high
+        assert made[name].max() <= 2 * high - low
+
+
+def test_what_moved_is_told_in_private() -> None:
+    table = skewed()
+    made = SvdSwap(log="never").mask(table, np.random.default_rng(1))
+    moved = made.secrets["moved"]
+    was, now = table["other"], made.table["other"]
+    spread = was.to_numpy().std()
+    assert moved["other"]["mean"] == pytest.approx((now.mean() - was.mean()) / spread)
+    assert moved["other"]["deviation"] == pytest.approx(now.to_numpy().std() / spread - 1)
+    before, after = (np.corrcoef(t.frame.to_numpy().T) for t in (table, made.table))
+    assert moved["age"]["correlation"] == pytest.approx(np.abs(after - before)[2].max())
+    told = [one for one in made.warnings if "private folder" in one]
+    assert len(told) == 1
+    assert told[0].startswith("other:")
+    assert "moved" not in made.facts
+
+
+@pytest.mark.golden
+def test_census_keeps_its_deviations(
+    shared_data: Callable[[str], Path], golden_record: Callable[[str, Any, Any], None]
+) -> None:
+    """By logarithms the deviation of POTHVAL became 45,272, its maximum 1,028,824."""
+    frame = pl.read_csv(shared_data("casc") / "census.csv")
+    table = sf.table(frame, quasi=frame.columns)
+    for seed in range(3):
+        made = SvdSwap().mask(table, np.random.default_rng(seed)).table.frame.select(frame.columns)
+        spread, top = float(made["POTHVAL"].std()), float(made["POTHVAL"].max())
+        off = np.abs(np.corrcoef(made.to_numpy().T) - np.corrcoef(frame.to_numpy().T)).max()
+        golden_record(f"deviation of POTHVAL, seed {seed}", 9450, spread)
+        golden_record(f"largest change of a correlation, seed {seed}", 0, off)
+        assert 7500 < spread < 11_000
+        assert top < 105_941
+        assert off < 0.16
 
 
 Rows = list[tuple[Any, ...]]

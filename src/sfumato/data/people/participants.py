@@ -62,7 +62,7 @@ def held_out(
     """bool (n,): the records of the reference sample."""
     n = given.height
     size = _size(n, share, records)
-    unit = _units(given)
+    unit = kept_together(given)
     stratum = _strata(given, strata)
     if unit is None:
         unit = np.arange(n)
@@ -102,7 +102,7 @@ def _size(n: int, share: float, records: int | None) -> int:
     return size
 
 
-def _units(given: Table) -> np.ndarray | None:
+def kept_together(given: Table) -> np.ndarray | None:
     """int64 (n,): 0.. for records that must stay together; None where each stands alone.
 
     A person in two households joins them. Missing values join nobody.

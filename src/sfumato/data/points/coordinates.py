@@ -22,6 +22,11 @@ _EXTREME = 1e140
 """Numbers beyond it, and below its reciprocal, are taken in parts of the largest."""
 _LINE = 8
 _TENTHS = (0.1, 0.5, 0.9)
+_SURE = 4.0
+"""Standard errors beyond which a share is no chance."""
+_ROUNDING = 1e-9
+_SOME = 10_000
+"""Values by which it is told whether they repeat."""
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -97,6 +102,10 @@ class Block:
         """The coordinate of the missing values, where there are any."""
         return self.first + self.wide
 
+    def bent(self, x: np.ndarray) -> np.ndarray:
+        """Numbers as they are standardized: by their logarithms, or as they are."""
+        return np.asarray(np.log(x)) if self.logged else x
+
     @cached_property
     def vectors(self) -> np.ndarray:
         """float64 (levels, wide): where each level lies."""
@@ -134,7 +143,7 @@ class Block:
             x = self._as_numbers(series, column)
             if self.logged:
                 # Nobody's value is so low: the lowest that is somebody's is nearest.
-                x = np.log(np.where(x <= 0, self.ends[0], x))
+                x = self.bent(np.where(x <= 0, self.ends[0], x))
             z = (self._own_scale(x) if own else self.scale).standardized(x)
             out[:, 0] = np.where(np.isnan(z), 0.0, z)
         elif series.dtype.is_numeric() and self._between and not column.generalized:
@@ -160,15 +169,22 @@ class Block:
     @cached_property
     def _middle(self) -> np.ndarray:
         """What a tenth, half and nine tenths of the original's numbers are below."""
+        return _tenths(self._values) if self._values.size else np.zeros(3)
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """The original's numbers, as they are standardized."""
         x = self._as_numbers(self.series, self.column)
-        x = x[~np.isnan(x)]
-        return _tenths(np.log(x) if self.logged else x) if x.size else np.zeros(3)
+        return self.bent(x[~np.isnan(x)])
 
     def _own_scale(self, x: np.ndarray) -> Scale:
         """By the middle eight tenths of the values: a few far ones do not move it."""
         assert self.scale is not None
         plain = Scale.of(x)
         here = x[~np.isnan(x)]
+        known, counted = self._values, np.isin(here[:_SOME], self._values)
+        if here.size and counted.mean() >= 0.5 and _lies_as(here, self._middle, known.size):
+            return self.scale
         low, middle, high = _tenths(here) / plain.unit if here.size else np.zeros(3)
         was_low, was_middle, was_high = self._middle / self.scale.unit
         if not (low < high and was_low < was_high):
@@ -250,3 +266,17 @@ def grouped(blocks: Sequence[Block]) -> list[list[Block]]:
 
 def _tenths(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.quantile(x, _TENTHS))
+
+
+def _lies_as(x: np.ndarray, tenths: np.ndarray, n: int) -> bool:
+    """Whether as many of x lie below these tenths of n others as chance allows.
+
+    Where values repeat, the tenths of two samples differ by nothing or by a whole step. To shift
+    one of them by that step would part people who have the same value. (Where values do not
+    repeat, a small shift parts nobody, and undoing it finds copies that were moved a little.)
+    """
+    share = np.array(_TENTHS)
+    slack = _SURE * np.sqrt(share * (1 - share) * (1 / x.size + 1 / n))
+    below = (x[:, None] < tenths * (1 - _ROUNDING * np.sign(tenths))).mean(axis=0)
+    up_to = (x[:, None] <= tenths * (1 + _ROUNDING * np.sign(tenths))).mean(axis=0)
+    return bool(((below <= share + slack) & (up_to >= share - slack)).all())

@@ -13,7 +13,7 @@ from ...poset.values.text import text
 from ..codec import decode, equals_before, from_floats
 from ..schema import Column, Kind
 from ..table import Table
-from .coordinates import Block, grouped
+from .coordinates import Block, grouped, numbers_of
 
 _DAYS = (-719_162.0, 2_932_896.0)
 """The years 1 to 9999."""
@@ -23,6 +23,10 @@ _STEPS_US = (_DAY_US, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 _ROWS = 4096
 _FEW = 10
 """Counts of fewer records are not told."""
+_OUTERMOST = 5
+"""Values whose mean bounds the others, so that nobody's own extreme is published."""
+_MANY = 100
+"""Records of which so many are few."""
 _FITTED_ON = 20_000
 """Records on which offsets are fitted; what is left is repaired on all of them."""
 _ROUNDS, _FINEST = 100, 1e-3
@@ -39,7 +43,12 @@ class Decoding(NamedTuple):
 
 
 def decoded(
-    blocks: Sequence[Block], x: np.ndarray, table: Table, categories: str, whole: bool
+    blocks: Sequence[Block],
+    x: np.ndarray,
+    table: Table,
+    categories: str,
+    whole: bool,
+    bounded: bool,
 ) -> Decoding:
     """The columns of these points."""
     series: list[pl.Series] = []
@@ -50,7 +59,7 @@ def decoded(
             raise _too_large(block)
         absent = _absent(block, own, categories == "shares")
         if block.scale is not None:
-            values = _values(block, own[:, 0])
+            values = _values(block, own[:, 0], bounded)
             values[absent] = np.nan
             made, column = _published(block, values, whole)
             if block.column.kind != Kind.ORDINAL and not block.logged:
@@ -135,9 +144,11 @@ def _largest(x: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-def _values(block: Block, z: np.ndarray) -> np.ndarray:
+def _values(block: Block, z: np.ndarray, bounded: bool) -> np.ndarray:
     """Numbers in the column's own units."""
     assert block.scale is not None
+    if bounded:
+        z = np.clip(z, *_bounds(block))
     values = block.scale.back(z)
     dtype = block.series.dtype
     limits = np.finfo(np.float32 if dtype == pl.Float32 else np.float64)
@@ -151,6 +162,22 @@ def _values(block: Block, z: np.ndarray) -> np.ndarray:
     if beyond or not np.isfinite(values).all():
         raise _too_large(block)
     return values
+
+
+def _bounds(block: Block) -> tuple[float, float]:
+    """Between which standardized numbers stay."""
+    assert block.scale is not None
+    x = numbers_of(block.series, block.column)
+    x = x[~np.isnan(x)]
+    if not x.size:
+        return 0.0, 0.0
+    if x.size < _MANY:
+        low, high = block.scale.standardized(block.bent(np.array(block.ends)))
+        return float(2 * low - high), float(2 * high - low)
+    x = np.partition(x, (_OUTERMOST - 1, x.size - _OUTERMOST))
+    means = np.array([x[:_OUTERMOST].mean(), x[-_OUTERMOST:].mean()])
+    low, high = block.scale.standardized(block.bent(means))
+    return float(low), float(high)
 
 
 def _published(block: Block, values: np.ndarray, whole: bool) -> tuple[pl.Series, Column]:

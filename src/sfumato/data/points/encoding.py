@@ -102,6 +102,19 @@ class Encoding:
         found[[block.first for block in self.blocks if block.scale is not None]] = True
         return found
 
+    @cached_property
+    def column_units(self) -> np.ndarray:
+        """float64 (d,): factors after which all columns weigh alike in a mean over coordinates.
+
+        Two people's numbers differ by 2 on average, squared; so do two categories then, however
+        many the column has.
+        """
+        found: list[float] = []
+        for block in self.blocks:
+            apart = 2.0 if block.scale is not None else 4.0 if block.wide == 1 else 8.0
+            found += [np.sqrt(2.0 / apart)] * block.wide + [np.sqrt(0.5)] * bool(block.gaps)
+        return np.asarray(np.array(found) * np.sqrt(self.width / len(self.blocks)))
+
     @property
     def logged(self) -> tuple[str, ...]:
         """The columns that are taken by their logarithms."""
@@ -174,19 +187,21 @@ class Encoding:
         *,
         categories: Literal["argmax", "shares", "probabilities"] = "argmax",
         whole: bool = True,
+        bounded: bool = False,
     ) -> Decoding:
         """Points as columns: (series, columns, facts).
 
         Categories: the largest coordinate ("argmax"; two values at zero), the largest with offsets
         such that each value is as frequent as in the original ("shares"), or one column of
-        probabilities for each ("probabilities", normalized inverse logits). `table` is the
-        original, whose column names are taken.
+        probabilities for each ("probabilities", normalized inverse logits). `bounded`: numbers do
+        not go beyond the means of the original's five lowest and five highest, which are nobody's.
+        `table` is the original, whose column names are taken.
         """
         if x.ndim != 2 or x.shape[1] != self.width:
             raise MethodError(
                 f"points with {self.width} coordinates are decoded, not an array {x.shape}"
             )
-        return decoded(self.blocks, x, table, categories, whole)
+        return decoded(self.blocks, x, table, categories, whole, bounded)
 
 
 def _check_named(table: Table, columns: Sequence[str], log: Sequence[str]) -> None:

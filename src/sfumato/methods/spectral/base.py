@@ -15,6 +15,7 @@ from ...data.schema import Schema
 from ...data.table import Table, as_frame
 from ...protocols import Method, Outcome
 from ..numeric.base import SINGLE_VALUES, require_size
+from .moments import MUCH, Moved, moved
 
 _SAME = 1e-9
 """Squared distances, in deviations, that are nothing but rounding."""
@@ -53,6 +54,11 @@ class SpectralMethod(Method):
         "with each as frequent as in the original, or one column of probabilities for each",
     )
     whole: bool = Field(True, description="round integer columns to whole numbers")
+    bounded: bool = Field(
+        True,
+        description="numbers stay between the means of the five lowest and of the five highest "
+        "(of fewer than 100 records: within a range's width of the range)",
+    )
 
     @property
     def permutes(self) -> bool:
@@ -79,6 +85,10 @@ class SpectralMethod(Method):
         and deviations) or at what the coordinates are."""
         return self.swapped(x, rng)
 
+    def encoding(self, table: Table, names: list[str], rng: np.random.Generator) -> Encoding:
+        """How the records become points."""
+        return Encoding.of(table, names, log=self.log)
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         return self.mask_against(table, rng, None)
 
@@ -89,11 +99,17 @@ class SpectralMethod(Method):
         wanted, _ = self.targets(table)
         chosen = [name for name in table.names if name in set(wanted)]
         require_size(table, self.least, self.name)
-        encoding = Encoding.of(table, chosen, log=self.log)
+        encoding = self.encoding(table, chosen, rng)
         x = encoding.encode(table)
         others = encoding.encode(reference) if self.looks and reference is not None else None
         made = self.swapped_against(x, rng, others, encoding)
-        found = encoding.decode(made.values, table, categories=self.categories, whole=self.whole)
+        found = encoding.decode(
+            made.values,
+            table,
+            categories=self.categories,
+            whole=self.whole,
+            bounded=self.bounded,
+        )
         warnings = [*made.warnings, *_dropped(table, chosen)]
         if self.permutes:
             warnings += _one_line(x, chosen)
@@ -110,7 +126,22 @@ class SpectralMethod(Method):
             **made.facts,
         }
         out = Table(pl.DataFrame(found.series), Schema(found.columns), origin=as_frame(table)[1])
-        return Outcome(out, facts=facts, warnings=tuple(warnings), linked=False)
+        change = moved(table, out, chosen)
+        warnings += _told(change)
+        private = {"moved": {name: one._asdict() for name, one in change.items()}}
+        return Outcome(out, facts=facts, secrets=private, warnings=tuple(warnings), linked=False)
+
+
+def _told(change: dict[str, Moved]) -> list[str]:
+    """A warning of columns that came off far, without saying how far: that would give away what the
+    original's deviation is."""
+    much = [name for name, one in change.items() if one.largest > MUCH]
+    if not much:
+        return []
+    return [
+        f"{', '.join(much)}: the mean moved by more than a tenth of a deviation, the deviation by "
+        "more than a tenth, or a correlation by more than 0.1; the private folder has the figures"
+    ]
 
 
 def _dropped(table: Table, chosen: list[str]) -> list[str]:

