@@ -258,8 +258,9 @@ def test_bounds_see_the_share_that_is_copied(missing: float) -> None:
     code = Encoding.of(people, [*"abcdef"], log="never")
     x, made = code.encode(people), code.encode(strangers)
     made[:300] = x[:300]
-    found = pica_size.published(made, code, Pica(size=2))
+    found = pica_size.published(made, code, Pica(size=2, bounded=False))
     half = pica_size.placed(code.encode(others), code)
+    x *= code.column_units
     assert pica_size.bounds([(x, found)], half)[0] == pytest.approx(0.165, abs=0.015)
     assert np.abs(found.given[:300] - x[:300]).max() < 1e-9
 
@@ -284,8 +285,9 @@ def test_others_are_placed_as_the_gate_places_them(missing: float, seed: int) ->
     )
     x = code.encode(others)
     found = pica_size.placed(x, code)
-    assert found.given is x
-    assert found.own == pytest.approx(placements(code, others, "own")["own"], abs=1e-7)
+    own = placements(code, others, "own")["own"]
+    assert (found.given == x * code.column_units).all()
+    assert found.own == pytest.approx(own * code.column_units, abs=1e-7)
 
 
 def test_what_is_tried_is_what_would_be_published() -> None:
@@ -295,11 +297,11 @@ def test_what_is_tried_is_what_would_be_published() -> None:
     rng = np.random.default_rng(0)
     values = code.encode(people) + 0.1 * rng.standard_normal((300, code.width))
     found = pica_size.published(values, code, Pica(size=2))
-    decoded = code.decode(values, people)
+    decoded = code.decode(values, people, bounded=True)
     made = Table(pl.DataFrame(decoded.series), Schema(decoded.columns))
-    assert (found.given == code.encode(made)).all()
-    assert (found.own == code.encode(made, moments="own")).all()
-    assert (found.given == code.encode(people)).mean() > 0.8
+    assert (found.given == code.encode(made) * code.column_units).all()
+    assert (found.own == code.encode(made, moments="own") * code.column_units).all()
+    assert (found.given == code.encode(people) * code.column_units).mean() > 0.8
 
 
 @pytest.mark.golden

@@ -52,8 +52,9 @@ class Choice(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Records as the gate reads them: numbers by the original's means and deviations, and so that
-    their own middle lies at the original's. An intruder may take either; the worse counts."""
+    """Records as the gate reads them, all columns weighing alike: numbers by the original's means
+    and deviations, and so that their own middle lies at the original's. An intruder may take
+    either; the worse counts."""
 
     given: np.ndarray
     own: np.ndarray
@@ -119,7 +120,8 @@ def chosen_size(
             for rows in parts(len(masked), count, m, rng):
                 part = masked[rows]
                 made = release or method.release(part, children(rng, 1)[0], size)
-                found.append((_some(part, rng, TARGETS), published(made.values, encoding, method)))
+                people = _some(part, rng, TARGETS) * encoding.column_units
+                found.append((people, published(made.values, encoding, method)))
             tried.append(Trial(size, sample, bounds(found, half)))
             if not tried[-1].passes:
                 refuted += sample != "one half"
@@ -190,9 +192,16 @@ def parts(n: int, count: int, m: int, rng: np.random.Generator) -> list[np.ndarr
 
 def published(values: np.ndarray, encoding: Encoding, method: Pica) -> Points:
     """The points as a reader will take them: decoded, rounded, and read again."""
-    made = _table(values, encoding, shares=method.categories == "shares", whole=method.whole)
+    made = _table(
+        values,
+        encoding,
+        shares=method.categories == "shares",
+        whole=method.whole,
+        bounded=method.bounded,
+    )
     both = placements(encoding, made, "worst", thresholded=True)
-    return Points(both["original"], both["own"])
+    units = encoding.column_units
+    return Points(both["original"] * units, both["own"] * units)
 
 
 def placed(x: np.ndarray, encoding: Encoding) -> Points:
@@ -201,16 +210,18 @@ def placed(x: np.ndarray, encoding: Encoding) -> Points:
     again = placements(encoding, _table(x, encoding, shares=False, whole=False), "own")["own"]
     own = x.copy()
     own[:, numbers] = again[:, numbers]
-    return Points(x, own)
+    return Points(x * encoding.column_units, own * encoding.column_units)
 
 
-def _table(x: np.ndarray, encoding: Encoding, *, shares: bool, whole: bool) -> Table:
+def _table(
+    x: np.ndarray, encoding: Encoding, *, shares: bool, whole: bool, bounded: bool = False
+) -> Table:
     before = Table(
         pl.DataFrame([block.series for block in encoding.blocks]),
         Schema([block.column for block in encoding.blocks]),
     )
     how: Literal["shares", "argmax"] = "shares" if shares else "argmax"
-    found = encoding.decode(x, before, categories=how, whole=whole)
+    found = encoding.decode(x, before, categories=how, whole=whole, bounded=bounded)
     return Table(pl.DataFrame(found.series), Schema(found.columns))
 
 

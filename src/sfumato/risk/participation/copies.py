@@ -168,7 +168,7 @@ def _subsets(p: int, quasi: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...
 
 def _judged(crowd: Crowd, questions: Sequence[Question]) -> Judged:
     """The answers for each way to place the release, beside labels dealt anew."""
-    answers = [one for release in crowd.releases for one in _answers(crowd, questions, release)]
+    answers = _answers(crowd, questions)
     size = int(crowd.units.max()) + 1
     scores = np.column_stack(
         [np.bincount(crowd.units, weights=one.scores, minlength=size) for one in answers]
@@ -182,9 +182,10 @@ def _judged(crowd: Crowd, questions: Sequence[Question]) -> Judged:
     return Judged(answers, found.observed, scores[~labelled].std(axis=0) * dealt, limit)
 
 
-def _answers(crowd: Crowd, questions: Sequence[Question], release: Cells) -> list[Answer]:
-    """One for each question. Values are hashed once for all that lay the intervals alike."""
-    tallies = [_Tally(crowd, len(release.codes), one.kind == ALL) for one in questions]
+def _answers(crowd: Crowd, questions: Sequence[Question]) -> list[Answer]:
+    """One for each placement and question. Values are hashed once for all that lay the intervals
+    alike, and the crowd is counted once for all placements."""
+    tallies = [_Tally(crowd, one.kind == ALL) for one in questions]
     for width in WIDTHS:
         asked = [(one, tally) for one, tally in zip(questions, tallies, strict=True)
                  if one.width == width]  # fmt: skip
@@ -194,44 +195,49 @@ def _answers(crowd: Crowd, questions: Sequence[Question], release: Cells) -> lis
             near = crowd.people.take(crowd.mine).moved(
                 NEAR, stream(0, way, "non-participation/near")
             )
-            everybody, made, moved = (
-                one.hashed(width, shift) for one in (crowd.people, release, near)
+            everybody, moved, *made = (
+                one.hashed(width, shift) for one in (crowd.people, near, *crowd.releases)
             )
             for question, tally in asked:
                 some = list(question.columns)
-                tally.add(everybody[some], made[some], moved[some], 1.0 / ways)
-    return [tally.answer for tally in tallies]
+                tally.add(everybody[some], moved[some], [one[some] for one in made], 1.0 / ways)
+    return [tally.answer(i) for i in range(len(crowd.releases)) for tally in tallies]
 
 
 class _Tally:
     """What is counted for one question."""
 
-    def __init__(self, crowd: Crowd, released: int, whole: bool) -> None:
-        self._mine, self._released, self._whole = crowd.mine, released, whole
-        self._scores, self._chance = np.zeros(crowd.mine.size), 0.0
+    def __init__(self, crowd: Crowd, whole: bool) -> None:
+        self._mine, self._whole = crowd.mine, whole
+        self._scores = np.zeros((len(crowd.releases), crowd.mine.size))
+        self._chance = np.zeros(len(crowd.releases))
         self._told = np.zeros((2, 2, int(crowd.mine.sum())))
 
-    def add(self, people: np.ndarray, release: np.ndarray, near: np.ndarray, weight: float) -> None:
+    def add(
+        self, people: np.ndarray, near: np.ndarray, releases: Sequence[np.ndarray], weight: float
+    ) -> None:
         """One way to lay the intervals."""
-        cells = _Counted.of(people, self._mine, self._released, smooth=self._whole)
-        at = cells.find(release)
-        here = at[at >= 0]
-        met = np.bincount(here, minlength=cells.counts.size) * cells.worth / cells.counts
-        self._scores += weight * met[cells.place]
-        self._chance += weight * float((cells.counts > cells.mine)[here].sum()) / self._released
+        released = releases[0].shape[1]
+        cells = _Counted.of(people, self._mine, released, smooth=self._whole)
+        for i, release in enumerate(releases):
+            at = cells.find(release)
+            here = at[at >= 0]
+            met = np.bincount(here, minlength=cells.counts.size) * cells.worth / cells.counts
+            self._scores[i] += weight * met[cells.place]
+            self._chance[i] += weight * (cells.counts > cells.mine)[here].sum() / released
         base = float(self._mine.mean())
         self._told[0] += weight * cells.told(cells.place[self._mine], base)
         if self._whole:
             self._told[1] += weight * cells.told(cells.find(near), base)
 
-    @property
-    def answer(self) -> Answer:
+    def answer(self, i: int) -> Answer:
+        """By the release as it is placed first, second, ..."""
         base = float(self._mine.mean())
         verbatim, near = (
             (float(excess.mean()), base * (1 - base) * float((root**2).mean()))
             for excess, root in self._told
         )
-        return Answer(self._scores, verbatim, near, self._chance)
+        return Answer(self._scores[i], verbatim, near, float(self._chance[i]))
 
 
 class _Counted(NamedTuple):
