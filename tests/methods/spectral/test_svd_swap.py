@@ -339,6 +339,23 @@ def test_census_keeps_its_deviations(
         assert off < 0.16
 
 
+@pytest.mark.golden
+def test_nhanes_loses_correlations_of_two_valued_columns_as_the_page_says(
+    shared_data: Callable[[str], Path], golden_record: Callable[[str, Any, Any], None]
+) -> None:
+    """The page said "a little"."""
+    frame = pl.read_csv(shared_data("nhanes") / "nhanes_adults_28.csv").drop("seqn")
+    frame = frame[np.random.default_rng(0).permutation(frame.height)[:2500]]
+    two = [series.name for series in frame if series.n_unique() == 2]
+    made = SvdSwap().mask(sf.table(frame, quasi=frame.columns), np.random.default_rng(1)).table
+    was, now = (np.corrcoef(t.select(two).to_numpy().T) for t in (frame, made.frame))
+    off = np.abs(now - was)[np.triu_indices(len(two), 1)]
+    golden_record("two-valued columns of NHANES: largest change", 0.24, off.max())
+    assert off.size == 105
+    assert 0.18 < off.max() < 0.27
+    assert 0.03 < np.median(off) < 0.06
+
+
 Rows = list[tuple[Any, ...]]
 
 

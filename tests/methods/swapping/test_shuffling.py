@@ -112,3 +112,14 @@ def test_what_can_be_given() -> None:
     assert DataShuffling().mask(words, rng).linked
     everything = sf.table({"a": [1.0, 2.0, 3.0], "b": [3.0, 1.0, 2.0]}, confidential=["a", "b"])
     assert not DataShuffling().mask(everything, rng).linked
+
+
+@pytest.mark.parametrize(("parts", "kept"), [(10, 0.97), (5, 0.90), (3, 0.75), (2, 0.50)])
+def test_ties_weaken_correlations_as_the_page_says(parts: int, kept: float) -> None:
+    rng = np.random.default_rng(0)
+    normal = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 20_000)
+    cut = np.ceil(parts * stats.norm.cdf(normal))
+    table = sf.table(pl.DataFrame(cut, schema=["a", "b"]), quasi=["a"], confidential=["b"])
+    made = DataShuffling().mask(table, np.random.default_rng(1)).table.frame
+    before, after = (float(np.corrcoef(x["a"], x["b"])[0, 1]) for x in (table.frame, made))
+    assert after / before == pytest.approx(kept, abs=0.02)

@@ -66,7 +66,7 @@ def test_three_in_a_hundred_are_seen_where_a_fifth_agrees_by_chance() -> None:
         release[:75] = mine[:75]
         found = copies(crowd(mine, answers(3 * seed + 2), release))
         caught += found["ratio"] > 1
-        chance.append(found["agree_by_chance"])
+        chance.append(found["agree_by_chance"]["verbatim"])
     assert 0.1 < np.mean(chance) < 0.3
     assert caught >= 19
 

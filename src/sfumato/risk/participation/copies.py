@@ -36,6 +36,8 @@ ALL = "all columns"
 PAIRS, HALVES, THREES = 45, 30, 15
 SOME = 10_000
 """People on each side, and released records, that are looked at in subsets of the columns."""
+DECIMALS = 3
+"""Of shares: more would count people."""
 DEALS = 999
 LEVEL = 0.01
 """How often chance alone refuses an honest release, by all columns and by subsets of them each."""
@@ -111,15 +113,20 @@ def _drawn(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
 def copies(crowd: Crowd, seen: float = 1.0) -> dict[str, Any]:
     """The test on all columns together; `seen`: the share of the participants in the crowd."""
     columns = tuple(range(crowd.people.width))
-    found = _judged(crowd, [Question(ALL, columns, width) for width in _widths(crowd, columns)])
+    asked = [Question(ALL, columns, width) for width in _widths(crowd, columns)]
+    found = _judged(crowd, asked)
     least = {
         "verbatim": _least_share(crowd, found, [one.verbatim for one in found.answers], seen),
         f"within {NEAR} deviations": _least_share(
             crowd, found, [one.near for one in found.answers], seen
         ),
     }
-    chance = found.answers[0].chance
-    return {"ratio": found.ratio, "agree_by_chance": chance, "smallest_share": least}
+    by_chance = {
+        "verbatim" if one.width == EXACT else f"within intervals of {one.width:g}": answer.chance
+        for one, answer in zip(asked, found.answers, strict=False)
+    }
+    told = {what: round(share, DECIMALS) for what, share in by_chance.items()}
+    return {"ratio": found.ratio, "agree_by_chance": told, "smallest_share": least}
 
 
 def subsets(
@@ -139,7 +146,7 @@ def subsets(
             copied = [(0.0, 0.0)] * len(found.answers)
             copied[t] = found.answers[t].verbatim
             shares.setdefault(question.kind, []).append(_least_share(few, found, copied, seen))
-    least = {kind: float(np.median(values)) for kind, values in shares.items()}
+    least = {kind: _told(float(np.median(values))) for kind, values in shares.items()}
     worst = questions[int(found.excess.argmax()) % len(questions)]
     return {"ratio": found.ratio, "tested": len(asked), "smallest_share": least}, worst.columns
 
@@ -312,4 +319,10 @@ def _least_share(
             root = np.sqrt((need * spread) ** 2 + 4 * gain**2 * need * noise**2)
             records = (need * spread + root) / (2 * gain**2)
             least = min(least, float(records) / released / seen)
-    return least
+    return _told(least)
+
+
+def _told(share: float) -> float:
+    """As it is printed: rounded, and upwards, since it promises what would be seen."""
+    unit = 10.0**DECIMALS
+    return min(float(np.ceil(share * unit - 1e-9)) / unit, 1.0)
