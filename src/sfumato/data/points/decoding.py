@@ -169,13 +169,19 @@ def _bounds(block: Block) -> tuple[float, float]:
     assert block.scale is not None
     x = numbers_of(block.series, block.column)
     x = x[~np.isnan(x)]
-    if not x.size:
-        return 0.0, 0.0
     if x.size < _MANY:
-        low, high = block.scale.standardized(block.bent(np.array(block.ends)))
-        return float(2 * low - high), float(2 * high - low)
+        # Nobody can be so many deviations from the mean: the bound says nothing of who is.
+        return -float(np.sqrt(x.size)), float(np.sqrt(x.size))
+    middle = float(np.median(x))
     x = np.partition(x, (_OUTERMOST - 1, x.size - _OUTERMOST))
-    means = np.array([x[:_OUTERMOST].mean(), x[-_OUTERMOST:].mean()])
+    lowest, highest = x[:_OUTERMOST], x[-_OUTERMOST:]
+    # A mean that one of the five dominates would give that one away.
+    means = np.array(
+        [
+            np.maximum(lowest, 2 * lowest.max() - middle).mean(),
+            np.minimum(highest, 2 * highest.min() - middle).mean(),
+        ]
+    )
     low, high = block.scale.standardized(block.bent(means))
     return float(low), float(high)
 

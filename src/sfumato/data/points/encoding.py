@@ -194,8 +194,9 @@ class Encoding:
         Categories: the largest coordinate ("argmax"; two values at zero), the largest with offsets
         such that each value is as frequent as in the original ("shares"), or one column of
         probabilities for each ("probabilities", normalized inverse logits). `bounded`: numbers do
-        not go beyond the means of the original's five lowest and five highest, which are nobody's.
-        `table` is the original, whose column names are taken.
+        not go beyond the means of the original's five lowest and five highest, none of these taken
+        further from the median than twice as far as the innermost of the five, so that nobody's
+        extreme can be solved for. `table` is the original, whose column names are taken.
         """
         if x.ndim != 2 or x.shape[1] != self.width:
             raise MethodError(

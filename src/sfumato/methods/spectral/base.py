@@ -56,8 +56,9 @@ class SpectralMethod(Method):
     whole: bool = Field(True, description="round integer columns to whole numbers")
     bounded: bool = Field(
         True,
-        description="numbers stay between the means of the five lowest and of the five highest "
-        "(of fewer than 100 records: within a range's width of the range)",
+        description="numbers stay between the means of the five lowest and of the five highest, "
+        "those far beyond the fifth taken nearer (of n < 100 records: within the root of n "
+        "deviations)",
     )
 
     @property
