@@ -40,6 +40,9 @@ settings.register_profile(
 settings.load_profile(os.environ.get("SFUMATO_HYPOTHESIS", "default"))
 
 
+# Nothing is kept in the folder of whoever runs the tests.
+os.environ["SFUMATO_LEDGER_KEY"] = "the key of tests that protect nobody"
+
 CHECKED = Gate.over
 # Everybody is singled out in a table of five people: releases of toys are not checked for it.
 Gate.over = lambda gate, requirements: tuple(requirements)  # type: ignore[method-assign]

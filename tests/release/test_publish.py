@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import OutputError
-from sfumato.release.publish import _lock, check_free, private_path, publish
+from sfumato.release.publish import check_free, hold, private_path, publish
 
 WRITER = """
 import os, sys
@@ -369,6 +369,6 @@ def test_where_there_is_no_flock_one_byte_is_locked(
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", windows)
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
-    _lock(lock, wait=wait)
+    hold(lock, wait=wait)
     os.close(lock)
     assert asked == [(lock, "waits" if wait else "fails", 1)]

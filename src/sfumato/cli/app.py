@@ -104,6 +104,12 @@ def protect(
     others: Annotated[
         str, Option(help="Role of the columns without one, or drop to leave them out.")
     ] = "",
+    person: Annotated[
+        str, Option(help="Column that tells who a record is about (the only identifier).")
+    ] = "",
+    ledger_exception: Annotated[
+        str, Option(help="Why people of earlier releases are published again; the report says it.")
+    ] = "",
     apply: applying.Apply = None,
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
@@ -112,8 +118,11 @@ def protect(
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
-    if others:
-        chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), "others": others}))
+    said = {key: word for key, word in (("others", others), ("person", person)) if word}
+    if said:
+        chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), **said}))
+    if ledger_exception:
+        chosen = chosen.excepted(ledger_exception)
     named = output or chosen.output.path
     if not named:
         raise OutputError(
@@ -163,7 +172,12 @@ def _protect_records(
         release, change = applying.run(
             # A remedy has the earlier releases in its plan.
             lambda one: run_plan(
-                original, one, seed, given=given if one is chosen else (), progress=tell
+                original,
+                one,
+                seed,
+                given=given if one is chosen else (),
+                output=target,
+                progress=tell,
             ),
             chosen,
             apply,
@@ -304,6 +318,6 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.
-from . import exploring, generalizing  # noqa: E402, F401
+from . import exploring, generalizing, ledger  # noqa: E402, F401
 from . import others as _others  # noqa: E402, F401
 from .tables import protect_cells  # noqa: E402

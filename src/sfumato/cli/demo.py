@@ -80,7 +80,7 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
     text = draft_plan(register, path=register.name)
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     say(f"2. {folder / 'plan.toml'}: the draft of `sfumato init`, each column with a reason.")
-    drafted = Plan.read(folder / "plan.toml")
+    drafted = with_exception(Plan.read(folder / "plan.toml"))
     say("3. The same register by several plans:\n")
     results: dict[str, Release] = {}
     for name, plan in plans(drafted).items():
@@ -120,6 +120,14 @@ def _table(folder: Path, seed: int) -> None:
         release.save(folder / "table")
     show_page(release.view(most_rows=40, most_columns=12))
     print(release.summary)
+
+
+def with_exception(drafted: Plan) -> Plan:
+    """Who is who is named, and why the same people are published several times."""
+    named = drafted.input.model_copy(update={"person": "record_no"})
+    return drafted.with_(input=named).excepted(
+        "one register protected in several ways, to be compared; its people do not exist"
+    )
 
 
 def plans(drafted: Plan) -> dict[str, Plan]:

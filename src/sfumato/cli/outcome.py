@@ -50,7 +50,8 @@ def released(
     if change is not None:
         change.show()
     figures(evidence, f"{private}/report.html says why")
-    notes_aside(*notes, *evidence.notes, *evidence.owner_notes)
+    told = () if evidence.ledger is None else evidence.ledger.notes
+    notes_aside(*notes, *told, *evidence.notes, *evidence.owner_notes)
 
 
 def _all_met(asked: int) -> str:

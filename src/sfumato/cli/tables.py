@@ -92,7 +92,8 @@ def protect_cells(
     seed = draw_seed() if seed is None else seed
 
     def run(one: Plan) -> TableRelease:
-        return run_table(one, plan.parent, source=input or None, seed=seed, progress=tell)
+        words: dict[str, Any] = {"source": input or None, "seed": seed, "output": target}
+        return run_table(one, plan.parent, progress=tell, **words)
 
     with show.progress(quiet=json) as tell, lines_of(plan):
         release, change = applying.run(run, chosen, apply, plan, new)
@@ -200,7 +201,7 @@ def _released(
         found = {"release": str(target), "private": str(private), **release.evidence}
         show.print_json({**found, **applied})
         return
-    show.notes_aside(*release.notes, *release.public_notes)
+    show.notes_aside(*release.owner_notes, *release.public_notes)
     show_page(release.view(at, most_rows=40, most_columns=12))
     hidden, primary = release.outcome.hidden, release.problem.primary
     secondary = int((hidden & ~primary).sum())

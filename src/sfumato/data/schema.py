@@ -70,6 +70,8 @@ class Column:
     labels: tuple[tuple[float | str, str], ...] = ()
     """Codes of the column's file and what they mean; its cells are the meanings, or the codes where
     some have none."""
+    person: bool = False
+    """Whether it tells who a record is about, from one file to the next."""
 
     def with_(self, **changes: Any) -> Column:
         """A copy with some attributes changed."""
@@ -133,6 +135,14 @@ class Schema(Mapping[str, Column]):
     def quasi(self) -> list[str]:
         """Names of the quasi-identifiers."""
         return self.of_role(Role.QUASI)
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells who a record is about: the one that was named, else the only
+        identifier; None where nobody can say."""
+        named = [column.name for column in self if column.person]
+        known = named or self.of_role(Role.IDENTIFIER)
+        return known[0] if len(known) == 1 else None
 
     @property
     def confidential(self) -> list[str]:

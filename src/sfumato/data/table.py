@@ -234,13 +234,16 @@ def table(
     posets: Mapping[str, Any] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
     others: str = Role.UNDECIDED,
+    person: str = "",
     **roles: str | Sequence[str],
 ) -> Table:
     """A `Table` from any frame, with roles given as lists: `quasi=["age", "zip"]`, `weight="w"`.
 
-    `others` is the role of every column that is not named, or "drop" to leave these out. Without it
-    they are undecided: they can be measured, but a table with such a column is not released. Kinds
-    come from the types unless `kinds` says otherwise; every complaint is raised at once.
+    `person` is the column that tells who a record is about, from one table to the next: the only
+    identifier unless it is named. `others` is the role of every column that has none, or "drop" to
+    leave these out. Without it they are undecided: they can be measured, but a table with such a
+    column is not released. Kinds come from the types unless `kinds` says otherwise; every complaint
+    is raised at once.
 
     >>> table({"name": ["A. Moss"], "age": [31]}, quasi="age", others="drop").names
     ['age']
@@ -265,7 +268,7 @@ def table(
     made, more = fitted(frame, role_of, kinds or {}, posets or {}, categories or {}, origin)
     if made is None or complaints:
         raise SchemaError("the table", [*complaints, *more])
-    return with_others(made, others)
+    return with_others(with_person(made, person), others)
 
 
 def wrong_others(given: str) -> Complaint:
@@ -273,6 +276,20 @@ def wrong_others(given: str) -> Complaint:
     close = suggest(given, (DROP, *_ROLE_WORDS))
     remedy = f'did you mean "{close[0]}"?' if close else f"{DROP}, {', '.join(_ROLE_WORDS)}"
     return Complaint("others", f"there is no role {given!r}", remedy)
+
+
+def with_person(given: Table, name: str) -> Table:
+    """The table with this column as the one that tells people apart; an identifier, unless it was
+    given another role."""
+    if not name:
+        return given
+    if name not in given.schema:
+        raise SchemaError("the table", [missing_column(name, given.names)])
+    said = [column.with_(person=False) for column in given.schema if column.person]
+    own = given.schema[name].with_(person=True)
+    if own.role == Role.UNDECIDED:
+        own = own.with_(role=Role.IDENTIFIER)
+    return given.with_columns([], [*said, own])
 
 
 def with_others(given: Table, others: str) -> Table:

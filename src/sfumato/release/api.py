@@ -257,6 +257,7 @@ def protect(
     seed: int | None = ...,
     *,
     rules: Iterable[Rule | str] = ...,
+    output: str | Path = ...,
     progress: Listener | None = ...,
     **more: Any,
 ) -> TableRelease: ...
@@ -270,6 +271,7 @@ def protect(
     measures: Iterable[Measure] | None = ...,
     reference: Any = ...,
     given: str | Path | Iterable[str | Path] = ...,
+    output: str | Path = ...,
     progress: Listener | None = ...,
     engine: Engine | None = ...,
 ) -> Release: ...
@@ -281,7 +283,8 @@ def protect(
 
     Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
     Of records, `require` adds requirements, `given` are releases of the same people that are public
-    already, and `reference` are people who are not among them. Of cells, `more` is what `[table]`
+    already, `reference` are people who are not among them, and `output` is where the release will
+    be saved, so that its ledger is asked before. Of cells, `more` is what `[table]`
     of a plan takes: cost, singletons, within, audit and so on.
     """
     if isinstance(table, CellTable):

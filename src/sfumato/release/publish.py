@@ -96,9 +96,10 @@ def publish(
     write_private: Callable[[Path], None],
     *,
     replace: bool = False,
+    recording: Callable[[Path], contextlib.AbstractContextManager[None]] | None = None,
 ) -> Path:
     """Make both folders by the two writers, all or nothing; the private one comes second, and may
-    tell what was found in the public one."""
+    tell what was found in the public one. `recording` is held while they appear."""
     if not target:
         raise OutputError("the release has no path", remedy='release.save("release")')
     public = Path(os.path.abspath(target))
@@ -111,7 +112,8 @@ def publish(
         write_private(new_private)
         _settle(new_private, folder_mode=0o700, file_mode=0o600)
         _settle(new_public, folder_mode=0o755, file_mode=0o644)
-        _swap_in(public, new_public, new_private, aside, replace=replace)
+        with contextlib.nullcontext() if recording is None else recording(new_public):
+            _swap_in(public, new_public, new_private, aside, replace=replace)
     return Path(target)
 
 
@@ -151,7 +153,7 @@ def _staging(public: Path) -> Iterator[Path]:
             f"cannot write beside {public}: {error}", remedy="choose another path"
         ) from error
     lock = os.open(aside / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    _lock(lock, wait=True)
+    hold(lock, wait=True)
     try:
         yield aside
     finally:
@@ -170,7 +172,7 @@ def _sweep(public: Path) -> None:
         except OSError:
             continue  # just being made, or just being removed
         try:
-            _lock(lock, wait=False)
+            hold(lock, wait=False)
         except OSError:
             continue  # its process is alive
         else:
@@ -206,7 +208,7 @@ def _settle(folder: Path, *, folder_mode: int, file_mode: int) -> None:
         flush(path)
 
 
-def _lock(descriptor: int, *, wait: bool) -> None:
+def hold(descriptor: int, *, wait: bool) -> None:
     """Hold a file until it is closed; an `OSError` where a living process holds it."""
     try:
         import fcntl

@@ -11,7 +11,7 @@ import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError
 from ..schema import Kind, Role
-from ..table import DROP, Table, with_others, wrong_others
+from ..table import DROP, Table, with_others, with_person, wrong_others
 from ..table import table as make_table
 from .cells.infer import Formats
 from .content import MISSING, Asked, read_content, typed_source
@@ -56,13 +56,15 @@ def read_decided(
     format: str | None = None,
     sample: bool = False,
     others: str = Role.UNDECIDED,
+    person: str = "",
     **roles: str | Sequence[str],
 ) -> ReadTable:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
 
     `read` gives the table alone, `read_with_notes` also every decision taken on the way. `others`
     is the role of every column that is not named, or "drop" to leave these out; without it they
-    are undecided, and a table with such a column is not released.
+    are undecided, and a table with such a column is not released. `person` is the column that
+    tells who a record is about, from one file to the next.
 
     `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .xlsx .xls .ods;
     .sav .por .dta .xpt .sas7bdat; .duckdb; .sqlite .db; .dat with one set per line) or a URL
@@ -120,7 +122,7 @@ def read_decided(
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, content.complaints)
     made, said = make_sets(made, listed)
-    made = _named(_laid_over(made, later, end), content.words)
+    made = with_person(_named(_laid_over(made, later, end), content.words), person)
     if others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
         said = [*said, f"left out, since nobody named them: {', '.join(gone)}"]
     notes = [*content.notes, *more, *said]
@@ -171,8 +173,8 @@ class _Words:
     kinds: dict[str, str]
     categories: dict[str, Sequence[str]]
     posets: dict[str, Any]
-    roles: dict[str, list[str]]
-    """Columns by role."""
+    roles: dict[str, Any]
+    """Columns by role, in lists."""
 
     def apart(self, made: Sequence[str]) -> tuple[_Words, _Words]:
         """What is said about the columns that are read, and about those that are made of them."""

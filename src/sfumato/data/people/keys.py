@@ -25,8 +25,10 @@ _BLOCK = 1 << 17
 
 
 def identifying(table: Table) -> list[str]:
-    """The columns that tell people apart: identifiers, else all quasi-identifiers."""
-    return table.schema.of_role(Role.IDENTIFIER) or list(table.schema.quasi)
+    """The columns that tell people apart: the one that was named, else all identifiers. Who has
+    none is not known again: people who agree in what others know of them are not one person."""
+    person = table.schema.person
+    return [person] if person is not None else table.schema.of_role(Role.IDENTIFIER)
 
 
 def person_keys(table: Table, by: Sequence[str], secret: int) -> pl.Series:

@@ -75,6 +75,11 @@ class Input(Declaration):
         description="the role of columns without one, or drop to leave them out; undecided ones "
         "stop a release",
     )
+    person: str = Field(
+        "",
+        description="column that tells who a record is about, from one file to the next; the only "
+        "identifier unless given",
+    )
     sets: dict[str, Any] | tuple[dict[str, Any], ...] = Field(
         default_factory=dict,
         description='a long table of items: { id = "person", item = "code" }; '
@@ -100,7 +105,7 @@ class Input(Declaration):
     def options(self) -> dict[str, Any]:
         """What a reader is told, of what is said here."""
         texts = ("table", "query", "sheet", "delimiter", "encoding", "decimal", "thousands")
-        keys = (*texts, "sentinels", "dates", "sets", "others")
+        keys = (*texts, "sentinels", "dates", "sets", "others", "person")
         found = {key: value for key in keys if (value := getattr(self, key))}
         if self.header is not None:
             found["header"] = self.header
@@ -139,6 +144,16 @@ class Output(Declaration):
     suppressed: str = Field("*", description="what stands for a suppressed value")
     escape_formulas: bool = Field(
         False, description="disarm cells that a spreadsheet would run as a formula"
+    )
+    ledger: str = Field(
+        "",
+        description="file that records what was published of whom; sfumato.ledger beside the "
+        "release unless given",
+    )
+    ledger_exception: str = Field(
+        "",
+        description="why people who are in earlier releases are published again without `given`; "
+        "the report shows it",
     )
 
 
@@ -293,6 +308,11 @@ class Plan:
             *section("output", self.output.plan_words() or None),
         ]
         return "\n".join(body)
+
+    def excepted(self, reason: str) -> Plan:
+        """A copy that says why people are published again."""
+        output = self.output.model_copy(update={"ledger_exception": reason})
+        return replace(self, output=output)
 
     def with_(self, **changes: Any) -> Plan:
         """A copy with some parts changed."""

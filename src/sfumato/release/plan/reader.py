@@ -16,7 +16,7 @@ from .requirement import Gate, Requirement, parse_requirement
 from .step import Step
 from .table import TablePlan
 
-FILES = ("reference", "given", "population", "original")
+FILES = ("reference", "given", "population", "original", "ledger")
 """Keys whose texts are files, relative to the plan."""
 INSIDE = ("criteria", "over")
 """Keys of tables that name files in their turn."""

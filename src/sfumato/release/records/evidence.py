@@ -17,6 +17,7 @@ from ...progress import report
 from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ...registry import entries
 from ...rng import stream
+from ..ledger.publication import Standing
 from ..plan.step import build
 
 PERTURBED = "values were perturbed, so that records look alike by chance"
@@ -44,6 +45,8 @@ class Evidence:
     notes: tuple[str, ...] = ()
     owner_notes: tuple[str, ...] = ()
     """What only the owner should read."""
+    ledger: Standing | None = None
+    """How the release stands to earlier ones; known where it is known where it goes."""
 
     def __getitem__(self, name: str) -> Measurement:
         if name in self.measurements:
@@ -76,6 +79,7 @@ class Evidence:
             not_taken=dict.fromkeys(self.not_taken, "it does not apply to this release"),
             findings=tuple(finding.public() for finding in self.findings),
             owner_notes=(),
+            ledger=None if self.ledger is None else self.ledger.public(),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +92,7 @@ class Evidence:
             "measures": {name: m.to_dict() for name, m in self.measurements.items()},
             "not_measured": dict(self.not_taken),
             "notes": list(self.notes),
+            **({} if self.ledger is None else {"ledger": list(self.ledger.notes)}),
         }
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:

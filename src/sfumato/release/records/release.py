@@ -24,6 +24,7 @@ from ...errors import MeasureError, OutputError, ReleaseRefused
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
+from ..ledger.publication import Standing
 from ..plan.plan import Plan
 from ..plan.step import build
 from ..publish import publish
@@ -33,6 +34,7 @@ from ..report.report import render
 from .evidence import Evidence, Measuring
 from .given import joined_again
 from .judging import judge, worst
+from .recording import publication
 
 DATA_NAMES = {format: f"data.{format}" for format in WRITTEN}
 
@@ -99,24 +101,48 @@ class Release:
         """Which value of each quasi-identifier was published as what, how often; for the owner."""
         return mapping(self.pair)
 
-    def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
+    def save(
+        self,
+        path: str | Path | None = None,
+        *,
+        replace: bool = False,
+        ledger_exception: str = "",
+    ) -> Path:
         """Write the public folder and its private twin, whole or not at all.
 
         Every requirement is counted again on the bytes, and a release that breaks one is not
-        written.
+        written; nor is one about people of whom the ledger beside it knows an earlier release,
+        unless it was judged beside that (`given`) or `ledger_exception` says why not.
         """
+        target = path or self.plan.output.path
+        made = self._excepted(ledger_exception)
+        told = publication(made.pair, made.plan, made.evidence.steps, target)
         recounted: list[Release] = []
 
         def write_public(folder: Path) -> None:
-            recounted.append(self._recounted(self._write_data(folder)))
+            standing = told.standing()
+            noted = made._recounted(made._write_data(folder))
+            recounted.append(noted.with_standing(standing))
             recounted[0]._write_public(folder)
 
         return publish(
-            path or self.plan.output.path,
+            target,
             write_public,
             lambda folder: recounted[0]._write_private(folder),
             replace=replace,
+            recording=lambda folder: told.recorded(folder, recounted[0].evidence.ledger),
         )
+
+    def with_standing(self, standing: Standing) -> Release:
+        """The same with how it stands to earlier releases in its evidence."""
+        return replace(self, evidence=replace(self.evidence, ledger=standing))
+
+    def _excepted(self, reason: str) -> Release:
+        """The same with a reason in its plan, where one is given."""
+        if not reason:
+            return self
+        plan = self.plan.excepted(reason)
+        return replace(self, plan=plan, private=replace(self.private, plan=plan))
 
     def _write_data(self, folder: Path) -> list[Path]:
         """Every table that is published, as a file."""
@@ -176,8 +202,8 @@ class Release:
 
     def _write_private(self, folder: Path) -> None:
         notes: dict[str, Any] = {"sfumato": version(), "seed": self.private.seed}
-        if self.pair.rows is not None:
-            notes["people"] = identifying(self.pair.original)
+        if self.pair.rows is not None and (known := identifying(self.pair.original)):
+            notes["people"] = known
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
             people = keys.gather(self.pair.rows).to_frame()
             people.write_parquet(folder / "people.parquet")

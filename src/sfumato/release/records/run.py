@@ -17,7 +17,7 @@ from ...data.kinds import Misfit, complaint, fit, order_of
 from ...data.people.participants import held_out
 from ...data.people.repeated import people_published
 from ...data.schema import Role, Schema, missing_column
-from ...data.table import Table, with_others
+from ...data.table import Table, with_others, with_person
 from ...data.table import table as make_table
 from ...engines.local import Local
 from ...errors import Complaint, InputError, ParameterError, ReleaseRefused, SchemaError
@@ -33,6 +33,7 @@ from .evidence import Evidence, Measuring, usual_panel
 from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
+from .recording import publication
 from .release import Private, Release
 
 _GUESSABLE = 2**64
@@ -47,13 +48,15 @@ def protect(
     measures: Iterable[Measure] | None = None,
     reference: Any = None,
     given: str | Path | Iterable[str | Path] = (),
+    output: str | Path = "",
     progress: Listener | None = None,
     engine: Engine | None = None,
 ) -> Release:
     """Mask a table by a plan, a plan file, a method or a list of them.
 
-    Raises `ReleaseRefused` where a requirement is not met. Without a seed a secret one is drawn.
-    `given` are releases of the same people that are public already.
+    Raises `ReleaseRefused` where a requirement is not met, or where the ledger beside `output` (the
+    plan's unless given) knows earlier releases of these people. Without a seed a secret one is
+    drawn. `given` are releases of the same people that are public already.
     """
     plan = as_plan(plan, require, measures)
     named = [given] if isinstance(given, str | Path) else given
@@ -74,6 +77,8 @@ def protect(
     stages = len(plan.steps) + 2
     draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
+    target = output or plan.output.path
+    told = publication(draft.pair, plan, draft.steps, target).standing() if target else None
     draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
         raise ReleaseRefused(
@@ -86,7 +91,7 @@ def protect(
     tell("done", stages, stages)
     return Release(
         draft.pair,
-        replace(evidence, owner_notes=tuple(warnings)),
+        replace(evidence, owner_notes=tuple(warnings), ledger=told),
         Private(seed, draft.secrets, draft.lineage, plan, kept),
         plan,
         draft.partition,
@@ -235,7 +240,8 @@ def with_columns_of(plan: Plan, given: Any) -> Table:
         )
     if complaints:
         raise SchemaError("the table", complaints)
-    return with_others(table.with_columns(series, columns), plan.input.others)
+    laid = with_person(table.with_columns(series, columns), plan.input.person)
+    return with_others(laid, plan.input.others)
 
 
 def _check_gate(plan: Plan, table: Table) -> None:

@@ -299,11 +299,12 @@ def _cells(many: int, of: int) -> str:
 
 
 def notes(evidence: Evidence) -> Markup:
-    """Warnings of the steps and of the run."""
-    if not evidence.notes:
+    """How the release stands to earlier ones, and warnings of the steps and of the run."""
+    told = (*(() if evidence.ledger is None else evidence.ledger.notes), *evidence.notes)
+    if not told:
         return tag("p", "There are none.")
-    shown = [tag("li", clipped(note, 600)) for note in evidence.notes[:_MOST_NOTES]]
-    left = len(evidence.notes) - len(shown)
+    shown = [tag("li", clipped(note, 600)) for note in told[:_MOST_NOTES]]
+    left = len(told) - len(shown)
     more = tag("p", f"{count(left, 'more note')} in evidence.json.", class_="small") if left else ""
     return join((tag("ul", *shown), more))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from ...tabular.cells.table import CellTable
 from ...tabular.outcome import TableOutcome
 from ...tabular.threats.problem import Problem
 from ...tabular.threats.protection_problem import found_by
+from ..ledger.people import digests
+from ..ledger.publication import TABLE, Publication, Standing
 from ..plan.plan import Plan
 from ..publish import publish
 from ..records.release import DATA_NAMES, _write_json, _write_text
@@ -44,6 +48,8 @@ class TableRelease:
     notes: tuple[str, ...] = ()
     """What was noted while the file was read; the owner's."""
     findings: tuple[Finding, ...] = ()
+    ledger: Standing | None = None
+    """How it stands to earlier releases; known where it is known where it goes."""
 
     def __repr__(self) -> str:
         hidden = int(self.outcome.hidden.sum())
@@ -130,7 +136,13 @@ class TableRelease:
     @property
     def public_notes(self) -> list[str]:
         """What may be said of the table; what the reader noted of the file is the owner's."""
-        return [*self.cells.notes, *self.outcome.warnings]
+        said = [] if self.ledger is None else [self.ledger.sentence]
+        return [*said, *self.cells.notes, *self.outcome.warnings]
+
+    @property
+    def owner_notes(self) -> list[str]:
+        """What was noted for the owner alone."""
+        return [*(() if self.ledger is None else self.ledger.owner), *self.notes]
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -157,11 +169,32 @@ class TableRelease:
             "notes": self.public_notes,
         }
 
-    def save(self, path: str | Path | None = None, *, replace: bool = False) -> Path:
+    def save(
+        self,
+        path: str | Path | None = None,
+        *,
+        replace: bool = False,
+        ledger_exception: str = "",
+    ) -> Path:
         """Write the public folder and its private twin, whole or not at all; the file is read back
-        and must say exactly what was audited."""
+        and must say exactly what was audited. People of whom the ledger knows an earlier release
+        need a `ledger_exception` that says why."""
         target = path or self.plan.output.path
-        return publish(target, self._write_public, self._write_private, replace=replace)
+        plan = self.plan.excepted(ledger_exception) if ledger_exception else self.plan
+        told = publication(self.cells, plan, target)
+        noted: list[TableRelease] = []
+
+        def write_public(folder: Path) -> None:
+            noted.append(with_changes(self, plan=plan, ledger=told.standing()))
+            noted[0]._write_public(folder)
+
+        return publish(
+            target,
+            write_public,
+            lambda folder: noted[0]._write_private(folder),
+            replace=replace,
+            recording=lambda folder: told.recorded(folder, noted[0].ledger),
+        )
 
     def _write_public(self, folder: Path) -> None:
         from .report import render
@@ -205,6 +238,24 @@ class TableRelease:
             raise OutputError(
                 "the file says more or other than what was audited; nothing was written"
             )
+
+
+def publication(cells: CellTable, plan: Plan, target: str | Path) -> Publication:
+    """What the ledger is told of a table."""
+    assert plan.table is not None
+    columns = dict.fromkeys(cells.labels.columns, "dimension")
+    columns[cells.measure] = str(plan.table.protect)
+    place, people = Path(os.path.abspath(target)), cells.people
+    if people is None:
+        return Publication(TABLE, place, plan, columns)
+    return Publication(
+        TABLE,
+        place,
+        plan,
+        columns,
+        people=lambda key: digests(people, key),
+        nameless=people.null_count(),
+    )
 
 
 def _as_audited(written: pl.Series, values: np.ndarray) -> bool:

@@ -212,5 +212,5 @@ def _end(value: float) -> str:
 
 
 def _notes(release: TableRelease, *, owner: bool) -> Markup:
-    notes = [*(release.notes if owner else ()), *release.public_notes]
+    notes = [*(release.owner_notes if owner else ()), *release.public_notes]
     return tag("ul", *(tag("li", note) for note in notes)) if notes else tag("p", "None.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from ..plan.step import build
 from ..plan.table import TablePlan
 from ..records.run import read_input
 from ..remedies.cells import cell_remedies
-from .release import TableRelease
+from .release import TableRelease, publication
 
 _TURNS = 20
 """How often insiders who appear with what is hidden are answered; the audit judges the rest."""
@@ -55,6 +56,7 @@ def protect_cells(
     seed: int | None = None,
     *,
     rules: Iterable[Rule | str] = (),
+    output: str | Path = "",
     progress: Listener | None = None,
     **more: Any,
 ) -> TableRelease:
@@ -62,7 +64,8 @@ def protect_cells(
     rules=[sf.method("p-percent", p=10)])`. `more` is what `[table]` of a plan takes: cost,
     singletons, within, audit and so on.
 
-    Raises `ReleaseRefused` where an attacker's interval is too narrow.
+    Raises `ReleaseRefused` where an attacker's interval is too narrow, or where the ledger beside
+    `output` (the plan's unless given) knows earlier releases of these people.
     """
     if isinstance(plan, Path) or (isinstance(plan, str) and plan.endswith(".toml")):
         plan = Plan.read(plan)
@@ -86,7 +89,7 @@ def protect_cells(
         )
     chosen = draw_seed() if seed is None else checked_seed(seed)
     with listening(progress or silent):
-        return _protected(cells, plan, chosen)
+        return _protected(cells, plan, chosen, output or plan.output.path)
 
 
 def listed_rules(given: Any) -> tuple[Any, ...]:
@@ -100,9 +103,10 @@ def run_table(
     *,
     source: str | None = None,
     seed: int | None = None,
+    output: str | Path = "",
     progress: Listener | None = None,
 ) -> TableRelease:
-    """The release that a plan with a `[table]` describes."""
+    """The release that a plan with a `[table]` describes; `output` is where it will be saved."""
     if plan.table is None:
         raise ParameterError("the plan has no [table]", remedy="sfumato protect runs its steps")
     if plan.steps or plan.requirements or plan.measures or plan.tune or plan.map:
@@ -113,7 +117,8 @@ def run_table(
     chosen = draw_seed() if seed is None else checked_seed(seed)
     with listening(progress or silent):
         cells, notes = cells_of(plan, base, source, chosen)
-        return _protected(cells, plan, chosen, tuple(notes))
+        named = plan.output.path and base / plan.output.path
+        return _protected(cells, plan, chosen, output or named, tuple(notes))
 
 
 def cells_of(
@@ -177,10 +182,11 @@ def _needed(where: str, remedy: str) -> Any:
 
 
 def _protected(
-    cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()
+    cells: CellTable, plan: Plan, seed: int, target: str | Path, notes: tuple[str, ...] = ()
 ) -> TableRelease:
+    told = publication(cells, plan, target).standing() if target else None
     try:
-        return _attempt(cells, plan, seed, notes)
+        return replace(_attempt(cells, plan, seed, notes), ledger=told)
     except ReleaseRefused as refused:
         report("looking for remedies", 5, 6)
         found = cell_remedies(plan, lambda changed: _attempt(cells, changed, seed).findings)

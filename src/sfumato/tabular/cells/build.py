@@ -122,6 +122,7 @@ def from_microdata(
         record_keys=(sums["key"] % np.uint64(_KEY)) / _KEY if records.key.size else None,
         keys_drawn=not record_key,
         notes=tuple(notes),
+        people=None if data.schema.person is None else data[data.schema.person],
     )
 
 

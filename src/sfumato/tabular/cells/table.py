@@ -71,6 +71,8 @@ class CellTable:
     keys_drawn: bool = False
     """Whether the records' keys were drawn for this table alone."""
     notes: tuple[str, ...] = field(default=())
+    people: pl.Series | None = None
+    """Whom each record is about, where a column tells; for the ledger of releases."""
 
     def __repr__(self) -> str:
         dimensions = ", ".join(self.labels.columns)
