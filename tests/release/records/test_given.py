@@ -339,7 +339,7 @@ def test_all_earlier_releases_together(tmp_path: Path) -> None:
     step = sf.method("drop", columns=["name"])
     shown = [{i: i // 12 for i in range(24)}, {i: i // 6 % 2 for i in range(24)}]
     paths = [
-        sf.protect(named(one), step, **words).save(tmp_path / f"r{n}")
+        sf.protect(named(one), step, **words).save(tmp_path / f"r{n}", ledger_exception="a test")
         for n, one in enumerate(shown)
     ]
     third = {i: i // 3 % 2 for i in range(24)}

@@ -50,16 +50,19 @@ def test_a_release_keeps_its_promises_and_its_counts(tmp_path: Path) -> None:
 
 
 def test_same_plan_seed_and_input_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        sf.protect(ordinary(missing=True), PLAN, seed=SEED).save(tmp_path / name)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    private = [contents(private_path(tmp_path / name)) for name in ("a", "b")]
-    assert private[0] == private[1]
+    folders = [
+        tmp_path / name / "out" for name in ("a", "b")
+    ]  # ledgers apart
+    for folder in folders:
+        folder.parent.mkdir()
+        sf.protect(ordinary(missing=True), PLAN, seed=SEED).save(folder)
+    assert contents(folders[0]) == contents(folders[1])
+    assert contents(private_path(folders[0])) == contents(private_path(folders[1]))
 
 
 def test_without_a_seed_each_release_differs(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        sf.protect(ordinary(), PLAN).save(tmp_path / name)
+        sf.protect(ordinary(), PLAN).save(tmp_path / name, ledger_exception="to compare")
     assert (tmp_path / "a/data.csv").read_bytes() != (tmp_path / "b/data.csv").read_bytes()
 
 
@@ -183,7 +186,8 @@ def test_an_existing_output_is_refused_unless_replaced(tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == before
     sf.protect(ordinary(), PLAN, seed=SEED + 1).save(tmp_path / "out", replace=True)
     assert contents(tmp_path / "out") != before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+    left = sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith("."))
+    assert left == ["out", "out.private", "sfumato.ledger"]
 
 
 def test_a_lone_private_folder_is_not_overwritten(tmp_path: Path) -> None:

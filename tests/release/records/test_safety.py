@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli.app import run
 from sfumato.errors import MeasureError, MethodError, OutputError, ParameterError, PlanError
+from sfumato.release.ledger.book import Ledger
 from sfumato.release.plan.step import build
 from tests.contract.tables import ordinary
 
@@ -321,7 +322,9 @@ def test_a_replacement_that_fails_leaves_the_old_release(
     assert {p.name: p.read_bytes() for p in old.iterdir()} == before
     seed = json.loads((tmp_path / "out.private" / "seed.json").read_text())["seed"]
     assert seed == SEED
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+    left = sorted(p.name for p in tmp_path.iterdir())
+    assert left == [".sfumato.ledger.lock", "out", "out.private", "sfumato.ledger"]
+    assert [one.state for one in Ledger.at(tmp_path).entries()] == ["published"]
 
 
 def test_another_outputs_staging_is_left_alone(tmp_path: Path) -> None:

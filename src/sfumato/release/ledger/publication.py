@@ -199,14 +199,21 @@ class Publication:
                 "whoever averages several draws comes near the values"
             )
         folder = self.ledger.path.parent
-        paths = [f'"{os.path.relpath(folder / one.entry.path)}"' for one in shared]
-        if self.kind == RECORDS and all(one.entry.kind == RECORDS for one in shared):
+        paths = [f'"{_shortest(folder / one.entry.path)}"' for one in shared]
+        of_records = all(kind == RECORDS for kind in (self.kind, *(s.entry.kind for s in shared)))
+        if of_records and any(one.name == "k-anonymity" for one in self.plan.requirements):
             yield f"[input] given = [{', '.join(paths)}], --given: the releases are judged together"
         yield f"--replace {paths[-1]}, where nobody has it yet: then it is retired"
         yield (
             '[output] ledger-exception = "why", --ledger-exception: published all the same, and '
             "the report says why"
         )
+
+
+def _shortest(path: Path) -> str:
+    """A path as somebody in this folder would write it."""
+    relative = os.path.relpath(path)
+    return os.path.abspath(path) if relative.startswith("..") else relative
 
 
 def _unknown(earlier: int) -> Standing:
