@@ -107,7 +107,7 @@ def test_fewer_records_are_drawn_where_sets_are_many(monkeypatch: pytest.MonkeyP
     assert found.value == 1.0
 
 
-@pytest.mark.parametrize("name", ["dbrl", "second-closest-linkage", "prl", "assignment-linkage"])
+@pytest.mark.parametrize("name", ["second-closest-linkage", "likelihood-linkage"])
 def test_measures_of_values_leave_sets_alone(name: str) -> None:
     original = table({"buys": [["a"], ["b"]]}, quasi="buys")
     with pytest.raises(MeasureError, match="sets"):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
@@ -262,8 +263,8 @@ def test_what_cannot_be_linked_says_why() -> None:
     starred = mixed.with_columns(
         [pl.Series("x", [None, 2.0, 3.0])], suppressed={"x": np.array([True, False, False])}
     )
-    with pytest.raises(MeasureError, match="suppressed cells"):
-        _take(mixed, starred)
+    with pytest.raises(MeasureError, match="missing in row 1 of the masked"):
+        _take(mixed, starred, distance="mahalanobis")
     wide = _table(np.random.default_rng(0).normal(size=(60_000, 30)))
     with pytest.raises(MeasureError, match="features"):
         _take(wide, wide, distance="kernel", degree=4)
@@ -273,3 +274,37 @@ def test_a_scenario_may_know_categories_alone() -> None:
     original = table({"s": list("aabb"), "x": [1.0, 2.0, 3.0, 4.0]}, quasi=["s", "x"])
     found = _take(original, original, scenarios=2)
     assert found.detail["scenarios"] == {"s": 0.5, "s, x": 1.0}
+
+
+@pytest.mark.parametrize("distance", ["standardized", "euclidean", "standardized-difference"])
+def test_labels_sets_and_suppressed_cells_are_taken_as_by_record_linkage(distance: str) -> None:
+    rng = np.random.default_rng(6)
+    n = 60
+    frame = {
+        "age": rng.integers(20, 60, n),
+        "sex": rng.choice(["f", "m"], n),
+        "buys": [["tea", "rum"][: 1 + i % 2] for i in range(n)],
+    }
+    original = table(frame, quasi=[*frame])
+    gone = rng.random(n) < 0.3
+    decades = [f"[{a // 10 * 10}, {a // 10 * 10 + 9}]" for a in frame["age"]]
+    sexes = pl.Series("sex", [None if g else s for s, g in zip(frame["sex"], gone, strict=True)])
+    masked = original.with_columns([sexes], suppressed={"sex": gone})
+    labelled = masked.with_columns(
+        [pl.Series("age", decades)], [masked.schema["age"].with_(generalized=True)]
+    )
+    for release in (masked, labelled):
+        context = Context(Pair.of(original, release), np.random.default_rng(0), reference=original)
+        plain = RecordLinkage().measure(context)
+        found = Dbrl(distance=distance).measure(context)
+        # Nothing was changed, so that it does not matter how numbers are compared.
+        assert found.value == pytest.approx(plain.value)
+        assert found.detail["intruder"] == plain.detail["intruder"]
+        assert found.value >= sf.measure("marketer-risk", original, release).value - 1e-12
+        control = "at_least_as_close"
+        assert found.detail["non_participants"][control] == pytest.approx(
+            plain.detail["non_participants"][control]
+        )
+        several = Dbrl(distance=distance, scenarios=3).measure(context)
+        assert list(several.detail["scenarios"]) == ["age", "age, sex", "age, sex, buys"]
+        assert several.value < found.value

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.neighbours.cross_distances import cross_distances, nearest_few
+from sfumato.kernels.neighbours.cross_distances import cross_distances, least_few, nearest_few
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.linkage import one_to_one as assignment_linkage
 from sfumato.risk.linkage.assignment import shared_credit
@@ -222,3 +222,41 @@ def test_what_cannot_be_matched_says_why() -> None:
         cross_distances(
             np.ones((1, 2)), np.ones((1, 1)), np.ones((1, 0), np.int32), np.ones((1, 0), np.int32)
         )
+
+
+def test_open_cells_are_matched_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose own record shows least is left over when the others have theirs."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(150, 4)).round(2)
+    original = _table(x)
+    gone = rng.random(x.shape) < 0.4
+    gone[:5] = True
+    masked = original.with_columns(
+        [pl.Series(f"v{j}", np.where(gone[:, j], np.nan, x[:, j]), nan_to_null=True)
+         for j in range(4)],
+        suppressed={f"v{j}": gone[:, j] for j in range(4)},
+    )  # fmt: skip
+    found = _take(original, masked)
+    fits = ((x[:, None] == x[None]) | gone[None]).all(axis=2)
+    # Every true link fits, so that all of them together cost as little as any assignment.
+    assert fits.diagonal().all()
+    assert found.value >= found.detail["naive"] > 0.9
+    assert found.detail["unlinked"] == 0
+    context = Context(Pair.of(original, masked), np.random.default_rng(0))
+    assert found.detail["naive"] == Dbrl().measure(context).value
+    monkeypatch.setattr(assignment_linkage, "_EXACT", 0)
+    few = _take(original, masked, candidates=40)
+    assert few.detail["candidates"] == 40
+    assert few.value >= few.detail["naive"]
+    part = _take(original, masked, candidates=40, sample=60)
+    assert part.detail["sample"] == 60
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**31))
+def test_the_cheapest_few_of_both_sides(n: int, m: int, k: int, seed: int) -> None:
+    every = np.random.default_rng(seed).permutation(n * m).reshape(n, m) / 7.0
+    where, apart, back, farther = least_few(lambda low, high: every[low:high], n, m, k, threads=2)
+    assert np.sort(apart, axis=1).tolist() == np.sort(every, axis=1)[:, :k].tolist()
+    assert np.take_along_axis(every, where, axis=1).tolist() == apart.tolist()
+    assert np.sort(farther, axis=1).tolist() == np.sort(every.T, axis=1)[:, :k].tolist()
+    assert np.take_along_axis(every.T, back, axis=1).tolist() == farther.tolist()

@@ -6,6 +6,7 @@ a missing one, none between two missing ones, and 1 for nominal values that diff
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -71,6 +72,39 @@ def nearest_few(
         for task in [pool.submit(work, start, stop) for start, stop in pairwise(cuts)]:
             task.result()
     return where, apart
+
+
+def least_few(
+    costs: Callable[[int, int], Floats], n: int, m: int, k: int, *, threads: int | None = None
+) -> tuple[Ints, Floats, Ints, Floats]:
+    """The k cheapest columns of each row and the k cheapest rows of each column, with their costs.
+
+    `costs(low, high)` are those of some of the n rows, with all m columns.
+    """
+    few, back = min(k, m), min(k, n)
+    where, apart = np.empty((n, few), np.int64), np.empty((n, few))
+    rows, least = np.empty((0, m), np.int64), np.empty((0, m))
+    step = max(1, 4_000_000 // max(m, 1))
+
+    def work(span: tuple[int, int]) -> Floats:
+        out = costs(*span)
+        best = np.argpartition(out, few - 1, axis=1)[:, :few]
+        where[slice(*span)], apart[slice(*span)] = best, np.take_along_axis(out, best, axis=1)
+        return out
+
+    spans = list(pairwise([*range(0, n, step), n]))
+    with ThreadPoolExecutor(cores(threads)) as pool:
+        # A few spans at a time: what they found is held until it is merged.
+        for at in range(0, len(spans), cores(threads)):
+            some = spans[at : at + cores(threads)]
+            for (low, high), out in zip(some, pool.map(work, some), strict=True):
+                numbers = np.broadcast_to(np.arange(low, high)[:, None], out.shape)
+                rows, least = np.vstack((rows, numbers)), np.vstack((least, out))
+                if len(least) > back:
+                    kept = np.argpartition(least, back - 1, axis=0)[:back]
+                    rows = np.take_along_axis(rows, kept, axis=0)
+                    least = np.take_along_axis(least, kept, axis=0)
+    return where, apart, np.ascontiguousarray(rows.T), np.ascontiguousarray(least.T)
 
 
 def _turned(a: Floats, b: Floats, ca: Codes, cb: Codes) -> tuple[Floats, Floats, Codes, Codes]:

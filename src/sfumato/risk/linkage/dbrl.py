@@ -20,6 +20,7 @@ from ...kernels.neighbours.own_rank import own_rank
 from ...protocols import Context, Measurement
 from .base import LinkageMeasure, random_scenarios, scenarios
 from .distances import MEANINGS, Distance, Files, Points, distances
+from .open_file import PLAIN, best_of, said
 
 _STRANGERS = 10_000
 """Strangers to look for at most: their nearest records are found without a bound to start from."""
@@ -35,11 +36,12 @@ class Dbrl(LinkageMeasure):
     The baseline is a masked record guessed at random.
 
     Categories that differ, and a value beside a missing one, add 1 to the squared distance of the
-    Euclidean and standardized distances; Mahalanobis and kernel distances need numbers, all of
-    them. A singular covariance is inverted in the directions in which the files vary
-    (pseudo-inverse), and one that masking left alone counts more than all the others; `detail` says
-    how many there are. A Gaussian kernel is not offered: its distance grows with
-    the Euclidean one, so that it makes the same links.
+    Euclidean and standardized distances, which take labels, sets and suppressed cells as
+    `record-linkage` does; Mahalanobis and kernel distances need numbers, all of them. A singular
+    covariance is inverted in the directions in which the files vary (pseudo-inverse), and one that
+    masking left alone counts more than all the others; `detail` says how many there are. A Gaussian
+    kernel is not offered: its distance grows with the Euclidean one, so that it makes the same
+    links.
 
     With a reference table, `detail["non_participants"]` says how often a stranger's nearest masked
     record is at least as close as a participant's own, as in `record-linkage`.
@@ -75,7 +77,7 @@ class Dbrl(LinkageMeasure):
 
     def measure(self, context: Context) -> Measurement:
         files = Files(context.pair, self.columns, self.distance, self.name)
-        rows = drawn(files.own.size, self.sample, context.rng)
+        rows = drawn(files.own.size, files.most(self.sample), context.rng)
         if self.subsets == "random":
             known = random_scenarios(files.names, self.scenarios, context.rng)
         else:
@@ -88,6 +90,7 @@ class Dbrl(LinkageMeasure):
             "linked_alone": float(np.mean([one.credit.alone / rows.size for one in found])),
             "linked_with_ties": float(np.mean([one.credit.won / rows.size for one in found])),
             **found[-1].points.place.idle,
+            **said(one.intruder for one in found if one.points.open),
         }
         if self.scenarios:
             detail["scenarios"] = {
@@ -108,13 +111,18 @@ class Dbrl(LinkageMeasure):
         shares = []
         for one in found:
             x, codes = one.points.of(reference, context.pair, self.name)
-            theirs = nearest(
-                x[rows],
-                one.points.b,
-                codes_a=codes[rows],
-                codes_b=one.points.codes_b,
-                tolerance=TOLERANCE,
-            ).distance
+            if one.points.open is not None:
+                nobody = np.full(rows.size, -1, dtype=np.int64)
+                links = one.points.open.link(reference, rows, x[rows], nobody)
+                theirs = links[one.intruder].distance
+            else:
+                theirs = nearest(
+                    x[rows],
+                    one.points.b,
+                    codes_a=codes[rows],
+                    codes_b=one.points.codes_b,
+                    tolerance=TOLERANCE,
+                ).distance
             shares.append(at_least_as_close(theirs, one.to_own))
         return {"records": int(rows.size), "at_least_as_close": float(np.mean(shares))}
 
@@ -126,12 +134,17 @@ class Links(NamedTuple):
     credit: Credit
     to_own: np.ndarray
     """The squared distance to one's own masked record; infinite where there is none."""
+    intruder: str = PLAIN
 
 
 def link(points: Points, own: np.ndarray, rows: np.ndarray | None = None) -> Links:
     """Link these rows of the original (all unless given) to their nearest masked records."""
     rows = np.arange(len(points.a)) if rows is None else rows
     x, codes, mine = points.a[rows], points.codes_a[rows], own[rows]
+    if points.open is not None:
+        intruders = points.open.link(points.open.pair.original, rows, x, mine)
+        best = best_of(intruders)
+        return Links(points, intruders[best].credit, intruders[best].own, best)
     found = own_rank(
         x,
         points.b,

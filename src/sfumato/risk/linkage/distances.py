@@ -18,13 +18,15 @@ from typing import Literal
 
 import numpy as np
 
-from ...data.generalized.label_places import has_labels
 from ...data.linkage.linked import Categories, moments_of, own_rows
-from ...data.linkage.linking import columns_to_link_by, has_numbers, numbers_of, require_reference
+from ...data.linkage.linking import columns_to_link_by, numbers_of, require_reference
 from ...data.pair import Pair
 from ...data.schema import Kind
 from ...data.table import Table
 from ...errors import MeasureError
+from .covering import most_queries
+from .open_file import OpenFile, class_of
+from .openness import Columns
 
 Distance = Literal[
     "euclidean",
@@ -58,19 +60,8 @@ class Files:
         self.pair = pair
         self.own = own_rows(pair, asking)
         names, self.left_out = columns_to_link_by(pair, named)
-        before, after = pair.original.schema, pair.masked.schema
-        for name in names:
-            labels = has_labels(before[name], after[name], pair.masked[name])
-            sets = before[name].kind == Kind.SET
-            if labels or sets or pair.masked.suppressed(name).any():
-                what = "was generalized to labels" if labels else "has suppressed cells"
-                what = "holds sets" if sets else what
-                raise MeasureError(
-                    f"{asking} compares values, and column {name!r} {what}",
-                    remedy="measure record-linkage, which reads labels, sets and suppressed cells",
-                )
         self.distance = distance
-        self.numbers = [name for name in names if has_numbers(pair, name)]
+        self.numbers = Columns.of(pair, names).numbers
         if distance in ("mahalanobis", "mahalanobis-linked", "kernel"):
             self._numbers_only(names, bool(named), asking)
             names = self.numbers
@@ -111,8 +102,8 @@ class Files:
                 raise MeasureError(
                     f"column {self.numbers[j]!r} is missing in row {row + 1} of the {side} table, "
                     f"and the {self.distance} distance needs every value",
-                    remedy='distance = "standardized" allows for missing values, or leave the '
-                    "column out of `columns`",
+                    remedy='distance = "standardized" allows for missing and suppressed values, or '
+                    "leave the column out of `columns`",
                 )
 
     def points(self, known: Sequence[str], degree: int = 2) -> Points:
@@ -120,13 +111,25 @@ class Files:
         which = [j for j, name in enumerate(self.numbers) if name in known]
         others = tuple(name for name in known if name not in self.numbers)
         place = self._place(which, degree)
+        a, b = place.original(self.x[:, which]), place.masked(self.y[:, which])
+        columns = Columns.of(self.pair, known)
+        compares = columns.sets or columns.open(self.pair)
         return Points(
-            a=place.original(self.x[:, which]),
-            b=place.masked(self.y[:, which]),
+            a=a,
+            b=b,
             numbers=[self.numbers[j] for j in which],
             categories=Categories(self.pair, others),
             place=place,
+            open=OpenFile(self.pair, columns, a, b) if compares else None,
         )
+
+    def most(self, sample: int) -> int:
+        """How many records to link; 0 is all. Sets take longer than anything else."""
+        columns = Columns.of(self.pair, self.names)
+        if not columns.sets:
+            return sample
+        most = most_queries(len(class_of(self.pair, columns)))
+        return min(sample, most) if sample else most
 
     def _place(self, which: Sequence[int], degree: int) -> Place:
         x, y, p = self.x[:, which], self.y[:, which], len(which)
@@ -197,6 +200,8 @@ class Points:
     numbers: list[str]
     categories: Categories
     place: Place
+    open: OpenFile | None = None
+    """Where cells hold labels or sets or were suppressed: what intruders make of them."""
 
     @property
     def codes_a(self) -> np.ndarray:
@@ -223,6 +228,21 @@ class Points:
                 remedy="leave that record out of the reference table",
             )
         return self.place.original(x), self.categories.of(table)
+
+
+def require_values(pair: Pair, names: Sequence[str], asking: str, *, all_of_them: bool) -> None:
+    """Refuse columns that hold labels or sets; suppressed cells, too, where all are needed."""
+    columns = Columns.of(pair, names)
+    for name in names:
+        sets = pair.original.schema[name].kind == Kind.SET
+        what = "holds sets" if sets else "was generalized to labels"
+        gone = all_of_them and bool(pair.masked.suppressed(name).any())
+        if sets or name in columns.labels or gone:
+            what = what if sets or name in columns.labels else "has suppressed cells"
+            raise MeasureError(
+                f"{asking} compares values, and column {name!r} {what}",
+                remedy="measure record-linkage, which reads labels, sets and suppressed cells",
+            )
 
 
 def distances(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

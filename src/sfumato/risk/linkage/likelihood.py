@@ -19,7 +19,7 @@ from ...protocols import Context, Measurement
 from ...registry import find
 from .base import LinkageMeasure
 from .dbrl import link
-from .distances import Files
+from .distances import Files, require_values
 from .mechanisms import Step, likelihood
 
 _PAIRS = 1_000_000_000
@@ -68,6 +68,7 @@ class LikelihoodLinkage(LinkageMeasure):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         files = Files(pair, self.columns, "standardized", self.name)
+        require_values(pair, files.names, self.name, all_of_them=True)
         n, m = pair.original.height, pair.masked.height
         here, by_step = likelihood(pair, files.names, self._steps(context), context.rng)
         sides = here.sides()

@@ -104,7 +104,7 @@ class RecordLinkage(LinkageMeasure):
             "standardize": self.standardize,
             "linked_alone": alone,
             "linked_with_ties": won,
-            **(said([intruder]) if files.open else {}),
+            **said([intruder] if files.open else []),
         }
         if (reference := context.reference) is not None:
             require_reference(reference)

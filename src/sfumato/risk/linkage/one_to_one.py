@@ -7,6 +7,7 @@ sum. Where many records share a nearest one, this finds more than linking each b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,17 +15,19 @@ from pydantic import Field
 
 from ...data.linkage.linked import Credit, facts_of
 from ...data.linkage.linking import drawn
-from ...kernels.neighbours.cross_distances import cross_distances, nearest_few
+from ...kernels.neighbours.cross_distances import cross_distances, least_few, nearest_few
 from ...protocols import Context, Measurement
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .base import LinkageMeasure
 from .dbrl import link
 from .distances import MEANINGS, Distance, Files, Points
+from .open_file import OpenFile, said
 
 _EXACT = 1_500
 """Records of the larger file up to which every pair is a candidate."""
 _PAIRS = 2_500_000_000
 """Pairs whose distances may be taken."""
+_ASSIGNMENT = "the best assignment"
 
 
 class AssignmentLinkage(LinkageMeasure):
@@ -43,6 +46,10 @@ class AssignmentLinkage(LinkageMeasure):
     that there would be more than 2.5 thousand million pairs) and matched to the whole masked file.
     Those who are not drawn claim no masked record, so that the figure is near that of linking each
     by itself; an intruder who matches all of them may find more.
+
+    Labels, sets and suppressed cells are taken as by `record-linkage`: a link to a record that fits
+    costs less than any other. Where linking each by itself finds more, that is the figure, and
+    `detail["intruder"]` says which it is.
 
     `detail["naive"]` is what linking each of the same originals by itself to the whole masked file
     finds, and `detail["gain"]` what the assignment adds.
@@ -67,19 +74,26 @@ class AssignmentLinkage(LinkageMeasure):
         files = Files(context.pair, self.columns, self.distance, self.name)
         n, m = context.pair.original.height, context.pair.masked.height
         points = files.points(files.names)
-        mine = drawn(n, max(1, min(self.sample, _PAIRS // m)), context.rng)
+        most = max(1, min(files.most(self.sample), _PAIRS // m))
+        mine = drawn(n, most, context.rng)
         chosen, candidates = self._assign(files, points, mine, context.rng)
+        alike = None if points.open is None else points.open.classes.labels
         credit = shared_credit(
             chosen,
             files.own[mine],
             look_alikes(files.x[mine], points.codes_a[mine]),
-            look_alikes(files.y, points.codes_b),
+            look_alikes(files.y, points.codes_b) if alike is None else alike,
         )
-        naive = link(points, files.own, mine).credit.value
+        naive = link(points, files.own, mine)
         found = Credit(credit, int((credit == 1.0).sum()), int((credit > 0).sum()))
+        intruder = _ASSIGNMENT
+        if points.open is not None and naive.credit.value > found.value:
+            # Whoever has a class to pick from, or a record that fits, need not assign any.
+            found, intruder = naive.credit, naive.intruder
         detail: dict[str, Any] = {
-            "naive": naive,
-            "gain": found.value - naive,
+            "naive": naive.credit.value,
+            "gain": found.value - naive.credit.value,
+            **said([intruder] if points.open else []),
             "distance": self.distance,
             "columns": files.names,
             **facts_of(context.pair, files.own, files.left_out),
@@ -89,7 +103,8 @@ class AssignmentLinkage(LinkageMeasure):
         }
         if sampled := mine.size < n:
             detail["limits"] = "originals that were not drawn claim no masked record"
-        return self.linked(context, files.own, mine, credit, found.interval(sampled), detail)
+        interval = found.interval(sampled)
+        return self.linked(context, files.own, mine, found.records, interval, detail)
 
     def _assign(
         self, files: Files, points: Points, mine: np.ndarray, rng: np.random.Generator
@@ -101,19 +116,26 @@ class AssignmentLinkage(LinkageMeasure):
         two = mixed(files.y, points.codes_b, rng)
         a, ca = points.a[mine][one], points.codes_a[mine][one]
         b, cb = points.b[two], points.codes_b[two]
+        open_costs = _open_costs(points.open, mine[one], a, two) if points.open else None
         chosen = np.full(mine.size, -1, dtype=np.int64)
         if max(mine.size, two.size) <= _EXACT:
             from scipy.optimize import linear_sum_assignment
 
-            rows, columns = linear_sum_assignment(cross_distances(a, b, ca, cb))
+            every = open_costs(0, len(a)) if open_costs else cross_distances(a, b, ca, cb)
+            rows, columns = linear_sum_assignment(every)
             chosen[one[rows]] = two[columns]
             return chosen, "every pair"
-        there, far = nearest_few(a, b, ca, cb, self.candidates)
+        whole = mine.size == files.own.size
+        if open_costs:
+            there, far, back, farther = least_few(open_costs, len(a), len(b), self.candidates)
+        else:
+            there, far = nearest_few(a, b, ca, cb, self.candidates)
+            if whole:
+                back, farther = nearest_few(b, a, cb, ca, self.candidates)
         first, second = np.repeat(np.arange(len(a)), there.shape[1]), there.ravel()
         cost = far.ravel()
-        if mine.size == files.own.size:
+        if whole:
             # Where all compete, a masked record that is few people's own nearest is somebody's.
-            back, farther = nearest_few(b, a, cb, ca, self.candidates)
             first = np.concatenate([first, back.ravel()])
             second = np.concatenate([second, np.repeat(np.arange(len(b)), back.shape[1])])
             _, kept = np.unique(first * np.int64(len(b)) + second, return_index=True)
@@ -130,3 +152,11 @@ class AssignmentLinkage(LinkageMeasure):
         )
         chosen[one] = np.where(found >= 0, two[found], -1)
         return chosen, self.candidates
+
+
+def _open_costs(
+    file: OpenFile, rows: np.ndarray, x: np.ndarray, two: np.ndarray
+) -> Callable[[int, int], np.ndarray]:
+    """What it costs to link some of these originals to each masked record: little where it fits."""
+    compared, member = file.compared(file.pair.original, rows, x), file.classes.labels[two]
+    return lambda low, high: compared.costs(low, high)[:, member]

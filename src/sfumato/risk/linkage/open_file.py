@@ -87,8 +87,9 @@ def best_of(links: dict[str, Links]) -> str:
 
 
 def said(names: Iterable[str]) -> dict[str, Any]:
-    """Which intruders were the best, for the evidence."""
-    return {"intruder": "; ".join(dict.fromkeys(names))}
+    """Which intruders were the best, for the evidence; nothing where there was no choice."""
+    which = "; ".join(dict.fromkeys(names))
+    return {"intruder": which} if which else {}
 
 
 class OpenFile:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...data.generalized.label_places import has_labels
 from ...data.linkage.linked import Categories, Credit, hidden_cells
 from ...data.linkage.linking import (
     Sample,
@@ -24,11 +23,10 @@ from ...data.linkage.linking import (
     require_records,
 )
 from ...data.pair import Pair
-from ...data.schema import Kind
-from ...errors import MeasureError
 from ...kernels.neighbours.own_rank import own_rank
 from ...protocols import Context, Measurement
 from .base import LinkageMeasure
+from .distances import require_values
 
 _CANDIDATES = 2
 _TOLERANCE = 1e-9
@@ -157,15 +155,7 @@ def _own(pair: Pair, asking: str) -> np.ndarray:
 
 def _names(pair: Pair, named: Sequence[str], asking: str) -> tuple[list[str], dict[str, str]]:
     names, left_out = columns_to_link_by(pair, named)
-    before, after = pair.original.schema, pair.masked.schema
-    for name in names:
-        sets = before[name].kind == Kind.SET
-        if sets or has_labels(before[name], after[name], pair.masked[name]):
-            what = "holds sets" if sets else "was generalized to labels"
-            raise MeasureError(
-                f"{asking} compares values, and column {name!r} {what}",
-                remedy="measure record-linkage, which reads labels and sets",
-            )
+    require_values(pair, names, asking, all_of_them=False)
     return names, left_out
 
 
