@@ -68,6 +68,49 @@ def test_the_release_has_k_and_the_loss_that_was_counted(
     assert found.facts["loss after"] == pytest.approx(100 * published, abs=0.0051)
 
 
+def coded_table(seed: int, n: int, codes: int, *, missing: float = 0.0) -> Table:
+    """People with a code of many values and no hierarchy, an age and a sex."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "code": [f"c{value:05d}" for value in rng.integers(0, codes, n)],
+            "age": rng.integers(0, 90, n),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
+    gaps = {name: pl.Series(rng.random(n) < missing) for name in frame.columns}
+    hidden = [
+        pl.when(gap).then(None).otherwise(pl.col(name)).alias(name) for name, gap in gaps.items()
+    ]
+    return sf.table(frame.with_columns(hidden), quasi=["code", "age", "sex"])
+
+
+def published_ncp(table: Table, found: Partition) -> float:
+    verb = sf.method("generalize")
+    masked = verb.apply(table, found, table.schema.quasi, np.random.default_rng(0)).table
+    return sf.measure("ncp", table, masked).value
+
+
+@pytest.mark.parametrize(
+    ("n", "codes", "missing"),
+    [(1_500, 200, 0.0), (900, 100_000, 0.0), (600, 64, 0.0)],
+)
+def test_mondrian_never_loses_less(n: int, codes: int, missing: float) -> None:
+    table = coded_table(3, n, codes, missing=missing)
+    x = Matrix(table, table.schema.quasi)
+    for strict in (True, False):
+        other = sf.method("mondrian", k=5, strict=strict).partition(x, np.random.default_rng(0))
+        bar = published_ncp(table, other)
+        before = bar
+        for steps in (0, 3_000):
+            found = search(table, 1, k=5, steps=steps)
+            now = published_ncp(table, found)
+            assert now <= before + 1e-12
+            assert found.facts["loss after"] == pytest.approx(100 * now, abs=0.0051)
+            before = now
+        assert before < bar
+
+
 def test_a_release_says_what_was_done() -> None:
     table = mixed_table(8, 60)
     search_named = sf.method("local-recoding", k=3, steps=200)

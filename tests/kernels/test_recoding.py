@@ -12,9 +12,10 @@ from numba import njit
 
 from sfumato.data.codec import Matrix
 from sfumato.data.generalized.cell_costs import CellCosts, cell_costs
+from sfumato.data.table import Table
 from sfumato.kernels import recoding as kernel
 from sfumato.kernels.joins.cells import addresses, joined, make_cells, pair_cost
-from sfumato.kernels.joins.lub import cell_cost, join
+from sfumato.kernels.joins.lub import INTERVAL, MANY, cell_cost, join
 from sfumato.kernels.recoding import _search
 from sfumato.kernels.recoding._lattice import nodes
 from sfumato.kernels.recoding._levels import Levels
@@ -212,6 +213,42 @@ def test_threads_do_not_alter_the_result(ruled: bool, monkeypatch: pytest.Monkey
         results.append(kernel.best_labels(search))
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
+
+
+def _values_of(table: Table, labels: np.ndarray) -> float:
+    """What the sets of values of "colour" cost, counted as they are defined."""
+    values = table["colour"].to_list()
+    most = max(len(set(values)) - 1, 1)
+    return sum(
+        (len({values[i] for i in np.flatnonzero(labels == g)}) - 1) / most * int(size)
+        for g, size in enumerate(np.bincount(labels))
+        if size
+    )
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(8, 60), st.integers(2, 5), RULES)
+def test_sets_of_more_values_than_bits_cost_what_they_are(
+    seed: int, n: int, k: int, given_rules: list[tuple[int, float]]
+) -> None:
+    columns = ("colour", "age")
+    table = mixed_table(seed, n, missing=False, columns=columns)
+    few = cell_costs(Matrix(table, columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.data.generalized.cell_costs.MOST_BITS", 2)
+        many = cell_costs(Matrix(table, columns), exact=True)
+    assert many.joins.kind.tolist() == [MANY, INTERVAL] or len(set(table["colour"])) <= 2
+    rules = rules_of(given_rules, seed, n)
+    records = kernel.records(many.joins, many.states, k, seed, rules)
+    search = kernel.begin(records, kernel.construct(records))
+    with kernel.workers(1) as pool:
+        for turn in range(3):
+            labels = search.groups.label.astype(np.int64)
+            by_bits = oracle.cost(few.joins, few.states, labels.tolist())
+            assert search.total == pytest.approx(by_bits)
+            whole = oracle.cost(few.joins.column(0), few.states[:, :1], labels.tolist())
+            assert whole == pytest.approx(_values_of(table, labels))
+            kernel.epoch(search, 60, 0.1 * turn, pool)
 
 
 def test_too_few_records_are_refused() -> None:

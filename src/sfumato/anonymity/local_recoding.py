@@ -95,7 +95,7 @@ class LocalRecoding(CheapGroups):
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)
         begun = time.monotonic()
-        found = cell_costs(x, by=self.by, importance=self.importance)
+        found = cell_costs(x, by=self.by, importance=self.importance, exact=True)
         priced = Priced(x.table, in_units(found.joins), found.states)
         rules = _rules(x.table, self.criteria)
         given = kernel.records(found.joins, found.states, self.k, int(rng.integers(2**62)), rules)

@@ -25,6 +25,7 @@ from ...kernels.joins.lub import (
     INTERVAL,
     KIND,
     LEVELS,
+    MANY,
     MOST_BITS,
     NO_SET,
     ORDER,
@@ -90,10 +91,13 @@ def cell_costs(
     by: CostRule = "ncp",
     importance: Mapping[str, float] | None = None,
     node_costs: NodeCosts | None = None,
+    exact: bool = False,
 ) -> CellCosts:
     """States and costs of a table's chosen columns; `importance` multiplies a column's costs.
 
-    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes.
+    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes. `exact`
+    costs are those published, for a search that lists the values of sets with more values than a
+    state has bits (MANY); else such sets are taken for intervals of the values by frequency.
     """
     importance = importance or {}
     stray = [name for name in importance if name not in x.names]
@@ -106,7 +110,7 @@ def cell_costs(
     for j, name in enumerate(x.names):
         coded = x.coded(j)
         given = node_costs(coded.poset, j) if node_costs else None
-        axis = _axis(coded, x.table.suppressed(name), by, given)
+        axis = _axis(coded, x.table.suppressed(name), by, given, exact)
         axes.append((axis, float(importance.get(name, 1.0))))
     states = np.column_stack([axis.states for axis, _ in axes]).astype(np.int64)
     return CellCosts(tuple(x.names), _flat(axes), np.ascontiguousarray(states))
@@ -133,7 +137,9 @@ def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
     return Joins(head, np.concatenate(nodes).astype(np.int32), np.concatenate(costs).astype(float))
 
 
-def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None) -> Axis:
+def _axis(
+    coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | None, exact: bool
+) -> Axis:
     poset, structure, codes = coded.poset, coded.structure, coded.codes
     if structure.unchanged:
         # Every record keeps its own value: all states are alike, and cost nothing.
@@ -152,7 +158,7 @@ def _axis(coded: Coded, hidden: np.ndarray, by: CostRule, given: np.ndarray | No
         return _power(structure.traits, codes, hidden)
     if poset.spans:
         return _interval(poset, structure, codes, hidden)
-    return _values(poset, codes, hidden)
+    return _values(poset, codes, hidden, exact)
 
 
 def _with_star(cost: np.ndarray) -> np.ndarray:
@@ -255,14 +261,19 @@ def _packed(codes: np.ndarray, hidden: np.ndarray, top: int) -> np.ndarray:
     return (low << 32) | high
 
 
-def _values(poset: Poset, codes: np.ndarray, hidden: np.ndarray) -> Axis:
+def _values(poset: Poset, codes: np.ndarray, hidden: np.ndarray, exact: bool) -> Axis:
     top = poset.positions.size - 1
     if top > MOST_BITS:
-        return _frequent_first(codes, hidden, top)
+        return _listed(codes, hidden, top) if exact else _frequent_first(codes, hidden, top)
     cost = np.concatenate(([0.0], np.arange(max(top, 1)) / max(top - 1, 1), [1.0]))
     states = np.left_shift(np.int64(1), codes.astype(np.int64))
     states[hidden] = (1 << (max(top, 1) + 1)) - 1
     return Axis(VALUES, states, top + 1, cost)
+
+
+def _listed(codes: np.ndarray, hidden: np.ndarray, top: int) -> Axis:
+    cost = np.concatenate(([0.0], np.arange(top) / max(top - 1, 1)))
+    return Axis(MANY, np.where(hidden, -top, codes).astype(np.int64), top + 1, cost)
 
 
 def _frequent_first(codes: np.ndarray, hidden: np.ndarray, top: int) -> Axis:

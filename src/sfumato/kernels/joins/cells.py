@@ -10,24 +10,26 @@ import numpy as np
 from numba import njit
 
 from .lub import COST as COST
+from .lub import COUNT, MANY, ORDER, SCATTERED, STEPS, TABLE, Joins, join_at
 from .lub import KIND as KIND
-from .lub import ORDER, Joins, cost_of, join_at
 from .lub import WIDTH as WIDTH
 from .lub import addresses as addresses
 from .lub import cost_at as cost_at
+from .lub import cost_of as cost_of
 from .lub import number_at as number_at
+from .value_sets import MOST_LISTED, holds
 
 Cells = Joins
-"""Joins whose ORDER columns have a cost for each pair of states, not for each state."""
+"""Joins whose ORDER columns have a cost for each pair of states, not for each state; SCATTERED are
+those whose table of costs would be too large. MANY columns have lists of values."""
 
-SCATTERED = 7
-"""A kind more: ORDER with a table of joins only, where one of costs would be too large."""
 MOST_PAIRS = 1 << 21
 """Entries of a table whose costs are looked up directly."""
 
 
-def make_cells(joins: Joins) -> Cells:
-    """The joins, with costs pair by pair where there is a small table of pairs.
+def make_cells(joins: Joins, lists: int = 0, longest: int = 0) -> Cells:
+    """The joins, with costs pair by pair where there is a small table of pairs, and with room for
+    so many lists of values in every MANY column.
 
     >>> head = np.array([[ORDER, 0, 2, 2, 0, 0, 0, 0]])
     >>> joins = Joins(head, np.array([0, 1, 1, 1], np.int32), np.array([0.0, 1.0, 1.0]))
@@ -41,11 +43,24 @@ def make_cells(joins: Joins) -> Cells:
             continue
         costs.append(joins.costs(j)[joins.pairs(j)].ravel())
         head[j, COST], end = end, end + costs[-1].size
-    return Cells(head, joins.nodes, np.concatenate(costs))
+    nodes, many = joins.nodes, np.flatnonzero(joins.kind == MANY)
+    if many.size and lists:
+        # Less than a state's bits, for groups are no larger than their pool.
+        longest = min(longest, MOST_LISTED)
+        room = (lists + 1) * longest
+        head[many, TABLE] = nodes.size + room * np.arange(many.size)
+        head[many, STEPS] = longest
+        nodes = np.concatenate([nodes, np.zeros(room * many.size, np.int32)])
+    return Cells(head, nodes, np.concatenate(costs))
 
 
 @njit(cache=True, nogil=True)
 def _pair(head: int, cost: int, nodes: int, j: int, a: int, b: int) -> float:
+    if number_at(head, 8 * j) == MANY and (a < 0) != (b < 0):
+        # A set and a value: the only case in which the list of a set is asked for.
+        listed, code = min(a, b), max(a, b)
+        if -listed > COUNT and holds(head, nodes, j, listed, code):
+            return cost_of(head, cost, nodes, j, listed)
     return cost_of(head, cost, nodes, j, join_at(head, nodes, j, a, b))
 
 

@@ -13,6 +13,8 @@ the column's poset:
 - POWER: the elements that all have in common, as bits; its cost depends on how many are left. A set
   that is published whole has the bit WHOLE, and costs nothing.
 - ANCESTORS: a node of a large partial order; joined at the first ancestor that two lists share.
+- MANY: a set of more values than there are bits: its only code, or less than zero how many there
+  are (value_sets.py). Joined here it counts those of both; `bounds_of` counts each value once.
 
 Code 0 is missing (bit 0 of VALUES, the sign of POWER). What is partly missing is published as "*",
 and costs as much.
@@ -34,7 +36,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 
-TREE, ORDER, INTERVAL, LEVELS, VALUES, POWER, ANCESTORS = range(7)
+TREE, ORDER, INTERVAL, LEVELS, VALUES, POWER, ANCESTORS, SCATTERED, MANY = range(9)
 MOST_BITS = 62
 """Values of a set that fit a state beside the bit of missing ones."""
 
@@ -50,6 +52,8 @@ KIND, COST, STAR, WIDTH, TABLE, STEPS, PARENT, DEPTH = range(8)
 """The entries of a column in `Joins.head`."""
 
 _HIGH = (1 << 32) - 1
+COUNT = (1 << 22) - 1
+"""The bits of a MANY state in which values are counted."""
 
 
 class Joins(NamedTuple):
@@ -139,6 +143,12 @@ def first_shared(nodes: int, at: int, width: int, a: int, b: int) -> int:
     return int(node_at(nodes, one))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def count_of(state: int) -> int:
+    """How many values a MANY state has."""
+    return 1 if state >= 0 else -state & COUNT
+
+
 @njit(cache=True, nogil=True)
 def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
     """The least upper bound of two states of column j."""
@@ -151,6 +161,8 @@ def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
         return (min(a >> 32, b >> 32) << 32) | max(a & _HIGH, b & _HIGH)
     if kind == POWER:
         return a & b & ~WHOLE
+    if kind == MANY:
+        return -min(count_of(a) + count_of(b), COUNT)
     if kind == TREE:
         parent = number_at(head, 8 * j + PARENT)
         depth = number_at(head, 8 * j + DEPTH)
@@ -179,6 +191,8 @@ def cost_of(head: int, cost: int, nodes: int, j: int, state: int) -> float:
         if state < 0 or state & WHOLE:
             return 0.0
         return cost_at(cost, at + bits_set(state))
+    if kind == MANY:
+        return cost_at(cost, at + min(count_of(state), number_at(head, 8 * j + WIDTH) - 1))
     if kind in (INTERVAL, LEVELS):
         low, high = state >> 32, state & _HIGH
         if low == 0:
@@ -217,7 +231,23 @@ def bounds_of(
     bound, size = np.zeros((groups, states.shape[1]), np.int64), np.zeros(groups, np.int64)
     cells = np.zeros(bound.shape)
     _fill_bounds(joins, states, labels, bound, size, cells)
+    for j in np.flatnonzero(joins.kind == MANY).tolist():
+        _count_values(joins, j, states[:, j], labels, bound[:, j], cells[:, j])
     return bound, size, cells
+
+
+def _count_values(
+    joins: Joins, j: int, states: States, labels: Ints, bound: States, cells: Floats
+) -> None:
+    """The number of different values of each group, and what the set costs, in place."""
+    there = labels >= 0
+    pairs = np.unique(np.column_stack([labels[there], states[there]]), axis=0)
+    group, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    # A suppressed cell, less than zero, comes first and could be anything.
+    only = pairs[first, 1]
+    bound[group] = np.where((count == 1) | (only < 0), only, -count)
+    known = np.where(bound[group] < 0, -bound[group], 1)
+    cells[group] = joins.costs(j)[np.minimum(known, joins.head[j, WIDTH] - 1)]
 
 
 @njit(cache=True, nogil=True)

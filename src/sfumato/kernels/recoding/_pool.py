@@ -17,7 +17,8 @@ from numba import njit
 
 from ..arrays import Floats, Ints
 from ..joins.cells import COST, KIND, WIDTH, cost_at, joined, number_at, pair_cost
-from ..joins.lub import ORDER, States
+from ..joins.lub import MANY, ORDER, States
+from ..joins.value_sets import with_value, without
 from ..random import Random, draw, pick
 from ._rules import Rules, alike, broken_by, broken_with, note
 
@@ -49,10 +50,11 @@ class Pool(NamedTuple):
     version: Ints  # (g,) how often a group has changed
     seen: Ints  # (g, g) versions at which two groups were compared
     tally: Ints  # (g, codes) of each group's records, under rules
+    lists: Ints  # (1,) the first of g lists of values (value_sets.py), one for each group
 
 
-def make_pool(records: int, groups: int, d: int, codes: int) -> Pool:
-    """Empty scratch."""
+def make_pool(records: int, groups: int, d: int, codes: int, number: int = 0) -> Pool:
+    """Empty scratch of the pool of this number."""
 
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
@@ -76,7 +78,16 @@ def make_pool(records: int, groups: int, d: int, codes: int) -> Pool:
         version=ints(groups),
         seen=ints(groups, groups),
         tally=ints(groups, codes),
+        lists=np.array([1 + number * groups]),
     )
+
+
+@njit(cache=True, nogil=True)
+def _with(columns: int, table: int, pool: Pool, f: int, j: int, state: int) -> int:
+    """The least upper bound of group f and one record more, in column j."""
+    if number_at(columns, 8 * j + KIND) == MANY:
+        return with_value(columns, table, j, pool.lists[0] + f, pool.lub[f, j], state)
+    return joined(columns, table, j, pool.lub[f, j], state)
 
 
 @njit(cache=True, nogil=True)
@@ -171,7 +182,7 @@ def form(
                 return formed, np.inf
             note(rules, count[best], record[left], 1)
         for j in range(d):
-            lub[best, j] = joined(columns, table, j, lub[best, j], states[j, left])
+            lub[best, j] = _with(columns, table, pool, best, j, states[j, left])
         member[best, sizes[best]] = left
         sizes[best] += 1
         costs[best] = least
@@ -207,7 +218,7 @@ def _grow(
             for c in range(left):
                 cell[j, c] = 0.0
         else:
-            state = joined(columns, table, j, lub[f, j], state)
+            state = _with(columns, table, pool, f, j, state)
             if state == lub[f, j]:
                 continue
         lub[f, j] = state
@@ -235,12 +246,46 @@ def _grow_ruled(
     states, total, lub = pool.states, pool.total, pool.lub
     for j in range(states.shape[0]):
         state = states[j, left]
-        lub[f, j] = state if size == 0 else joined(columns, table, j, lub[f, j], state)
+        lub[f, j] = state if size == 0 else _with(columns, table, pool, f, j, state)
     for c in range(left):
         one = 0.0
         for j in range(states.shape[0]):
             one += pair_cost(columns, cost, table, j, lub[f, j], states[j, c])
         total[c] = one
+
+
+@njit(cache=True, nogil=True)
+def _renew_listed(columns: int, cost: int, table: int, pool: Pool, f: int, j: int) -> float:
+    """`_renew` in a column of sets that are listed; what the group's set costs."""
+    states, rest, rest_cell = pool.states, pool.rest, pool.rest_cell
+    member, size = pool.member[f], pool.size[f]
+    listed, suppressed, hidden = np.int64(-1), 0, np.int64(-1)
+    for m in range(size):
+        state = states[j, member[m]]
+        if state < 0:
+            suppressed, hidden = suppressed + 1, state
+        elif listed == -1:
+            listed = state
+        else:
+            listed = with_value(columns, table, j, pool.lists[0] + f, listed, state)
+    whole = hidden if suppressed else listed
+    pool.lub[f, j] = whole
+    for m in range(size):
+        x = member[m]
+        left, state = whole, states[j, x]
+        if suppressed == 1 and state < 0 and size > 1:
+            left = listed
+        elif not suppressed and listed < 0:
+            copies = 0
+            for a in range(size):
+                copies += states[j, member[a]] == state
+            if copies == 1:
+                left = without(columns, table, j, listed, state)
+        one = pair_cost(columns, cost, table, j, left, left)
+        rest[x, j] = left
+        rest_cell[x, j] = one
+        pool.rest_cost[x] += one
+    return pair_cost(columns, cost, table, j, whole, whole)
 
 
 @njit(cache=True, nogil=True)
@@ -253,6 +298,9 @@ def _renew(columns: int, cost: int, table: int, pool: Pool, f: int) -> None:
         rest_cost[member[m]] = 0.0
     whole = 0.0
     for j in range(states.shape[0]):
+        if number_at(columns, 8 * j + KIND) == MANY:
+            whole += _renew_listed(columns, cost, table, pool, f, j)
+            continue
         state = states[j, member[size - 1]]
         same = True
         for m in range(size - 2, -1, -1):

@@ -184,14 +184,15 @@ def begin(
         active_at=np.zeros(parts + 1, np.int64),
     )
     room = max(ROOM, 2 * given.k * POOL) * (1 if given.rules is None else 3)
+    most = room // given.k + POOL + 2
     codes = 0 if given.rules is None else given.rules.share.size
     return Search(
         joins=given.joins,
-        cells=make_cells(given.joins),
+        cells=make_cells(given.joins, parts * most, room),
         groups=groups,
         rules=given.rules,
         orders=given.orders,
-        pools=[make_pool(room, room // given.k + POOL + 2, d, codes) for _ in range(parts)],
+        pools=[make_pool(room, most, d, codes, part) for part in range(parts)],
         k=given.k,
         rng=np.random.default_rng([given.seed, 1]),
         total=total,

@@ -16,8 +16,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..joins.cells import Cells, addresses, pair_cost
-from ..joins.lub import States
+from ..joins.cells import Cells, addresses, cost_of, number_at, pair_cost
+from ..joins.lub import KIND, MANY, States
+from ..joins.value_sets import unlisted
 from ..mondrian import borrow
 from ..random import Random, draw, pick
 from ._pool import Pool, form, polish
@@ -134,7 +135,10 @@ def anneal(
                 bound = lowest / size[b]
                 rise = -costs[b]
                 for j in range(d):
-                    rise += pair_cost(columns, cost, table, j, lub[b, j], states[t, j])
+                    if lub[b, j] < 0 and _has(columns, s, b, j, states[t, j]):
+                        rise += cost_of(columns, cost, table, j, lub[b, j])
+                    else:
+                        rise += pair_cost(columns, cost, table, j, lub[b, j], states[t, j])
                     if rise >= bound:
                         break
                 if rise < bound:
@@ -171,12 +175,27 @@ def anneal(
             continue
         kept += 1
         change += now - old
-        _write(s, pool, name, found, formed, part)
+        _write(columns, s, pool, name, found, formed, part)
     return change, kept
 
 
+@njit(cache=True, nogil=True)
+def _has(columns: int, s: Groups, g: int, j: int, state: int) -> bool:
+    """Whether a set of many values, which a group keeps no list of, holds one of its records."""
+    if number_at(columns, 8 * j + KIND) != MANY:
+        return False
+    i = s.first[g]
+    while i >= 0:
+        if s.states[s.distinct[i], j] == state:
+            return True
+        i = s.after[i]
+    return False
+
+
 @njit(cache=True, nogil=True, inline="always")
-def _write(s: Groups, pool: Pool, name: Ints, found: int, formed: int, part: int) -> None:
+def _write(
+    columns: int, s: Groups, pool: Pool, name: Ints, found: int, formed: int, part: int
+) -> None:
     """The pool's new groups take the place of the old ones."""
     for f in range(formed):
         if f < found:
@@ -187,7 +206,8 @@ def _write(s: Groups, pool: Pool, name: Ints, found: int, formed: int, part: int
         s.size[g] = pool.size[f]
         s.cost[g] = pool.cost[f]
         for j in range(s.states.shape[1]):
-            s.lub[g, j] = pool.lub[f, j]
+            many = number_at(columns, 8 * j + KIND) == MANY
+            s.lub[g, j] = unlisted(pool.lub[f, j]) if many else pool.lub[f, j]
         follower = -1
         for m in range(pool.size[f]):
             i = pool.record[pool.member[f, m]]
