@@ -68,27 +68,48 @@ class Column:
         total = len(self.leaves(self.tree.root))
         return (len(self.leaves(node)) - 1) / (total - 1) if total > 1 else 0.0
 
+    @cached_property
+    def values(self) -> int:
+        return len(self.positions) - 1
+
+    @cached_property
+    def most(self) -> float:
+        """Width of all values: missing, where there is any, is one more."""
+        if 0 not in self.codes or not self.values:
+            return self.weight
+        return self.weight * ((self.values - 1) / self.values)
+
+    @cached_property
+    def gap(self) -> float:
+        """What missing values add to the width of others."""
+        return self.weight * (1 / max(self.values, 1))
+
+    def present(self, rows: Rows) -> Rows:
+        return [i for i in rows if self.codes[i] != 0]
+
+    def with_missing(self, width: float, rows: Rows) -> float:
+        return width + self.gap if self.mixed(rows) else width
+
     def span(self, rows: Rows) -> float:
         """Width of the range of codes (or of their lowest common node), times the weight."""
-        codes = self.count(rows)
+        codes = self.count(self.present(rows))
+        if not codes:
+            return 0.0
         low, high = min(codes), max(codes)
-        if low == high:
-            return 0.0
-        if low == 0:
-            return self.weight
-        if self.tree is not None:
-            return self.weight * self.cost(self.lub(low, high))
         whole = self.positions[-1] - self.positions[1]
-        if whole == 0.0:
-            return 0.0
-        return self.weight * ((self.positions[high] - self.positions[low]) / whole)
+        width = 0.0
+        if low != high and self.tree is not None:
+            width = self.most * self.cost(self.lub(low, high))
+        elif low != high and whole > 0.0:
+            width = self.most * ((self.positions[high] - self.positions[low]) / whole)
+        return self.with_missing(width, rows)
 
     def width(self, rows: Rows) -> float:
         """As `span`, but a value set is as wide as the number of its values."""
-        codes = self.count(rows)
-        if not self.nominal or 0 in codes or len(codes) == 1:
+        codes = self.count(self.present(rows))
+        if not self.nominal or len(codes) <= 1:
             return self.span(rows)
-        return self.weight * ((len(codes) - 1) / (len(self.positions) - 2))
+        return self.with_missing(self.most * ((len(codes) - 1) / (self.values - 1)), rows)
 
 
 def mondrian(
@@ -150,14 +171,40 @@ def allowed(split: Split, k: int) -> bool:
     return len(split) >= 2 and all(len(part) >= k for part in split)
 
 
-def cuts(column: Column, rows: Rows, k: int) -> list[Split]:
-    """Every allowable cut between two codes, lowest first."""
-    splits = [carve(column, rows, range(code + 1)) for code in column.count(rows)]
-    return [split for split in splits if allowed(split, k)]
+def cuts(column: Column, rows: Rows, k: int) -> list[list[Split]]:
+    """Every allowable cut between two codes, lowest first: with missing below, and with missing
+    above where some are."""
+    found = []
+    for code in list(column.count(column.present(rows)))[:-1]:
+        both = [carve(column, rows, range(code + 1)), carve(column, rows, range(1, code + 1))]
+        options = [split for split in both[: 1 + column.mixed(rows)] if allowed(split, k)]
+        if options:
+            found.append(options)
+    return found
+
+
+def burden(column: Column, split: Split) -> float:
+    """What the missing values cost in the part where they are."""
+    part = next(part for part in split if column.mixed(part))
+    present = column.present(part)
+    return (len(part) - len(present)) * column.span(present) + len(part) * column.gap
 
 
 def by_children(column: Column, rows: Rows, k: int) -> Split | None:
-    """The multi-way split of a tree column at the lowest node above its rows."""
+    """The multi-way split of a tree column at the lowest node above its rows; missing values go
+    where they cost least."""
+    missing = [i for i in rows if column.codes[i] == 0]
+    split = _children(column, column.present(rows), k)
+    if split is None or not missing:
+        return split
+    options = [
+        [sorted(part + missing) if p == into else part for p, part in enumerate(split)]
+        for into in range(len(split))
+    ]
+    return min(options, key=lambda option: burden(column, option))
+
+
+def _children(column: Column, rows: Rows, k: int) -> Split | None:
     codes = column.count(rows)
     parts, rest = [], []
     for child in column.children(column.lub(min(codes), max(codes))):
@@ -185,15 +232,18 @@ def widest(columns: list[Column], rows: Rows, k: int, strict: bool) -> Split | N
             if allowed(split, k):
                 return split
         if column.tree is not None:
-            if not column.mixed(rows):
-                branches = by_children(column, rows, k)
-                if branches is not None:
-                    return branches
+            branches = by_children(column, rows, k)
+            if branches is not None:
+                return branches
         elif not strict:
             order = sorted(rows, key=lambda i: (column.codes[i], i))
             return [sorted(order[: n // 2]), sorted(order[n // 2 :])]
-        elif not column.mixed(rows):
-            options = cuts(column, rows, k)
+        else:
+            mixed = column.mixed(rows)
+            options = [
+                min(both, key=lambda s: burden(column, s)) if mixed else both[0]
+                for both in cuts(column, rows, k)
+            ]
             if options:
                 return min(options, key=lambda s: abs(2 * len(s[0]) - n))
     return None
@@ -229,7 +279,9 @@ def best(columns: list[Column], rows: Rows, k: int, choose: str) -> Split | None
             loss = 0.0
             for other in columns:
                 for part in own:
-                    loss += len(part) * other.width(part)
+                    if other.mixed(part):
+                        loss += len(part) * other.gap
+                    loss += len(part) * other.width(other.present(part))
             own_most = -loss
         if own_most > most:
             chosen, most = own, own_most
@@ -239,17 +291,18 @@ def best(columns: list[Column], rows: Rows, k: int, choose: str) -> Split | None
 def candidates(column: Column, rows: Rows, k: int, choose: str) -> list[Split]:
     """The splits of one column that are compared, in the order that settles ties."""
     n = len(rows)
-    if column.mixed(rows):
-        split = carve(column, rows, range(1))
-        return [split] if allowed(split, k) else []
-    found: list[Split] = []
+    present = column.present(rows)
+    found = [carve(column, rows, range(1))] if allowed(carve(column, rows, range(1)), k) else []
     if column.tree is None:
-        found = cuts(column, rows, k)
-        if choose == "expected" and len(found) > 16:
-            found = quantiles(found, n)
+        pairs = cuts(column, rows, k)
+        if choose == "expected" and len(pairs) > 16:
+            pairs = quantiles(column, pairs, n)
+        found += chain.from_iterable(pairs)
         if choose == "expected" and column.nominal:
-            for code, size in column.count(rows).items():
+            for code, size in column.count(present).items():
                 split = carve(column, rows, range(code, code + 1))
+                if size == len(present):
+                    continue
                 if allowed(split, k) and 16 * size >= n:
                     found.append(split)
         return found
@@ -257,7 +310,7 @@ def candidates(column: Column, rows: Rows, k: int, choose: str) -> list[Split]:
     if branches is not None:
         found.append(branches)
     if choose == "expected":
-        codes = column.count(rows)
+        codes = column.count(present)
         queue = column.children(column.lub(min(codes), max(codes)))
         while queue:
             node = queue.pop(0)
@@ -268,14 +321,14 @@ def candidates(column: Column, rows: Rows, k: int, choose: str) -> list[Split]:
     return found
 
 
-def quantiles(splits: list[Split], n: int) -> list[Split]:
+def quantiles(column: Column, splits: list[list[Split]], n: int) -> list[list[Split]]:
     """At most sixteen cuts: the first at or above each seventeenth of the rows."""
     kept = []
     step = 1
-    for split in splits:
-        left = len(split[0])
+    for both in splits:
+        left = len(column.present(both[0][0]))
         if 17 * left >= step * n:
-            kept.append(split)
+            kept.append(both)
             while 17 * left >= step * n:
                 step += 1
     return kept
@@ -284,12 +337,12 @@ def quantiles(splits: list[Split], n: int) -> list[Split]:
 def expected(column: Column, part: Rows, rows: Rows, draws: int) -> float:
     """Expected width of `draws` rows drawn from `part`, a part of `rows`, with replacement."""
     n = len(part)
-    present = [i for i in part if column.codes[i] != 0]
+    present = column.present(part)
     if column.mixed(part):
         share = len(present) / n
-        all_present = power(share, draws)
-        some = (1.0 - all_present) - power(1.0 - share, draws)
-        return column.weight * some + all_present * expected(column, present, present, draws)
+        none = power(1.0 - share, draws)
+        some = (1.0 - power(share, draws)) - none
+        return expected(column, present, rows, draws) * (1.0 - none) + column.gap * some
     if not present:
         return 0.0
     codes = column.count(part)
@@ -299,7 +352,7 @@ def expected(column: Column, part: Rows, rows: Rows, draws: int) -> float:
             return 0.0
         for size in codes.values():
             total += 1.0 - power(1.0 - size / n, draws)
-        return column.weight * ((total - 1.0) / (len(column.positions) - 2))
+        return column.most * ((total - 1.0) / (len(column.positions) - 2))
     if column.tree is None:
         below = 0
         values = list(codes)
@@ -309,7 +362,7 @@ def expected(column: Column, part: Rows, rows: Rows, draws: int) -> float:
             share = below / n
             crossed = (1.0 - power(share, draws)) - power(1.0 - share, draws)
             total += (column.positions[high] - column.positions[low]) * crossed
-        return column.weight * (total / whole) if whole > 0.0 else 0.0
+        return column.most * (total / whole) if whole > 0.0 else 0.0
     everything = [code for code in column.count(rows) if code != 0]
     top = column.lub(min(everything), max(everything))
     total = column.cost(top)
@@ -319,7 +372,7 @@ def expected(column: Column, part: Rows, rows: Rows, draws: int) -> float:
         size = sum(codes.get(leaf, 0) for leaf in column.leaves(node))
         total -= (column.cost(above) - column.cost(node)) * power(size / n, draws)
         queue += [(child, node) for child in column.children(node)]
-    return column.weight * total
+    return column.most * total
 
 
 def power(share: float, draws: int) -> float:

@@ -3,11 +3,12 @@
 A split is five integers ``(how, column, low, high, rows of the first part)``:
 
 - CARVE: the rows with a code in low..high against the others; a cut between values, missing against
-  present, one value or one tree node against the rest.
+  present, one value or one tree node against the rest. A cut from code 0 on has missing values on
+  its lower side, one from code 1 on has them on its upper side.
 - HALVES: the first half of the rows in the order of their codes (ties in row order); `low` is the
   code that both halves may share and `high` the number of its rows in the first half.
 - BRANCH: the children of the lowest common tree node; `branches` leaves each code's part in
-  ``scratch.part``.
+  ``scratch.part``. Missing values are in the part `low`.
 """
 
 from __future__ import annotations
@@ -109,12 +110,10 @@ def lub(columns: Columns, j: Whole, low: Whole, high: Whole) -> Whole:
 
 @njit(**INNER)
 def span(columns: Columns, j: Whole, low: Whole, high: Whole) -> float:
-    """Weighted width of the codes low..high; 0 is missing, and missing among others covers all."""
+    """Weighted width of the codes low..high, none of them missing."""
     if low == high:
         return 0.0
     column = columns.column[j]
-    if low == 0:
-        return float(column.weight)
     if column.kind == TREE:
         return float(column.weight * columns.node[lub(columns, j, low, high)].cost)
     if column.span == 0.0:
@@ -224,15 +223,44 @@ def median(x: Codes, node: Ints, j: Whole, hist: Rows) -> tuple[Whole, Whole, Wh
 
 
 @njit(**INNER)
+def lowest(x: Codes, node: Ints, j: Whole) -> tuple[Whole, Whole]:
+    """The lowest code of a column that is not missing, 0 where all are, and how many are."""
+    low, missing = node[LOW + 2 * j], np.int64(0)
+    if low == 0:
+        low = node[HIGH + 2 * j]
+        for i in range(node[BEGIN], node[END]):
+            code = np.int64(x[i, j])
+            if code == 0:
+                missing += 1
+            elif code < low:
+                low = code
+    return low, missing
+
+
+@njit(**INNER)
+def settle(columns: Columns, j: Whole, missing: Whole, parts: Whole, scratch: Scratch) -> Whole:
+    """The part of a multi-way split in which missing values cost least; the first of several."""
+    best, least = np.int64(0), np.inf
+    for p in range(parts):
+        one = scratch.slot[p]
+        burden = missing * span(columns, j, one.low, one.high)
+        burden += (one.size + missing) * columns.column[j].gap
+        if burden < least:
+            best, least = p, burden
+    return best
+
+
+@njit(**INNER)
 def branches(columns: Columns, j: Whole, found: Whole, k: Whole, scratch: Scratch) -> Whole:
-    """Parts of the multi-way split of a tree column without missing; fewer than 2: none.
+    """Parts of the multi-way split of a tree column, missing left aside; fewer than 2: none.
 
     Expects `distinct` in the scratch; leaves there each code's part, and each part's size, lowest
     and highest code. The remainder, if any, is the last part.
     """
     value, count, part, slot = scratch.value, scratch.tally, scratch.part, scratch.slot
-    top = lub(columns, j, np.int64(value[0]), np.int64(value[found - 1]))
-    parts, rest, t = 0, 0, 0
+    first = np.int64(value[0] == 0)
+    top = lub(columns, j, np.int64(value[first]), np.int64(value[found - 1]))
+    parts, rest, t = 0, 0, first
     for c in range(columns.node[top].begin, columns.node[top].end):
         if t == found:
             break
@@ -259,7 +287,7 @@ def branches(columns: Columns, j: Whole, found: Whole, k: Whole, scratch: Scratc
         parts -= 1
         for p in range(joins, parts):
             slot[p].size = slot[p + 1].size
-        for u in range(found):
+        for u in range(first, found):
             p = part[value[u]]
             part[value[u]] = -1 if p == joins else p - 1 if p > joins else p
     whole = parts + 1 if rest > 0 else parts
@@ -268,7 +296,7 @@ def branches(columns: Columns, j: Whole, found: Whole, k: Whole, scratch: Scratc
     slot[parts].size = rest
     for p in range(whole):
         slot[p].low = -1
-    for u in range(found):
+    for u in range(first, found):
         if part[value[u]] < 0:
             part[value[u]] = parts
         p = part[value[u]]
@@ -276,6 +304,31 @@ def branches(columns: Columns, j: Whole, found: Whole, k: Whole, scratch: Scratc
             slot[p].low = value[u]
         slot[p].high = value[u]
     return whole
+
+
+@njit(**INNER)
+def _median_cut(columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, s: Scratch) -> Split:
+    """Of the allowable cuts of a column with missing values that nearest the median, missing on
+    the side where they cost less. Expects `distinct` in the scratch."""
+    value, missing = s.value, np.int64(s.tally[0])
+    low, high, gap = np.int64(value[1]), np.int64(value[found - 1]), columns.column[j].gap
+    split: Split = (NONE, 0, 0, 0, 0)
+    nearest, left = n + 1, np.int64(0)
+    for t in range(1, found - 1):
+        left += s.tally[t]
+        right = n - missing - left
+        below = missing * span(columns, j, low, np.int64(value[t])) + (left + missing) * gap
+        above = missing * span(columns, j, np.int64(value[t + 1]), high) + (right + missing) * gap
+        lower = left + missing >= k and right >= k
+        if left >= k and right + missing >= k and not (lower and below <= above):
+            first, rows = np.int64(1), left
+        elif lower:
+            first, rows = np.int64(0), left + missing
+        else:
+            continue
+        if abs(2 * rows - n) < nearest:
+            nearest, split = abs(2 * rows - n), (CARVE, j, first, np.int64(value[t]), rows)
+    return split
 
 
 @njit(**INNER)
@@ -293,7 +346,10 @@ def widest(
     for c in range(wide):
         slot[c].width = 0.0
         if not (strict and c < MARKS and (node[DEAD] >> c) & 1):
-            slot[c].width = span(columns, c, node[LOW + 2 * c], node[HIGH + 2 * c])
+            low, missing = lowest(x, node, c)
+            slot[c].width = span(columns, c, low, node[HIGH + 2 * c])
+            if 0 < missing < n:
+                slot[c].width += columns.column[c].gap
     while True:
         # Typed, or every function that takes it is compiled once more for a literal 0.
         j: Whole = np.int64(0)
@@ -304,18 +360,23 @@ def widest(
             return NONE, 0, 0, 0, 0
         slot[j].width = 0.0
         present = node[LOW + 2 * j] > 0
-        if not present:
-            missing = np.int64(0)
-            for i in range(a, b):
-                missing += x[i, j] == 0
-            if missing >= k and n - missing >= k:
-                return CARVE, j, 0, 0, missing
+        missing = lowest(x, node, j)[1]
+        if missing >= k and n - missing >= k:
+            return CARVE, j, 0, 0, missing
         if columns.column[j].kind == TREE:
-            if present:
-                found = distinct(x, node, j, scratch)
-                if branches(columns, j, found, k, scratch) > 1:
-                    return BRANCH, j, 0, 0, 0
-        elif present or not strict:
+            found = distinct(x, node, j, scratch)
+            parts = branches(columns, j, found, k, scratch)
+            if parts > 1:
+                into = np.int64(0) if present else settle(columns, j, missing, parts, scratch)
+                if not present:
+                    scratch.part[0] = into
+                    slot[into].size += missing
+                return BRANCH, j, into, 0, 0
+        elif strict and not present:
+            split = _median_cut(columns, j, distinct(x, node, j, scratch), n, k, scratch)
+            if split[0] != NONE:
+                return split
+        else:
             code, below, upto = median(x, node, j, scratch.hist)
             if not strict:
                 return HALVES, j, code, n // 2 - below, n // 2

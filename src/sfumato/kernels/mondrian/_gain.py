@@ -10,6 +10,9 @@ the share of rows up to a value and p the share of one value or of one tree node
 - tree: the cost of the lowest common node, less the sum over nodes below it of
   (cost of the parent - cost of the node) * p^q.
 
+Where a share m of the rows is missing the others are as wide, unless all q are missing, and missing
+values add their own width with probability 1 - m^q - (1 - m)^q.
+
 `squarings` is the logarithm of q, or EXACT for the widths of the rows as they are.
 
 Nodes of fewer than 8k rows are about to become groups: if widths are expected, each column proposes
@@ -35,6 +38,7 @@ from sfumato.kernels.mondrian._cut import (
     distinct,
     lub,
     set_width,
+    settle,
     span,
 )
 from sfumato.kernels.mondrian._layout import (
@@ -113,19 +117,17 @@ def _width(
 
 
 @njit(**INNER)
-def _without_missing(
-    column: Any, j: Whole, rest: float, present: Whole, n: Whole, k: Whole, squarings: Whole
-) -> Proposal:
-    """The only split of a column with missing: those against the others, whose width is given."""
-    if present < k or n - present < k:
-        return -np.inf, (NONE, j, 0, 0, 0)
-    whole = column.weight
-    if squarings != EXACT:
-        share = present / n
-        all_present = _power(share, squarings)
-        some = (1.0 - all_present) - _power(1.0 - share, squarings)
-        whole = whole * some + all_present * rest
-    return n * whole - present * rest, (CARVE, j, 0, 0, n - present)
+def _mixed(column: Any, width: float, present: Whole, n: Whole, squarings: Whole) -> float:
+    """The width of n rows of which so many have values of this width; the others are missing."""
+    if present == n:
+        return width
+    if present == 0:
+        return 0.0
+    if squarings == EXACT:
+        return float(width + column.gap)
+    share = present / n
+    none = _power(1.0 - share, squarings)
+    return float(width * (1.0 - none) + column.gap * ((1.0 - _power(share, squarings)) - none))
 
 
 @njit(**INNER)
@@ -197,7 +199,8 @@ def _tree_carved(
 def _propose_tree(
     columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, squarings: Whole, scratch: Scratch
 ) -> Proposal:
-    """Best split of a tree column: missing off, into branches, or one node against the rest."""
+    """Best split of a tree column: missing off, into branches, or one node against the rest, where
+    missing is."""
     slot, weight, exact = scratch.slot, columns.column[j].weight, squarings == EXACT
     missing = scratch.value[0] == 0
     begin = np.int64(missing)
@@ -206,28 +209,35 @@ def _propose_tree(
     top = lub(columns, j, low, high)
     cost = columns.node[top].cost
     listed = ZERO if exact else _list_nodes(columns, top, begin, found, scratch)
-    whole = weight * _tree(cost, slot, listed, ALL, rows, squarings)
-    if missing:
-        return _without_missing(columns.column[j], j, whole, rows, n, k, squarings)
+    apart = weight * _tree(cost, slot, listed, ALL, rows, squarings)
+    whole = _mixed(columns.column[j], apart, rows, n, squarings)
     best = -np.inf
     split: Split = (NONE, j, 0, 0, 0)
+    if rows >= k and n - rows >= k:
+        best, split = n * whole - rows * apart, (CARVE, j, 0, 0, n - rows)
     parts = branches(columns, j, found, k, scratch)
     if parts > 1:
+        into = settle(columns, j, n - rows, parts, scratch) if missing else np.int64(0)
         for w in range(listed):
             slot[w].part = scratch.part[scratch.value[slot[w].begin]]
         won = n * whole
         for p in range(parts):
             size = slot[p].size
             if exact:
-                won -= size * span(columns, j, slot[p].low, slot[p].high)
+                width = span(columns, j, slot[p].low, slot[p].high)
             else:
-                won -= size * (weight * _tree(cost, slot, listed, p, size, squarings))
-        best, split = won, (BRANCH, j, 0, 0, 0)
+                width = weight * _tree(cost, slot, listed, p, size, squarings)
+            more = n - rows if p == into else np.int64(0)
+            won -= (size + more) * _mixed(columns.column[j], width, size, size + more, squarings)
+        if won > best:
+            best, split = won, (BRANCH, j, into, 0, 0)
+    scratch.part[0] = split[2]
     for w in range(listed):
         size = slot[w].rows
         if size >= k and n - size >= k and CUTS * size >= n:
-            inner, outer = _tree_carved(cost, slot, listed, w, n, squarings)
-            won = n * whole - size * (weight * inner) - (n - size) * (weight * outer)
+            inner, outer = _tree_carved(cost, slot, listed, w, rows, squarings)
+            rest = _mixed(columns.column[j], weight * outer, rows - size, n - size, squarings)
+            won = n * whole - size * (weight * inner) - (n - size) * rest
             if won > best:
                 v = columns.node[slot[w].node]
                 best, split = won, (CARVE, j, v.first, v.last, size)
@@ -238,25 +248,28 @@ def _propose_tree(
 def _propose_cut(
     columns: Columns, j: Whole, found: Whole, n: Whole, k: Whole, squarings: Whole, scratch: Scratch
 ) -> Proposal:
-    """Best split of an ordered or nominal column: missing off, a cut, or one value of a set."""
+    """Best split of an ordered or nominal column: missing off, a cut with missing on either side,
+    or one value of a set against the rest, where missing is."""
     column, pos, value, count = columns.column[j], columns.pos, scratch.value, scratch.tally
     missing = value[0] == 0
     rows = n - count[0] if missing else n
     first, exact = np.int64(missing), squarings == EXACT
-    whole = _width(column, pos, value, count, first, found, ALL, rows, squarings)
-    if missing:
-        return _without_missing(column, j, whole, rows, n, k, squarings)
+    apart = _width(column, pos, value, count, first, found, ALL, rows, squarings)
+    whole = _mixed(column, apart, rows, n, squarings)
+    gone = n - rows
     best = -np.inf
     split: Split = (NONE, j, 0, 0, 0)
+    if rows >= k and gone >= k:
+        best, split = n * whole - rows * apart, (CARVE, j, 0, 0, gone)
     allowable, left = 0, 0
-    for t in range(0 if exact else found - 1):
+    for t in range(first, first if exact else found - 1):
         left += count[t]
-        if left >= k and n - left >= k:
+        if left + gone >= k and n - left >= k:
             allowable += 1
     step, left = 1, 0
-    for t in range(found - 1):
+    for t in range(first, found - 1):
         left += count[t]
-        if left < k:
+        if left + gone < k:
             continue
         if n - left < k:
             break
@@ -264,18 +277,23 @@ def _propose_cut(
             if (CUTS + 1) * left < step * n:
                 continue
             step = (CUTS + 1) * left // n + 1
-        lower = _width(column, pos, value, count, ZERO, t + 1, ALL, left, squarings)
-        upper = _width(column, pos, value, count, t + 1, found, ALL, n - left, squarings)
-        won = n * whole - left * lower - (n - left) * upper
-        if won > best:
-            best, split = won, (CARVE, j, 0, np.int64(value[t]), left)
+        lower = _width(column, pos, value, count, first, t + 1, ALL, left, squarings)
+        upper = _width(column, pos, value, count, t + 1, found, ALL, rows - left, squarings)
+        for begin in range(2 if missing else 1):
+            below = left if begin else left + gone
+            if below < k or n - below < k:
+                continue
+            won = n * whole - below * _mixed(column, lower, left, below, squarings)
+            won -= (n - below) * _mixed(column, upper, rows - left, n - below, squarings)
+            if won > best:
+                best, split = won, (CARVE, j, begin, np.int64(value[t]), below)
     if column.kind == ORDERED or exact:
         return best, split
-    for t in range(found):
+    for t in range(first, found):
         size = np.int64(count[t])
-        if size >= k and n - size >= k and CUTS * size >= n:
-            rest = _width(column, pos, value, count, ZERO, found, t, n - size, squarings)
-            won = n * whole - (n - size) * rest
+        if size < rows and size >= k and n - size >= k and CUTS * size >= n:
+            rest = _width(column, pos, value, count, first, found, t, rows - size, squarings)
+            won = n * whole - (n - size) * _mixed(column, rest, rows - size, n - size, squarings)
             if won > best:
                 code = np.int64(value[t])
                 best, split = won, (CARVE, j, code, code, size)
@@ -306,17 +324,24 @@ def _exact_loss(
         if low == high:
             continue
         for p in range(parts):
-            slot[p].low, slot[p].high = high, low
+            slot[p].low, slot[p].high, slot[p].rows = high, low, 0
         for i in range(n):
             p, code = owner[i], np.int64(x[a + i, j])
-            slot[p].low, slot[p].high = min(slot[p].low, code), max(slot[p].high, code)
+            if code == 0:
+                slot[p].rows += 1
+            else:
+                slot[p].low, slot[p].high = min(slot[p].low, code), max(slot[p].high, code)
         for p in range(parts):
-            if columns.column[j].kind == NOMINAL and slot[p].low > 0:
+            if slot[p].rows == slot[p].size:
+                continue
+            if slot[p].rows > 0:
+                loss += slot[p].size * columns.column[j].gap
+            if columns.column[j].kind == NOMINAL:
                 stamp[0] += 1  # code 0 is missing and never counted: its place keeps the tally
                 values: Whole = 0
                 for i in range(n):
                     code = np.int64(x[a + i, j])
-                    if owner[i] == p and stamp[code] != stamp[0]:
+                    if code > 0 and owner[i] == p and stamp[code] != stamp[0]:
                         stamp[code] = stamp[0]
                         values += 1
                 loss += slot[p].size * set_width(columns.column[j], values)
@@ -338,9 +363,11 @@ def most_gain(
     for j in range(columns.column.size):
         column = columns.column[j]
         low, high = node[LOW + 2 * j], node[HIGH + 2 * j]
-        if low == high or (j < MARKS and (node[DEAD] >> j) & 1) or column.weight == 0.0:
+        if low == high or (j < MARKS and (node[DEAD] >> j) & 1):
             continue
-        if column.kind == ORDERED and span(columns, j, low, high) == 0.0:
+        if column.weight == 0.0 and (low > 0 or column.gap == 0.0):
+            continue
+        if column.kind == ORDERED and low > 0 and span(columns, j, low, high) == 0.0:
             continue
         found = distinct(x, node, j, scratch)
         largest: Whole = 0

@@ -60,6 +60,7 @@ COLUMN = np.dtype(
         ("size", np.int64),  # number of codes, missing not counted
         ("start", np.int64),  # entry start + code of `pos` and `leaf` belongs to a code
         ("weight", np.float64),
+        ("gap", np.float64),  # what missing values add to the width of the others in a group
         ("span", np.float64),  # distance between the first and the last position
     ],
     align=True,
@@ -95,6 +96,7 @@ def pack(
     trees: Sequence[Tree | None],
     nominal: Sequence[bool],
     weights: Sequence[float],
+    missing: Sequence[bool],
 ) -> Columns:
     """Check the description of the columns and lay it out flat."""
     columns = np.zeros(len(positions), dtype=COLUMN)
@@ -109,6 +111,8 @@ def pack(
             raise ValueError(f"column {j}: a column with a tree is not published as value sets")
         m = pos.size - 1
         columns[["kind", "size", "start"]][j] = (NOMINAL if nominal[j] else ORDERED, m, start)
+        if missing[j]:  # one more value of the domain
+            columns["weight"][j], columns["gap"][j] = split_weight(weights[j], m)
         if tree is None:
             values = np.asarray(pos[1:], dtype=np.float64)
             if not (np.isfinite(values).all() and (np.diff(values) >= 0).all()):
@@ -124,6 +128,12 @@ def pack(
         start += pos.size
     flat = np.concatenate([np.asarray(p, dtype=np.float64) for p in positions])
     return Columns(columns, flat, leaf, np.concatenate(nodes), np.concatenate(children))
+
+
+def split_weight(weight: float, values: int) -> tuple[float, float]:
+    """What the widest range of the values weighs where missing is one more, and what missing adds
+    to it."""
+    return weight * (max(values - 1, 0) / max(values, 1)), weight * (1 / max(values, 1))
 
 
 def _nodes(tree: Tree, m: int, before: int, children: int) -> NDArray[np.void]:

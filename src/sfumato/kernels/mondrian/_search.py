@@ -7,10 +7,12 @@ every part keeps k rows. The nodes that cannot be split are the groups.
 **Widths.** A cell of a group is published as the range of its values, as a node of a hierarchy, or
 as a set of values. With positions scaled to the whole column, a range is as wide as the distance of
 its ends; a tree node as its (leaves - 1) / (all leaves - 1); a value set as its (values - 1) /
-(all values - 1). A group that mixes missing with other values is published as "*", of width 1.
-Weights multiply widths.
+(all values - 1). Missing is one more of the m values of a column in which some are: a width shrinks
+to (m - 1)/m of that, and in a group that mixes missing with other values grows by 1/m; missing
+values alone have none. Weights multiply widths.
 
-**Splits.** A column that mixes missing with other values: missing against present. Ordered codes: a
+**Splits.** A column that mixes missing with other values: missing against present, or any of the
+following, all missing values in the part where they cost less. Ordered codes: a
 cut between two values; if not `strict`, the median's ties may be shared out, in row order, so that
 the halves are equal. Tree: each child of the lowest common node with at least k rows is a part, the
 other rows are one part; if these are fewer than k, the smallest child's part joins them.
@@ -117,6 +119,9 @@ def grow(
             if split[0] == BRANCH:  # other columns have overwritten the scratch since
                 found = distinct(x, node, split[1], scratch)
                 branches(columns, split[1], found, k, scratch)
+                if scratch.value[0] == 0:
+                    scratch.part[0] = split[2]
+                    slot[split[2]].size += scratch.tally[0]
         if strict is not None and split[0] == NONE:
             split = widest(x, node, columns, k, strict, scratch)
         parts = 2
@@ -310,4 +315,4 @@ def _check(
             raise ValueError(f"{name} must have one entry per column: {len(given)} for {d} columns")
     if not all(np.isfinite(w) and w >= 0 for w in weights):
         raise ValueError("weights must be finite and not negative")
-    return pack(positions, trees, nominal, weights)
+    return pack(positions, trees, nominal, weights, (codes.min(axis=0) == 0).tolist())
