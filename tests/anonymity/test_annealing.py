@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.anonymity.cheap_groups import Improvement, Priced
+from sfumato.data.codec import Matrix
+from sfumato.data.partition import Partition
 from sfumato.data.table import Table
 from sfumato.kernels.classes.annealing import REFORMED, anneal, schedule, walk
 from sfumato.kernels.classes.moves import groups_of
@@ -18,6 +21,7 @@ from sfumato.kernels.classes.near import near_records
 from sfumato.kernels.classes.regroup import cut_large
 from sfumato.kernels.joins.prices import ANY, WHOLE, joined
 from tests.oracle import recoding_searches as oracle
+from tests.oracle.mixed_tables import mixed_table
 
 
 @given(oracle.tables(40), st.integers(2, 4), st.floats(0, 1), st.integers(0, 99))
@@ -83,3 +87,26 @@ def test_loss_on_adult(
         got = oracle.ncp(table, sf.method("annealing", k=5, steps=150_000), seed)
         golden_record(f"annealing Adult 3,000, k=5, NCP, seed {seed}", f"<= {limit}", round(got, 4))
         assert got <= limit
+
+
+@pytest.mark.parametrize("name", ["annealing", "tabu", "genetic-recoding"])
+def test_compiling_does_not_use_up_the_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    compiled = Improvement._compile
+
+    def slow(self: Improvement, priced: Priced) -> None:
+        now[0] += 3600.0
+        compiled(self, priced)
+
+    def tick() -> float:
+        now[0] += 0.01
+        return now[0]
+
+    monkeypatch.setattr(Improvement, "_compile", slow)
+    monkeypatch.setattr("sfumato.anonymity.cheap_groups.time.monotonic", tick)
+    table = mixed_table(3, 60)
+    found = sf.method(name, k=3, seconds=1.0).partition(
+        Matrix(table, table.schema.quasi), np.random.default_rng(0)
+    )
+    assert isinstance(found, Partition)
+    assert found.facts["steps"] > 16

@@ -19,6 +19,7 @@ from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
 from sfumato.data.table import Table
 from sfumato.errors import MethodError
+from sfumato.kernels import recoding as kernel
 from sfumato.progress import listening
 from tests.oracle import local_recoding as oracle
 from tests.oracle.mixed_tables import COLUMNS, mixed_table
@@ -93,7 +94,7 @@ def published_ncp(table: Table, found: Partition) -> float:
 
 @pytest.mark.parametrize(
     ("n", "codes", "missing"),
-    [(1_500, 200, 0.0), (900, 100_000, 0.0), (600, 64, 0.0)],
+    [(1_500, 200, 0.0), (900, 100_000, 0.0), (600, 64, 0.0), (600, 90, 0.03)],
 )
 def test_mondrian_never_loses_less(n: int, codes: int, missing: float) -> None:
     table = coded_table(3, n, codes, missing=missing)
@@ -207,6 +208,36 @@ def test_steps_repeat_and_seconds_end() -> None:
     assert hurried.smallest >= 3
     assert hurried.warnings
     assert hurried.facts.keys() & {"ended by the clock", "construction outlasted the time"}
+
+
+@pytest.mark.parametrize(
+    "criteria", [[], [{"use": "t-closeness", "at-most": 0.5, "column": "ill"}]]
+)
+def test_however_long_construction_takes_there_is_time_to_search(
+    criteria: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that ticks by itself: an hour for compiling, a minute for the first groups."""
+    now = [0.0]
+    compiled, built = kernel.compile_search, kernel.construct
+
+    def slow(seconds: float, work: Any) -> Any:
+        def done(*args: Any, **more: Any) -> Any:
+            now[0] += seconds
+            return work(*args, **more)
+
+        return done
+
+    monkeypatch.setattr(kernel, "compile_search", slow(3600.0, compiled))
+    monkeypatch.setattr(kernel, "construct", slow(60.0, built))
+    monkeypatch.setattr(kernel, "epoch", slow(0.1, kernel.epoch))
+    monkeypatch.setattr("sfumato.anonymity.local_recoding.time.monotonic", lambda: now[0])
+    table = mixed_table(5, 120)
+    hurried = LocalRecoding.build({"k": 3, "seconds": 1.0, "criteria": criteria}).partition(
+        Matrix(table, table.schema.quasi), np.random.default_rng(0)
+    )
+    assert hurried.facts["construction outlasted the time"]
+    assert hurried.facts["steps"] > 0
+    assert "took 60 seconds" in hurried.warnings[0]
 
 
 def test_small_tables() -> None:

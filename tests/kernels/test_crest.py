@@ -144,3 +144,14 @@ def test_refusals_name_the_fault(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         crest_tree(x, classes, **{"b": 3, **words})  # type: ignore[arg-type]
+
+
+def test_shares_may_be_those_of_a_larger_table() -> None:
+    draw = np.random.default_rng(5)
+    x, classes = draw.normal(size=(80, 2)), draw.integers(0, 3, 80)
+    own = np.bincount(classes) / 80
+    plain, given = crest_tree(x, classes, 5), crest_tree(x, classes, 5, share=own)
+    assert np.array_equal(plain.edges, given.edges)
+    # Class 1 hardly occurs elsewhere: an edge between two of it diverges most.
+    rare = crest_tree(x, classes, 2, 0.0, share=np.array([0.6, 0.01, 0.39]))
+    assert not (classes[rare.edges[:20]] == 1).all(axis=1).any()

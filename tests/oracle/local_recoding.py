@@ -29,18 +29,26 @@ def cost(joins: Joins, states: np.ndarray, labels: Sequence[int]) -> float:
 
 
 def ncp(table: Table, labels: Sequence[int]) -> float:
-    """The mean certainty penalty of a partition, by `Poset.lub` and `Poset.measure`."""
+    """The mean certainty penalty of a partition, by `Poset.lub` and `Poset.measure`; missing, where
+    there is any, is one more of the m values, and a width counts (m - 1)/m of what it does."""
     matrix = Matrix(table, table.schema.quasi)
     total = 0.0
     for j, name in enumerate(matrix.names):
         poset, values = matrix.coded(j).poset, table[name].to_list()
+        m = max(poset.positions.size - 1, 1)
         for label in set(labels):
             own = [value for value, of in zip(values, labels, strict=True) if of == label]
-            missing = sum(value is None for value in own)
-            if label < 0 or 0 < missing < len(own):
+            there = [value for value in own if value is not None]
+            if label < 0:
                 total += len(own)
-            elif not missing:
-                total += len(own) * poset.measure(poset.lub(own))
+            elif there:
+                share = poset.measure(poset.lub(there))
+                everything = share >= 1.0 and poset.structure.reads != "interval"
+                if None in values and everything:
+                    share = 1.0
+                elif None in values:
+                    share = (share * (m - 1) + (len(there) < len(own))) / m
+                total += len(own) * share
     return total / (len(matrix.names) * table.height)
 
 

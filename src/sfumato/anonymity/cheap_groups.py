@@ -129,6 +129,8 @@ class Improvement(CheapGroups):
         start = keeping(priced, given, self.criteria)
         labels = cut_large(priced.prices, priced.states, given, self.k)
         before = priced.loss(start)
+        if self.seconds:
+            self._compile(priced)
         clock = Clock(self._steps(len(x)), self.seconds, self.name)
         best = start
         if len(x) >= 2 * self.k and priced.loss(labels) > 0:
@@ -148,6 +150,14 @@ class Improvement(CheapGroups):
                 "over: another run may find other groups",
             )
         return Partition.of(best, facts, warnings)
+
+    def _compile(self, priced: Priced) -> None:
+        """One step on the first few records, so that no compiling is done while the clock runs."""
+        few = np.arange(min(4 * self.k, len(priced.states)))
+        some = Priced(priced.table, priced.prices, np.ascontiguousarray(priced.states[few]))
+        if few.size >= 2 * self.k:
+            labels = np.minimum(few // self.k, few.size // self.k - 1)
+            self.improve(some, labels, Clock(1, 0.0, ""), np.random.default_rng(0))
 
     @abstractmethod
     def improve(
@@ -191,7 +201,7 @@ class Clock:
         self.steps, self.seconds, self.what = steps, seconds, what
         self.done = 0
         self.stopped = False
-        self.begun = time.monotonic()
+        self.begun = np.inf
 
     @property
     def share(self) -> float:
@@ -202,7 +212,8 @@ class Clock:
 
     def over(self) -> bool:
         """Whether the search is at its end."""
-        report(self.what, int(1000 * self.share), 1000)
+        if self.what:
+            report(self.what, int(1000 * self.share), 1000)
         if self.steps is not None and self.done >= self.steps:
             return True
         if self.seconds and time.monotonic() - self.begun >= self.seconds:
@@ -213,6 +224,7 @@ class Clock:
         """Call take(steps, share of the search that is over) until the end: it returns how many it
         took. With steps, each slice is one of `slices` equal ones; without, some milliseconds."""
         size = 64 if self.steps is None else max(self.steps // slices, 1)
+        self.begun = time.monotonic()
         while not self.over():
             if self.steps is not None:
                 size = min(size, self.steps - self.done)

@@ -8,25 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
-from ..criteria.classes import Grouping, confidential_column
-from ..criteria.values.l_diversity import LDiversity
-from ..criteria.values.t_closeness import TCloseness
-from ..data.codec import Matrix, encode
+from ..criteria.classes import Grouping
+from ..data.codec import Matrix
 from ..data.generalized.cell_costs import CostRule, cell_costs
 from ..data.partition import Partition, require_group
-from ..data.schema import ORDERED as ORDERED_KINDS
-from ..data.schema import SUPPRESSED
-from ..data.table import Table
 from ..errors import MethodError
 from ..kernels import recoding as kernel
 from ..kernels.joins.prices import in_units
-from ..kernels.recoding import DISTINCT, ENTROPY, EQUAL, MOST_CODES, ORDERED, Rules, make_rules
 from ..progress import report
 from ..protocols import Criterion
 from .cheap_groups import CheapGroups, Priced, keeping
+from .constrained import counted_rules, cut_groups
 from .mondrian import Mondrian
 
 DIGITS = 2
@@ -41,6 +35,8 @@ SHORT = 0.01
 """Share of the time below which an epoch may become longer."""
 BUILDING = 0.3
 """Share of the time that the construction may take, where it can be ended."""
+LEFT = 0.5
+"""Share of the time that the search has, however long the construction took."""
 
 
 class LocalRecoding(CheapGroups):
@@ -71,8 +67,8 @@ class LocalRecoding(CheapGroups):
     seconds: float = Field(
         5.0,
         gt=0,
-        description="time for the search; small tables end sooner, and construction may take "
-        "longer",
+        description="time for construction and search, of which the search has half at least; "
+        "small tables end sooner",
     )
     steps: int | None = Field(
         None,
@@ -94,18 +90,20 @@ class LocalRecoding(CheapGroups):
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)
+        if self.steps is None:
+            kernel.compile_search(ruled=counted_rules(x.table, self.criteria) is not None)
         begun = time.monotonic()
         found = cell_costs(x, by=self.by, importance=self.importance, exact=True)
         priced = Priced(x.table, in_units(found.joins), found.states)
-        rules = _rules(x.table, self.criteria)
+        rules = counted_rules(x.table, self.criteria)
         given = kernel.records(found.joins, found.states, self.k, int(rng.integers(2**62)), rules)
         with ThreadPoolExecutor(1) as beside:
             near = beside.submit(kernel.partners, given)
-            built = self._construct(x, given, rng, begun)
+            built, start = self._construct(x, priced, given, rng, begun)
             search = kernel.begin(given, built, near=near.result())
         building = time.monotonic() - begun
-        stopped = self._search(search, begun)
-        start = self._kept(priced, given, built)
+        # Whatever the construction took, half of the time is for the search.
+        stopped = self._search(search, max(self.seconds - building, LEFT * self.seconds))
         labels = self._kept(priced, given, kernel.best_labels(search))
         before, after = _loss(given, start), _loss(given, labels)
         if after > before:
@@ -120,7 +118,8 @@ class LocalRecoding(CheapGroups):
             facts["construction outlasted the time"] = True
             warnings = (
                 f"{self.name} took {building:.0f} seconds to form its first groups, longer than "
-                f"the {self.seconds:g} it was given, and did not improve them: give it more",
+                f"the {self.seconds:g} it was given, and had {LEFT * self.seconds:g} to improve "
+                "them: give it more",
             )
         elif stopped:
             facts["ended by the clock"] = True
@@ -131,9 +130,14 @@ class LocalRecoding(CheapGroups):
         return Partition.of(labels, facts, warnings)
 
     def _construct(
-        self, x: Matrix, given: kernel.Records, rng: np.random.Generator, begun: float
-    ) -> np.ndarray:
-        """The cheaper of the lattice's groups and Mondrian's."""
+        self,
+        x: Matrix,
+        priced: Priced,
+        given: kernel.Records,
+        rng: np.random.Generator,
+        begun: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The cheaper of the lattice's groups and Mondrian's, and what keeps the criteria of it."""
 
         def go_on(left: int) -> bool:
             report(f"{self.name}: first groups", len(x) - left, len(x))
@@ -141,14 +145,15 @@ class LocalRecoding(CheapGroups):
                 time.monotonic() - begun < BUILDING * self.seconds or left == len(x)
             )
 
+        free = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
+        others = cut_groups(given, np.array(free.labels), strict=False)
         built = kernel.construct(given, go_on)
-        other = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
-        if given.rules is None and _loss(given, other.labels) < _loss(given, built):
-            return np.array(other.labels)
-        return built
+        kept = [(labels, self._kept(priced, given, labels)) for labels in (built, *others)]
+        return min(kept, key=lambda one: _loss(given, one[1]))
 
-    def _search(self, search: kernel.Search, begun: float) -> bool:
+    def _search(self, search: kernel.Search, seconds: float) -> bool:
         """Take steps until time or steps are over; whether it was the clock."""
+        begun = time.monotonic()
         n = search.groups.label.size
         warm = search.total / n
         most = ENOUGH * n if self.steps is None else self.steps
@@ -160,7 +165,7 @@ class LocalRecoding(CheapGroups):
             while search.steps < most and search.total > 0:
                 share = search.steps / most
                 if self.steps is None:
-                    share = max(share, (time.monotonic() - begun) / self.seconds)
+                    share = max(share, (time.monotonic() - begun) / seconds)
                     if share >= 1:
                         return True
                 report(self.name, int(1000 * share), 1000)
@@ -169,9 +174,9 @@ class LocalRecoding(CheapGroups):
                 kernel.epoch(search, wanted, warm * HOT * (COLD / HOT) ** share, pool)
                 took = time.monotonic() - took
                 # Long enough to be worth dealing out the groups, and short beside the time given.
-                if self.steps is None and took < SHORT * self.seconds:
+                if self.steps is None and took < SHORT * seconds:
                     slice_size = min(2 * slice_size, usual)
-                elif self.steps is None and took > 4 * SHORT * self.seconds:
+                elif self.steps is None and took > 4 * SHORT * seconds:
                     slice_size = max(slice_size // 2, 1)
         return False
 
@@ -214,51 +219,3 @@ def _loss(given: kernel.Records, labels: np.ndarray) -> float:
     """The mean share of the domains, by weight, that the groups leave open, in percent."""
     whole = float(given.joins.star.sum()) * len(labels)
     return 100.0 * kernel.total_cost(given.joins, given.states, labels) / max(whole, 1e-300)
-
-
-def _rules(table: Table, criteria: tuple[Criterion, ...]) -> Rules | None:
-    """Those of the criteria that the search itself can count."""
-    found = []
-    for criterion in criteria:
-        if isinstance(criterion, TCloseness):
-            rule = _closeness(table, criterion)
-        elif isinstance(criterion, LDiversity):
-            rule = _diversity(table, criterion)
-        else:
-            rule = None
-        if rule is not None:
-            found.append(rule)
-    return make_rules(table.height, found)
-
-
-def _closeness(table: Table, criterion: TCloseness) -> tuple[int, float, np.ndarray] | None:
-    column = confidential_column(table, criterion.column, criterion.name)
-    distance = criterion.distance
-    if distance == "auto":
-        ordered = column.kind in ORDERED_KINDS and not column.generalized
-        distance = "ordered" if ordered else "equal"
-    codes = encode(table[column.name]).codes.astype(np.int64)
-    if codes.max() > MOST_CODES:
-        return None
-    if distance == "equal":
-        return EQUAL, criterion.at_most, codes
-    if distance == "ordered" and codes.min() > 0:
-        return ORDERED, criterion.at_most, np.unique(codes, return_inverse=True)[1].reshape(-1) + 1
-    return None
-
-
-def _diversity(table: Table, criterion: LDiversity) -> tuple[int, float, np.ndarray] | None:
-    if criterion.variant == "recursive":
-        return None
-    column = confidential_column(table, criterion.column, criterion.name)
-    series = table[column.name]
-    codes = encode(series).codes.astype(np.int64)
-    if codes.max() >= MOST_CODES:
-        return None
-    if criterion.missing == "value":
-        codes += 1
-    elif series.dtype in (pl.String, pl.Categorical, pl.Enum):
-        silent = series.cast(pl.String).is_in(["", SUPPRESSED]).fill_null(True).to_numpy()
-        codes[silent] = 0
-    kind = DISTINCT if criterion.variant == "distinct" else ENTROPY
-    return kind, criterion.at_least, codes

@@ -8,15 +8,19 @@ import numpy as np
 from pydantic import Field
 
 from ..data.codec import Matrix
+from ..data.generalized.cell_costs import cell_costs
 from ..data.partition import Partition, require_group
 from ..data.schema import Kind
 from ..errors import MethodError
+from ..kernels import recoding as kernel
+from ..kernels.joins.prices import in_units
 from ..kernels.mondrian import Tree as TreeArrays
 from ..kernels.mondrian import mondrian
 from ..nested import Rule
 from ..poset.trees.tree import Tree
 from ..protocols import Partitioner
-from .cheap_groups import keeping, price
+from .cheap_groups import Priced, keeping
+from .constrained import counted_rules, cut_groups
 
 
 class Mondrian(Partitioner):
@@ -24,9 +28,11 @@ class Mondrian(Partitioner):
 
     Numbers, dates and ordinals are cut between values (strict) or through ties (relaxed);
     columns with a hierarchy are cut into its branches; other categories are cut along a fixed
-    order into value sets. Missing values are cut off from present ones as soon as both sides
-    keep k. Groups that break one of the `criteria` are joined at the least loss until all keep
-    them.
+    order into value sets. Missing is one more value of a column: missing values are cut off as soon
+    as both sides keep k, and are until then on the side where they cost less.
+
+    With `criteria`, t-closeness and l-diversity allow only cuts whose sides keep them; a group that
+    breaks another criterion is joined with the one that it costs least.
     """
 
     name: ClassVar[str] = "mondrian"
@@ -75,9 +81,16 @@ class Mondrian(Partitioner):
             nominal=[axis.nominal for axis in columns],
             weights=weights,
         )
-        if not self.criteria:
-            return Partition(labels)
-        return Partition.of(keeping(price(x, self.importance), labels, self.criteria))
+        return Partition(self._keeping(x, labels) if self.criteria else labels)
+
+    def _keeping(self, x: Matrix, labels: np.ndarray) -> np.ndarray:
+        found = cell_costs(x, importance=self.importance, exact=True)
+        rules = counted_rules(x.table, self.criteria)
+        given = kernel.records(found.joins, found.states, self.k, rules=rules)
+        priced = Priced(x.table, in_units(found.joins), found.states)
+        cut = cut_groups(given, labels, strict=self.strict)
+        kept = [keeping(priced, groups, self.criteria) for groups in cut]
+        return Partition.of(min(kept, key=priced.loss)).labels
 
 
 class _Axis(NamedTuple):

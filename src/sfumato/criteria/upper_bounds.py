@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from ..data.codec import Coded, code
+from ..data.generalized.mixed_labels import mixed_labels
 from ..data.schema import SUPPRESSED
 from ..data.table import Table
 from ..errors import MethodError
@@ -48,7 +49,7 @@ def _texts(
 ) -> list[str | None]:
     codes = coded.codes if rows is None else coded.codes[rows]
     low, high, partly_missing = group_min_max(labels, codes, groups)
-    starred = partly_missing & (high > 0)
+    starred = np.zeros(groups, dtype=bool)
     starred[labels[hidden if rows is None else hidden[rows]]] = True
     texts: list[str | None] = [SUPPRESSED if star else None for star in starred.tolist()]
     chosen = np.flatnonzero((high > 0) & ~starred)
@@ -63,5 +64,5 @@ def _texts(
         parts = [members[starts[g] : starts[g + 1]] for g in chosen.tolist()]
         made = coded.poset.set_labels(ends, np.concatenate(parts))
     for g, text in zip(chosen.tolist(), made, strict=True):
-        texts[g] = text
+        texts[g] = mixed_labels(coded, [text])[0] if partly_missing[g] else text
     return texts

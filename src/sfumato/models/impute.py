@@ -15,7 +15,7 @@ from ..data.table import Table
 from ..errors import MethodError
 from ..poset.values.ranges import read_range
 from ..poset.values.scale import scale_of
-from ..poset.values.text import read_set
+from ..poset.values.text import read_set, without_missing
 from ..progress import report
 from ..protocols import Poset
 from .augmented import Reading, read
@@ -46,7 +46,10 @@ def codebook(table: Table, name: str) -> tuple[Column, pl.Series]:
         return column, encode(series).domain
     plain = column.with_(generalized=False, bound=None)
     if column.bound is not None:
-        return plain, _typed(plain, _leaves(column.bound))
+        leaves = _leaves(column.bound)
+        if column.kind == Kind.ORDINAL:  # its categories are labels now
+            plain = plain.with_(categories=tuple(leaves))
+        return plain, _typed(plain, leaves)
     found = _named(column, series)
     if column.poset is not None:
         try:
@@ -70,7 +73,8 @@ def _has_labels(column: Column, series: pl.Series) -> bool:
         return True
     words = series.drop_nulls().unique().cast(pl.String).to_list()
     return any(
-        word == SUPPRESSED or word[:1] + word[-1:] in ("{}", "[]", "[)", "()") for word in words
+        word == SUPPRESSED or word[:1] + word[-1:] in ("{}", "[]", "[)", "()")
+        for word, _ in map(without_missing, words)
     )
 
 
@@ -93,7 +97,8 @@ def _single(label: str) -> str:
 def _named(column: Column, series: pl.Series) -> list[str]:
     found: list[str] = []
     scale = scale_of([0]) if column.kind != Kind.DATE else None
-    for word in series.drop_nulls().unique().cast(pl.String).sort().to_list():
+    for label in series.drop_nulls().unique().cast(pl.String).sort().to_list():
+        word, _ = without_missing(label)
         if word == SUPPRESSED:
             continue
         if word.startswith("{"):

@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import suggest
 from ..protocols import Poset, PosetSource, Structure
 from .bound import Coded, check_groups, pair_labels, spread, unknown
-from .values.text import SUPPRESSED, read_set, set_label, text
+from .or_missing import OrMissing
+from .values.text import SUPPRESSED, read_set, set_label, text, without_missing
 
 # Sets over this many values or fewer fit the bits of one machine word.
 _BITS = 63
@@ -188,7 +189,9 @@ class LabelPoset(ValueSetPoset):
 
     def __init__(self, labels: Sequence[str], of: Poset) -> None:
         super().__init__(labels)
-        self._of = of
+        # Only where there are labels with missing values is missing one more value.
+        mixed = any(without_missing(label)[1] for label in labels)
+        self._of = OrMissing(of) if mixed else of
 
     def count(self, label: str) -> int | None:
         return None

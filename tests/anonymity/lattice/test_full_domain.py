@@ -293,6 +293,14 @@ def test_a_few_suppressed_records_are_given_company() -> None:
     assert outcome.facts["levels"] == {"q": 1}
 
 
+def test_a_small_share_of_a_large_table_is_told() -> None:
+    town = ["a"] * 15_000 + ["b"] * 15_000 + [f"c{i}" for i in range(105)]
+    outcome = FullDomain(k=5, suppress=0.01).mask(
+        sf.table({"q": town}, quasi=["q"]), np.random.default_rng(0)
+    )
+    assert outcome.facts["suppressed share"] == 0.0035
+
+
 def test_what_was_generalized_and_suppressed_before() -> None:
     table = sf.table({"age": list(range(20, 40)), "sex": ["f", "m"] * 10}, quasi=["age", "sex"])
     first = sf.protect(table, sf.method("mondrian", k=4), seed=0, measures=()).table

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
+from sfumato.data.generalized.coverage import Coverage
+from sfumato.data.generalized.label_places import Labels, distinct_labels, has_labels
 from sfumato.data.schema import Column, Kind
 from sfumato.data.table import table
 from sfumato.errors import MeasureError

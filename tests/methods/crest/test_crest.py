@@ -102,6 +102,19 @@ def test_the_benchmark_keeps_every_group_t_close(seed: int, k: int, t: float) ->
     assert distance.max() <= t + 1e-9
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_large_tables_have_several_trees(partial: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = people(600, 3)
+    one = groups(Crest(k=5, confidential=("ill",), partial=partial), given)
+    assert "trees" not in one.facts
+    monkeypatch.setattr("sfumato.methods.crest.crest.BLOCK", 100)
+    found = groups(Crest(k=5, confidential=("ill",), partial=partial), given)
+    assert found.facts["trees"] == 8
+    assert found.smallest >= 5
+    # Hardly worse than one tree: classes are compared with those of the whole table.
+    assert found.facts["weighted_jsd"] < one.facts["weighted_jsd"] + 0.05
+
+
 @settings(max_examples=20)
 @given(seed=st.integers(0, 999))
 def test_the_names_of_categories_do_not_matter(seed: int) -> None:

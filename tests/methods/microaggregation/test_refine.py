@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
+from sfumato.kernels.micro import refine as kernel
 from sfumato.methods.microaggregation.refine import Refine
 from sfumato.progress import listening
 from tests.oracle.refine import loss
@@ -100,3 +101,23 @@ def test_a_start_that_looks_at_classes_is_given_them() -> None:
 def test_starts_that_cannot_be(start: object, said: str) -> None:
     with pytest.raises(sf.SfumatoError, match=said):
         sf.method("refine", start=start)
+
+
+def test_compiling_does_not_use_up_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    compiled = kernel.compile_search
+
+    def slow() -> None:
+        now[0] += 3600.0
+        compiled()
+
+    def tick() -> float:
+        now[0] += 0.01
+        return now[0]
+
+    monkeypatch.setattr(kernel, "compile_search", slow)
+    monkeypatch.setattr("sfumato.methods.microaggregation.refine.time.monotonic", tick)
+    given = sf.table({"x": np.random.default_rng(0).normal(size=60)}, quasi="x")
+    found = Refine(k=3, seconds=1.0).partition(Matrix(given, ["x"]), np.random.default_rng(0))
+    assert isinstance(found, Partition)
+    assert found.facts["steps"] > 16

@@ -182,7 +182,8 @@ class FullDomain(Method):
             facts["without a hierarchy"] = flat
         gone = lattice.judge(found.levels).suppressed
         if min(gone, labels.size - gone) >= FEWEST_TOLD:
-            facts["suppressed share"] = round(gone / labels.size, 2)
+            # Two digits that count: of a large table even many records are a small share.
+            facts["suppressed share"] = float(f"{gone / labels.size:.2g}")
         if found.ended and found.bound is not None:
             facts["ended early"] = "by the clock" if budget.by_clock else "after its steps"
             facts["lower bound"] = round(lattice.published(found.bound), 4)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -44,20 +44,22 @@ class Found(NamedTuple):
 
 @dataclass
 class Budget:
-    """How long a search may take."""
+    """How long a search may take; its clock starts when it is first looked at, behind the first
+    node, so that no compiling counts."""
 
     seconds: float | None = None
     steps: int | None = None
-    started: float = field(default_factory=time.perf_counter)
+    started: float | None = None
     by_clock: bool = False
 
     def spent(self, lattice: Lattice) -> bool:
         """Whether nothing is left of it."""
         if self.steps is not None and lattice.looked_at >= self.steps:
             return True
-        self.by_clock = (
-            self.seconds is not None and time.perf_counter() - self.started >= self.seconds
-        )
+        if self.seconds is not None:
+            now = time.perf_counter()
+            self.started = now if self.started is None else self.started
+            self.by_clock = now - self.started >= self.seconds
         return self.by_clock
 
 

@@ -29,7 +29,8 @@ class SetMondrian(SetSearch):
     choose: Literal["even", "entropy", "utility"] = Field(
         "utility",
         description="which item cuts: the most frequent, the one that makes items most "
-        "certain (slow), or the one that gains most utility for the room it uses up",
+        "certain (it counts every pair of items: a hundred times as long, for a few tenths of a "
+        "percent of utility), or the one that gains most utility for the room it uses up",
     )
     lookahead: bool = Field(
         True,

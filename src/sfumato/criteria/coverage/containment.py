@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
+from ...data.generalized.coverage import Coverage
+from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.table import Table
 from ...errors import MeasureError
 from ...kernels.coverage.containment import Cover, cover_counts, cover_sums

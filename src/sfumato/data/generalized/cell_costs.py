@@ -11,7 +11,7 @@ The kernel is kernels/joins/lub.py. Costs are per cell, from 0 (exact) to the co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -22,12 +22,14 @@ from ...kernels.joins.lub import (
     ANCESTORS,
     COST,
     DEPTH,
+    GONE,
     INTERVAL,
     KIND,
     LEVELS,
     MANY,
     MOST_BITS,
     NO_SET,
+    NO_TRAITS,
     ORDER,
     PARENT,
     POWER,
@@ -75,6 +77,7 @@ class Axis:
     width: int
     cost: np.ndarray
     star: float = 1.0
+    gap: float = 0.0
     parent: np.ndarray | None = None
     depth: np.ndarray | None = None
     table: np.ndarray | None = None
@@ -95,9 +98,10 @@ def cell_costs(
 ) -> CellCosts:
     """States and costs of a table's chosen columns; `importance` multiplies a column's costs.
 
-    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes. `exact`
-    costs are those published, for a search that lists the values of sets with more values than a
-    state has bits (MANY); else such sets are taken for intervals of the values by frequency.
+    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes. `exact` costs
+    are those published: missing is one more value of its column, and sets of more values than a
+    state has bits are listed by the search (MANY); else what is partly missing costs as much as
+    "*", and such sets are taken for intervals of the values by frequency.
     """
     importance = importance or {}
     stray = [name for name in importance if name not in x.names]
@@ -110,7 +114,10 @@ def cell_costs(
     for j, name in enumerate(x.names):
         coded = x.coded(j)
         given = node_costs(coded.poset, j) if node_costs else None
-        axis = _axis(coded, x.table.suppressed(name), by, given, exact)
+        hidden = x.table.suppressed(name)
+        axis = _axis(coded, hidden, by, given, exact)
+        if exact and (~hidden & (coded.codes == 0)).any():
+            axis = _with_missing(axis, coded, ~hidden & (coded.codes == 0))
         axes.append((axis, float(importance.get(name, 1.0))))
     states = np.column_stack([axis.states for axis, _ in axes]).astype(np.int64)
     return CellCosts(tuple(x.names), _flat(axes), np.ascontiguousarray(states))
@@ -132,8 +139,9 @@ def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
         head[j, COST] = begin(costs, axis.cost * weight)
         head[j, TABLE] = begin(nodes, axis.table)
         head[j, PARENT], head[j, DEPTH] = begin(nodes, axis.parent), begin(nodes, axis.depth)
-    stars = np.array([axis.star * weight for axis, weight in axes])
-    head[:, STAR] = begin(costs, stars) + np.arange(len(axes))
+    # Behind the cost of "*" comes what missing adds, where it is one more value.
+    ends = np.array([(axis.star * weight, axis.gap * weight) for axis, weight in axes])
+    head[:, STAR] = begin(costs, ends) + 2 * np.arange(len(axes))
     return Joins(head, np.concatenate(nodes).astype(np.int32), np.concatenate(costs).astype(float))
 
 
@@ -159,6 +167,43 @@ def _axis(
     if poset.spans:
         return _interval(poset, structure, codes, hidden)
     return _values(poset, codes, hidden, exact)
+
+
+def _with_missing(axis: Axis, coded: Coded, missing: np.ndarray) -> Axis:
+    """The axis with missing as one more value of the domain (poset/or_missing.py)."""
+    if coded.structure.unchanged:
+        return axis
+    values = max(coded.poset.positions.size - 1, 1)
+    share, gap = (values - 1) / values, 1 / values
+    if axis.kind in (VALUES, MANY):
+        cost = np.append(np.concatenate(([0.0], np.arange(values) / values)), 1.0)
+        states = np.where(axis.states < -1, -values - 1, axis.states)
+        width = axis.width if axis.kind == VALUES else values + 2
+        return replace(axis, states=states, width=width, cost=cost, levels=1)
+    cost = axis.cost * share
+    if coded.structure.reads != "interval":
+        cost[axis.cost >= 1.0] = 1.0
+    if axis.kind != ORDER:
+        states = np.where(missing, NO_TRAITS if axis.kind == POWER else GONE, axis.states)
+        return replace(axis, states=states, cost=cost, gap=gap)
+    return _doubled(replace(axis, cost=cost), gap)
+
+
+def _doubled(axis: Axis, gap: float) -> Axis:
+    """An ORDER axis with a second node for each: what it is joined with a missing value."""
+    assert axis.table is not None
+    n = axis.width - 2
+    star, gone = n, n + 1
+    old = axis.table.reshape(n + 2, n + 2)
+    twin = np.concatenate([np.arange(n + 2, 2 * n + 2), [star, gone]])
+    table = np.full((2 * n + 2, 2 * n + 2), star, dtype=np.int32)
+    table[: n + 2, : n + 2] = old
+    for part in (slice(0, n), slice(n + 2, 2 * n + 2)):
+        table[part, n + 2 :] = twin[old[:n, :n]]
+        table[n + 2 :, part] = twin[old[:n, :n]]
+        table[part, gone] = table[gone, part] = twin[:n]
+    cost = np.concatenate([axis.cost, np.minimum(axis.cost[:n] + gap, 1.0)])
+    return replace(axis, width=2 * n + 2, cost=cost, table=table.ravel())
 
 
 def _with_star(cost: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +18,10 @@ import polars as pl
 
 from ...errors import MeasureError
 from ...poset.interval import Interval
+from ...poset.or_missing import OrMissing, share_of
 from ...poset.values.ranges import Range, read_range
 from ...poset.values.scale import MomentScale, scale_of
-from ...poset.values.text import text
+from ...poset.values.text import says_missing, text, without_missing
 from ...poset.valueset import ValueSet
 from ...protocols import Poset
 from ...structure import Line
@@ -29,6 +29,7 @@ from ..codec import bind, domain_values, encode, floats
 from ..kinds import is_text
 from ..schema import MEASURED, ORDERED, SUPPRESSED, Column, Kind
 from ..table import Table, kept_with
+from .coverage import Coverage
 from .plain_labels import Plain, plain_ranges, plain_sets
 
 
@@ -46,30 +47,6 @@ def distinct_labels(series: pl.Series) -> tuple[list[str], np.ndarray]:
     labels = texts.drop_nulls().unique().sort()
     places = texts.cast(pl.Enum(labels)).to_physical().cast(pl.Int64).fill_null(-1)
     return labels.to_list(), places.to_numpy()
-
-
-@dataclass(frozen=True, eq=False)
-class Coverage:
-    """Which values each label covers, by rank: 1..d, and 0 for missing, which only "*" covers.
-
-    Either each label covers the ranks low..high (empty where low > high), or
-    `members[starts[i]:starts[i + 1]]`, sorted. `unknown` counts values that only "*" covers because
-    their hierarchy does not have them.
-    """
-
-    ranks: np.ndarray
-    """int64: the rank of each value, in the order in which the values were given."""
-    low: np.ndarray
-    high: np.ndarray
-    starts: np.ndarray | None = None
-    members: np.ndarray | None = None
-    unknown: int = 0
-
-    def of(self, label: int) -> np.ndarray:
-        """The ranks that a label covers."""
-        if self.starts is None or self.members is None:
-            return np.arange(self.low[label], self.high[label] + 1)
-        return self.members[self.starts[label] : self.starts[label + 1]]
 
 
 class LabelPlaces:
@@ -111,8 +88,16 @@ class LabelPlaces:
             if isinstance(found, ValueError):
                 knows = (other for other in self._others if _refused(other, label) is None)
                 found = next(knows, found)
+            base, mixed = without_missing(label)
+            if isinstance(found, ValueError) and mixed:
+                inner = self._find(base)
+                found = inner if isinstance(inner, ValueError) else OrMissing(inner)
             self._known[label] = found
         return found
+
+    def _of_values(self, label: str) -> str:
+        """The label without what it says of missing values."""
+        return without_missing(label)[0] if isinstance(self._find(label), OrMissing) else label
 
     @cached_property
     def _values(self) -> list[Any]:
@@ -126,6 +111,7 @@ class LabelPlaces:
         """The places of the values that a label stands for; None where it cannot be read."""
         if label == SUPPRESSED:
             return np.arange(len(self.domain))
+        label = self._of_values(label)
         poset = self._find(label)
         if isinstance(poset, ValueError):
             return None
@@ -161,6 +147,7 @@ class LabelPlaces:
         """The interval that a label reads as, unless a hierarchy has it."""
         if self.column.kind not in ORDERED or self.column.kind == Kind.ORDINAL:
             return None
+        label = self._of_values(label)
         own = self._declared.structure.reads == "interval"
         if not own and _refused(self._declared, label) is None:
             return None
@@ -208,16 +195,27 @@ class Labels(LabelPlaces):
         return found
 
     def measure(self, label: str) -> float:
-        """The share of the column's domain that the label leaves open."""
-        return self.poset(label).measure(label)
+        """The share of the column's domain that the label leaves open; missing, where some values
+        of the column are, is one more value of it."""
+        poset = self.poset(label)
+        found = poset.measure(label)
+        if isinstance(poset, OrMissing) or not self._gaps:
+            return found
+        return share_of(poset, found, mixed=False)
+
+    @cached_property
+    def _gaps(self) -> bool:
+        return bool((self.codes == 0).any())
 
     def read_by(self, label: str) -> str:
         """What the label was read as."""
-        return self.poset(label).structure.reads
+        return self.poset(self._of_values(label)).structure.reads
 
     def range(self, label: str) -> Range | None:
         """The interval that the label stands for; None where it is read in another way."""
-        return read_range(label, self._scale) if self.read_by(label) == "interval" else None
+        if self.read_by(label) != "interval":
+            return None
+        return read_range(self._of_values(label), self._scale)
 
     @property
     def whole(self) -> bool:
@@ -236,6 +234,13 @@ class Labels(LabelPlaces):
 
     def coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
         """Which of these distinct values (of the original or another table) each label covers."""
+        bases = [self._of_values(one) if says_missing(one) else one for one in labels]
+        mixed = np.array([a != b for a, b in zip(labels, bases, strict=True)], dtype=bool)
+        if not mixed.any():
+            return self._coverage(values, labels)
+        return self._coverage(values, bases).with_missing(mixed)
+
+    def _coverage(self, values: pl.Series, labels: Sequence[str]) -> Coverage:
         plain, reads = _plain(self.column, values), self._declared.structure.reads
         if reads == "value-set":
             return self._sets(plain, labels, plain_sets(labels, self._place_of))

@@ -126,6 +126,8 @@ def _book(release: Table, original: Table | None, name: str) -> _Book | None:
         )
     codes = np.arange(1, column.bound.positions.size)
     words = pl.Series(name, column.bound.labels(codes, codes), dtype=pl.String)
+    if column.kind == Kind.ORDINAL:  # its categories are labels now
+        plain = plain.with_(categories=tuple(words))
     return _Book(plain, _typed(plain, words))
 
 

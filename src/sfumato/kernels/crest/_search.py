@@ -228,12 +228,14 @@ def crest_tree(
     *,
     unit: float = 1.0,
     start: int | None = None,
+    share: Floats | None = None,
 ) -> SpanningTree:
     """The class-restricted spanning tree of records.
 
     `points` are the records (n rows), scaled by the caller; `unit` times a Euclidean distance is
     the normalized length L. `classes` are whole numbers, of which only the equality counts. The
-    tree starts at the record nearest to the centroid unless `start` names another.
+    tree starts at the record nearest to the centroid unless `start` names another. `share[c]` is
+    that of class c in the whole table, where the records are but a part of it.
 
     >>> tree = crest_tree([[0.0], [0.1], [0.2], [0.3]], [0, 0, 1, 1], b=2, start=0)
     >>> tree.edges.tolist(), tree.lengths.round(3).tolist()
@@ -248,7 +250,10 @@ def crest_tree(
     left = np.bincount(codes).astype(np.int64)
 
     b = min(b, n + 1)  # a tree of n vertices has no use for more than n - 1 neighbours
-    near, kinds = new_near(n, b), new_classes(codes, left / n, b)
+    shares = left / n
+    if share is not None:
+        shares[codes] = share[given]
+    near, kinds = new_near(n, b), new_classes(codes, shares, b)
     tree, heap = _planted(n, first)
     left[codes[first]] -= 1
     before, after = np.empty(left.size), np.empty(left.size)

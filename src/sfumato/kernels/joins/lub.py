@@ -16,8 +16,10 @@ the column's poset:
 - MANY: a set of more values than there are bits: its only code, or less than zero how many there
   are (value_sets.py). Joined here it counts those of both; `bounds_of` counts each value once.
 
-Code 0 is missing (bit 0 of VALUES, the sign of POWER). What is partly missing is published as "*",
-and costs as much.
+Code 0 is missing (bit 0 of VALUES, the sign of POWER). What is partly missing costs as much as "*",
+unless missing is one more value (`exact` in data/generalized/cell_costs.py): then GONE is a missing
+value, the bit MIXED (for POWER the sign) marks what is joined with one, and costs more by the gap
+that follows the cost of "*". ORDER has nodes of its own for that; VALUES and MANY count it.
 
 Numba counts references to every array that is handed on, which would take several times longer than
 the look-up itself. So the columns are packed into three arrays, and the innermost functions take
@@ -48,6 +50,13 @@ WHOLE = 1 << 62
 NO_SET = -(1 << 63)
 """The POWER state of a missing value."""
 
+MIXED = 1 << 61
+"""The bit of a TREE, ANCESTORS, INTERVAL or LEVELS state some of whose records have no value."""
+GONE = 2 * MIXED - 1
+"""Such a state none of whose records has a value."""
+NO_TRAITS = NO_SET | WHOLE
+"""GONE of POWER."""
+
 KIND, COST, STAR, WIDTH, TABLE, STEPS, PARENT, DEPTH = range(8)
 """The entries of a column in `Joins.head`."""
 
@@ -61,8 +70,9 @@ class Joins(NamedTuple):
 
     A row of `head` holds the column's kind; where its costs begin and where the cost of "*" is, in
     `cost`; its number of nodes (TREE, ORDER, ANCESTORS), of codes and one (INTERVAL, LEVELS) or of
-    bits (VALUES, POWER); where its table begins, in `nodes`; its levels (LEVELS); and where its
-    parents and depths begin, in `nodes` (TREE). Weights are in the costs already.
+    bits (VALUES, POWER); where its table begins, in `nodes`; its levels (LEVELS), or 1 where
+    missing is one more value (VALUES); and where its parents and depths begin, in `nodes` (TREE).
+    Weights are in the costs already.
     """
 
     head: Ints
@@ -150,6 +160,18 @@ def count_of(state: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _shared_traits(a: int, b: int) -> int:
+    """What two POWER states have in common."""
+    if NO_TRAITS in (a, b):
+        known = b if a == NO_TRAITS else a
+        return known | NO_SET if known & ~NO_TRAITS else 0
+    if a & ~NO_SET == b & ~NO_SET and a & ~NO_TRAITS:
+        return a | b
+    shared = a & b & ~NO_TRAITS
+    return shared | NO_SET if shared and (a < 0 or b < 0) else shared
+
+
+@njit(cache=True, nogil=True)
 def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
     """The least upper bound of two states of column j."""
     if a == b:
@@ -157,12 +179,17 @@ def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
     kind = number_at(head, 8 * j + KIND)
     if kind == VALUES:
         return a | b
-    if kind in (INTERVAL, LEVELS):
-        return (min(a >> 32, b >> 32) << 32) | max(a & _HIGH, b & _HIGH)
     if kind == POWER:
-        return a & b & ~WHOLE
+        return _shared_traits(a, b)
     if kind == MANY:
         return -min(count_of(a) + count_of(b), COUNT)
+    mixed = (a | b) & MIXED
+    if mixed:
+        if GONE in (a, b):
+            return (b if a == GONE else a) | MIXED
+        a, b = a & ~MIXED, b & ~MIXED
+    if kind in (INTERVAL, LEVELS):
+        return (min(a >> 32, b >> 32) << 32) | max(a & _HIGH, b & _HIGH) | mixed
     if kind == TREE:
         parent = number_at(head, 8 * j + PARENT)
         depth = number_at(head, 8 * j + DEPTH)
@@ -171,10 +198,10 @@ def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
                 a = int(node_at(nodes, parent + a))
             else:
                 b = int(node_at(nodes, parent + b))
-        return a
+        return a | mixed
     table, width = number_at(head, 8 * j + TABLE), number_at(head, 8 * j + WIDTH)
     if kind == ANCESTORS:
-        return first_shared(nodes, table, width, a, b)
+        return (a if a == b else first_shared(nodes, table, width, a, b)) | mixed
     return int(node_at(nodes, table + a * width + b))
 
 
@@ -182,15 +209,35 @@ def join_at(head: int, nodes: int, j: int, a: int, b: int) -> int:
 def cost_of(head: int, cost: int, nodes: int, j: int, state: int) -> float:
     """What publishing a state of column j costs."""
     kind = number_at(head, 8 * j + KIND)
+    star = number_at(head, 8 * j + STAR)
+    if kind == POWER and state < 0:
+        if state in (NO_SET, NO_TRAITS):
+            return 0.0
+        found = _cost_of_values(head, cost, nodes, j, state & ~NO_SET)
+        return min(found + cost_at(cost, star + 1), cost_at(cost, star))
+    if state & MIXED and kind in (TREE, ANCESTORS, INTERVAL, LEVELS):
+        if state == GONE:
+            return 0.0
+        found = _cost_of_values(head, cost, nodes, j, state & ~MIXED)
+        return min(found + cost_at(cost, star + 1), cost_at(cost, star))
+    return _cost_of_values(head, cost, nodes, j, state)
+
+
+@njit(cache=True, nogil=True)
+def _cost_of_values(head: int, cost: int, nodes: int, j: int, state: int) -> float:
+    """The same of a state none of whose records lacks a value, or all of them do."""
+    kind = number_at(head, 8 * j + KIND)
     at = number_at(head, 8 * j + COST)
     if kind == VALUES:
-        if state & 1 and state > 1:
+        count, one_more = bits_set(state), number_at(head, 8 * j + STEPS) == 1
+        top = number_at(head, 8 * j + WIDTH) - 1
+        # "*": what is partly missing, or all values, where missing would be one more.
+        partly = state & 1 and state > 1
+        if (partly and not one_more) or (one_more and not state & 1 and count > 1 and count == top):
             return cost_at(cost, number_at(head, 8 * j + STAR))
-        return cost_at(cost, at + bits_set(state))
+        return cost_at(cost, at + count)
     if kind == POWER:
-        if state < 0 or state & WHOLE:
-            return 0.0
-        return cost_at(cost, at + bits_set(state))
+        return 0.0 if state & WHOLE else cost_at(cost, at + bits_set(state))
     if kind == MANY:
         return cost_at(cost, at + min(count_of(state), number_at(head, 8 * j + WIDTH) - 1))
     if kind in (INTERVAL, LEVELS):

@@ -27,8 +27,7 @@ MOST_LISTED = COUNT
 """Values that a list has room for, at most."""
 
 
-@intrinsic
-def put_node(context: Any, address: Any, index: Any, value: Any) -> Any:
+def _put(context: Any, address: Any, index: Any, value: Any) -> Any:
     """Write an entry of `Joins.nodes`."""
 
     def generate(target_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -38,6 +37,9 @@ def put_node(context: Any, address: Any, index: Any, value: Any) -> Any:
         return target_context.get_dummy_value()
 
     return types.none(types.int64, types.int64, types.int64), generate
+
+
+put_node: Any = intrinsic(_put)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -24,6 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.kernels.arrays import Floats, Ints
 from sfumato.kernels.neighbours.remaining import checked
 
+SMALL = 16
+"""Up to this k all starts of a group are tried."""
+
 
 @njit(cache=True, nogil=True)
 def _shortest_path(x: Floats, order: Ints, k: int) -> Ints:
@@ -142,7 +145,8 @@ def _cost(v: Floats, heads: Floats, tails: Floats, k: int, begin: int, end: int)
 def _univariate_path(v: Floats, k: int) -> Ints:
     """`_shortest_path` for sorted values, in time n log k.
 
-    The cost of a run obeys the quadrangle inequality: the best start of a last group moves only
+    Where k is small every start is tried, which is faster than to find out which need not be. The
+    cost of a run obeys the quadrangle inequality: the best start of a last group moves only
     forward with its end. The k ends that follow known costs are solved together: the middle one by
     trying every start, which halves the starts left for the ends before and after it.
     """
@@ -152,6 +156,17 @@ def _univariate_path(v: Floats, k: int) -> Ints:
     cost[0] = 0.0
     for end in range(k, min(2 * k, n + 1)):
         cost[end] = _cost(v, heads, tails, k, 0, end)
+    if k <= SMALL:
+        for end in range(2 * k, n + 1):
+            lowest, best = np.inf, 0
+            for begin in range(end - k, max(k, end - 2 * k + 1) - 1, -1):
+                total = cost[begin]
+                if total < lowest:  # no cost is negative
+                    total += _cost(v, heads, tails, k, begin, end)
+                    if total < lowest:
+                        lowest, best = total, begin
+            cost[end], start[end] = lowest, best
+        return start
     stack = np.empty((64, 4), np.int64)  # first and last end, first and last start to try
     for first in range(2 * k, n + 1, k):
         stack[0, 0], stack[0, 1] = first, min(first + k - 1, n)
@@ -192,5 +207,19 @@ def optimal_univariate(values: ArrayLike, k: int) -> NDArray[np.int64]:
         # By a power of two, which rounds nothing: squares neither overflow nor vanish.
         column = np.ldexp(column, -int(np.frexp(largest)[1]))
     v = checked(column[:, None], k)[:, 0]
-    order = np.argsort(v, kind="stable").astype(np.int64)
+    order = _sorted(v)
     return _label(_univariate_path(v[order], int(k)), order)
+
+
+def _sorted(v: Floats) -> Ints:
+    """Rows by rising value, equal ones in their order. A stable sort takes several times as long,
+    so that it is made only of the values that are not alone."""
+    order = np.argsort(v).astype(np.int64, copy=False)
+    ranked = v[order]
+    tied = np.flatnonzero(ranked[1:] == ranked[:-1])
+    if 8 * tied.size > v.size:
+        return np.argsort(v, kind="stable").astype(np.int64, copy=False)
+    if tied.size:
+        at = np.union1d(tied, tied + 1)
+        order[at] = order[at][np.lexsort((order[at], ranked[at]))]
+    return order

@@ -246,7 +246,7 @@ def settle(columns: Columns, j: Whole, missing: Whole, parts: Whole, scratch: Sc
         burden = missing * span(columns, j, one.low, one.high)
         burden += (one.size + missing) * columns.column[j].gap
         if burden < least:
-            best, least = p, burden
+            best, least = np.int64(p), burden
     return best
 
 

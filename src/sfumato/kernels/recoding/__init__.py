@@ -13,10 +13,13 @@ from ._search import Records as Records
 from ._search import Search as Search
 from ._search import begin as begin
 from ._search import best_labels as best_labels
+from ._search import compile_search as compile_search
 from ._search import construct as construct
+from ._search import cut_down as cut_down
 from ._search import epoch as epoch
 from ._search import epoch_steps as epoch_steps
 from ._search import partners as partners
 from ._search import records as records
+from ._search import split as split
 from ._search import workers as workers
 from ._start import total_cost as total_cost

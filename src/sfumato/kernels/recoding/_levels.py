@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..joins.lub import (
     ANCESTORS,
+    GONE,
     INTERVAL,
     LEVELS,
     ORDER,
@@ -78,6 +79,15 @@ def _distinct(found: list[np.ndarray]) -> list[np.ndarray]:
 
 def _keys_of(joins: Joins, j: int, values: States) -> list[np.ndarray]:
     kind = joins.kind[j]
+    gone = values == GONE
+    if gone.all():
+        return [values]
+    if kind in (TREE, ANCESTORS, INTERVAL, LEVELS) and gone.any():
+        # What is missing agrees with nothing else below the top.
+        others = _keys_of(joins, j, values[~gone])
+        both = np.full((len(others), values.size), -3)
+        both[:, ~gone] = others
+        return list(both)
     if kind == TREE:
         return _climb(joins, j, values)
     if kind == ORDER:

@@ -27,7 +27,7 @@ def sorted_orders(levels: Levels, orders: int, seed: int) -> Rows:
     """(orders, n): the distinct records sorted by their columns in random orders of these."""
     rng = np.random.default_rng(seed)
     n, d = levels.keys.shape[1], levels.at.size - 1
-    ranks = [_rank(levels, j) for j in range(d)]
+    ranks = [rank_of(levels, j) for j in range(d)]
     weight = levels.cost[levels.at[1:] - 1] + 1e-9
     found = np.empty((orders, n), dtype=np.int32)
     for o in range(orders):
@@ -44,7 +44,7 @@ def sorted_orders(levels: Levels, orders: int, seed: int) -> Rows:
     return found
 
 
-def _rank(levels: Levels, j: int) -> NDArray[np.uint64]:
+def rank_of(levels: Levels, j: int) -> NDArray[np.uint64]:
     """The place of each record's value when values are sorted by their levels, coarse to fine."""
     keys = levels.keys[levels.at[j] : levels.at[j + 1]]
     _, first, which = np.unique(keys[0], return_index=True, return_inverse=True)

@@ -259,9 +259,9 @@ def _renew_listed(columns: int, cost: int, table: int, pool: Pool, f: int, j: in
     """`_renew` in a column of sets that are listed; what the group's set costs."""
     states, rest, rest_cell = pool.states, pool.rest, pool.rest_cell
     member, size = pool.member[f], pool.size[f]
-    listed, suppressed, hidden = np.int64(-1), 0, np.int64(-1)
+    listed, suppressed, hidden = -1, 0, -1
     for m in range(size):
-        state = states[j, member[m]]
+        state = int(states[j, member[m]])
         if state < 0:
             suppressed, hidden = suppressed + 1, state
         elif listed == -1:
@@ -272,7 +272,7 @@ def _renew_listed(columns: int, cost: int, table: int, pool: Pool, f: int, j: in
     pool.lub[f, j] = whole
     for m in range(size):
         x = member[m]
-        left, state = whole, states[j, x]
+        left, state = whole, int(states[j, x])
         if suppressed == 1 and state < 0 and size > 1:
             left = listed
         elif not suppressed and listed < 0:

@@ -22,16 +22,17 @@ import numpy as np
 
 from ..arrays import Ints
 from ..joins.cells import Cells, make_cells
-from ..joins.lub import Joins, States, bounds_of
+from ..joins.lub import INTERVAL, Joins, States, bounds_of
 from ..neighbours.blocks import distinct_rows
 from ..threads import cores
 from ._lattice import close_groups
 from ._levels import Levels, levels
-from ._near import nearest, sorted_orders
+from ._near import nearest, rank_of, sorted_orders
 from ._pool import Pool, make_pool
-from ._rules import Rules
-from ._start import in_order, partition_from
+from ._rules import DISTINCT, Rules, make_rules
+from ._start import in_order, partition_from, total_cost
 from ._steps import POOL, Groups, Rows, anneal
+from ._top_down import top_down
 
 NEAR = 16
 """Cheap partners of a distinct record that are kept."""
@@ -103,6 +104,20 @@ def construct(given: Records, go_on: Callable[[int], bool] = lambda left: True) 
         weight = np.bincount(given.distinct)
         group = close_groups(given.levels, weight, given.k, given.rules, go_on)[given.distinct]
     return _from(given, group)
+
+
+def cut_down(given: Records, *, balanced: bool) -> Ints:
+    """Labels of groups cut top down, each keeping the rules, unless all records break them."""
+    if given.rules is None:
+        raise ValueError("without rules there is nothing to keep: take Mondrian's groups")
+    rank = np.array([rank_of(given.levels, j) for j in range(given.states.shape[1])], np.int64)
+    rank = np.ascontiguousarray(rank[:, given.distinct])
+    return top_down(given.joins, given.states, rank, given.k, given.rules, balanced=balanced)
+
+
+def split(given: Records, labels: Ints) -> Ints:
+    """The groups, those of 2k or more in parts that keep the rules."""
+    return _from(given, np.asarray(labels, dtype=np.int64))
 
 
 def _from(given: Records, labels: Ints) -> Ints:
@@ -251,6 +266,21 @@ def epoch(search: Search, steps: int, heat: float, pool: ThreadPoolExecutor) -> 
     if search.total < search.best_total:
         search.best_total = search.total
         search.best = s.label.copy()
+
+
+def compile_search(*, ruled: bool) -> None:
+    """Compile what a search needs, on a handful of records, before its clock starts."""
+    head = np.array([[INTERVAL, 0, 9, 9, 0, 0, 0, 0]])
+    joins = Joins(head, np.zeros(1, np.int32), np.append(np.arange(9) / 8, [1.0, 0.0]))
+    codes = np.arange(1, 9)
+    rules = make_rules(8, [(DISTINCT, 2, codes % 2 + 1)]) if ruled else None
+    given = records(joins, (codes << 32 | codes)[:, None], 2, 0, rules)
+    if ruled:
+        cut_down(given, balanced=False)
+    search = begin(given, construct(given))
+    total_cost(joins, given.states, best_labels(search))
+    with workers(1) as pool:
+        epoch(search, 1, 0.1, pool)
 
 
 def workers(threads: int | None = None) -> ThreadPoolExecutor:

@@ -116,6 +116,8 @@ class Refine(Microaggregator):
         steps = self.steps
         if steps is None and self.seconds is None:
             steps = kernel.FIRST_CYCLE * records // self.k
+        if self.seconds is not None:
+            kernel.compile_search()
         begun = time.monotonic()
         slice_size = 16
         while True:

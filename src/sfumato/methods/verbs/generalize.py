@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ...data.codec import Coded, code
+from ...data.generalized.mixed_labels import mixed_labels
 from ...data.partition import Cover, Partition
 from ...data.schema import SUPPRESSED
 from ...data.sets.items import item_utilities
@@ -29,8 +30,9 @@ class Generalize(Verb):
 
     Numbers and dates become intervals, values with a hierarchy their least common ancestor,
     other categories the set of the group's values. Missing in the whole group stays missing;
-    missing in a part of it makes the group's cell "*". Where sets overlap (a cover), each record is
-    published as what its own set has in common. Columns that are passed through stay as they are.
+    missing in a part of it is added to the label of the others, "[20, 29] or missing". Where sets
+    overlap (a cover), each record is published as what its own set has in common. Columns that are
+    passed through stay as they are.
     """
 
     name: ClassVar[str] = "generalize"
@@ -127,8 +129,8 @@ def _labels(coded: Coded, suppressed: np.ndarray, found: _Groups) -> tuple[pl.Se
     texts: list[str | None] = [None, SUPPRESSED]
     of_group = np.zeros(groups + 1, dtype=np.int64)
     of_group[-1] = 1  # label -1, a suppressed record, lands here
-    of_group[:-1][((high > 0) & partly_missing) | starred] = 1
-    chosen = np.flatnonzero((high > 0) & ~partly_missing & ~starred)
+    of_group[:-1][starred] = 1
+    chosen = np.flatnonzero((high > 0) & ~starred)
     if chosen.size:
         if coded.poset.spans:
             made, which = _span_labels(coded, low[chosen], high[chosen])
@@ -137,6 +139,11 @@ def _labels(coded: Coded, suppressed: np.ndarray, found: _Groups) -> tuple[pl.Se
             made, which = _set_labels(coded, starts, members, chosen)
         of_group[chosen] = which + len(texts)
         texts += made
+        mixed = partly_missing[chosen]
+        if mixed.any():
+            used, at = np.unique(which[mixed], return_inverse=True)
+            of_group[chosen[mixed]] = at.reshape(-1) + len(texts)
+            texts += mixed_labels(coded, [made[one] for one in used.tolist()])
     # Different contents may read alike (every pair of leaves under one ancestor does).
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     place = {text: i for i, text in enumerate(distinct)}

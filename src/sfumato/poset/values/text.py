@@ -3,7 +3,7 @@ r"""How values and sets of values are written in a release, so that they can be 
 A value stands as it is, a set as `{a, b}`. Inside the braces, a member that could be misread is
 quoted as in JSON: `{"a, b", c}` has two members. A single value that looks like a set, an interval
 or a suppressed value is quoted too, as in `{"*"}`: whoever reads `*` may rely on its meaning
-"suppressed".
+"suppressed". A group of which some miss a value is written `{a, b} or missing`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy as np
 SUPPRESSED = "*"
 """How a suppressed value is published: it could be anything."""
 
+_OR_MISSING = " or missing"
+
 _MISREAD_INSIDE = re.compile(r'[,{}"\\]')
-_MISREAD_ALONE = re.compile(r"\{.*|[\[(\]].*,.*[\])\[]|\*|", re.DOTALL)
+_MISREAD_ALONE = re.compile(r"\{.*|[\[(\]].*,.*[\])\[]|\*|.* or missing|", re.DOTALL)
 _JSON = json.JSONDecoder()
 
 
@@ -52,6 +54,25 @@ def float_text(value: float) -> str:
     if value.is_integer() and abs(value) < 1e16:
         return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
     return repr(value)
+
+
+def or_missing(label: str) -> str:
+    """What is published for a group of which some have no value and the others this label.
+
+    >>> or_missing("[20, 29]"), or_missing("*"), without_missing("[20, 29] or missing")
+    ('[20, 29] or missing', '*', ('[20, 29]', True))
+    """
+    return label if label == SUPPRESSED or label.endswith(_OR_MISSING) else label + _OR_MISSING
+
+
+def says_missing(label: str) -> bool:
+    """Whether a label reads as that of a group of which some may have no value."""
+    return label.endswith(_OR_MISSING)
+
+
+def without_missing(label: str) -> tuple[str, bool]:
+    """The label of the values, and whether some of the group may have none."""
+    return label.removesuffix(_OR_MISSING), says_missing(label)
 
 
 def set_label(members: Sequence[str]) -> str:

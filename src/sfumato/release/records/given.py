@@ -31,6 +31,7 @@ from ...data.schema import SUPPRESSED, Kind, Role
 from ...data.table import Table
 from ...errors import InputError, ParameterError
 from ...methods.verbs.generalize import Generalize
+from ...poset.values.text import or_missing, says_missing
 from ...protocols import Finding
 from ..plan.plan import Plan
 from ..publish import private_path
@@ -329,10 +330,12 @@ class Joining:
     def _joined(self, j: int, a: Any, b: Any) -> Any:
         if a == b:
             return a
-        if a is None or b is None or SUPPRESSED in (a, b):
+        if SUPPRESSED in (a, b):
             return SUPPRESSED
+        if a is None or b is None:
+            return or_missing(a or b)
         try:
-            return self._readers[j].poset(a).lub([a, b])
+            return self._readers[j].poset(b if says_missing(b) else a).lub([a, b])
         except ValueError:
             return SUPPRESSED
 

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from ...data.codec import encode
-from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
+from ...data.generalized.coverage import Coverage
+from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.linkage.linked import in_one_numbering
 from ...data.linkage.linking import require_reference
 from ...data.pair import Pair

@@ -66,10 +66,9 @@ class Discernibility(TableLoss):
 
 
 class AverageClassSize(TableLoss):
-    """Records per class, divided by k.
+    """Mean number of records per class; in multiples of k, where that is given.
 
-    1 is the least that k-anonymous classes can have, if k is given; without it the figure is the
-    mean class size.
+    1 is the least that k-anonymous classes can have, if k is given.
 
     >>> import sfumato as sf
     >>> original, masked = {"q": ["a", "b", "c", "d"]}, {"q": ["ab", "ab", "cd", "cd"]}
@@ -84,7 +83,7 @@ class AverageClassSize(TableLoss):
     decimals: ClassVar[int | None] = None
     usual: ClassVar[bool] = True
 
-    k: int = Field(1, ge=1, description="the k to divide by")
+    k: int = Field(1, ge=1, description="the k to divide by: 1 leaves the mean as it is")
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair

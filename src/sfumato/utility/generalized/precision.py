@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode
-from ...data.generalized.label_places import Coverage, Labels
+from ...data.generalized.coverage import Coverage
+from ...data.generalized.label_places import Labels
 from ...data.pair import Pair
 from ...errors import MeasureError
 from ...kernels.statistics.information import entropy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._search import FIRST_CYCLE as FIRST_CYCLE
 from ._search import best_labels as best_labels
 from ._search import best_loss as best_loss
+from ._search import compile_search as compile_search
 from ._search import improvements as improvements
 from ._search import run as run
 from ._search import settle as settle

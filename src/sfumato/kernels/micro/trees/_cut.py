@@ -81,14 +81,20 @@ def cut_longest(edges: ArrayLike, lengths: ArrayLike, k: int) -> Ints:
 
 
 def cut_by_ratio(
-    edges: ArrayLike, lengths: ArrayLike, classes: ArrayLike, n_classes: int, m: int
+    edges: ArrayLike,
+    lengths: ArrayLike,
+    classes: ArrayLike,
+    n_classes: int,
+    m: int,
+    whole: Floats | None = None,
 ) -> Ints:
     """Groups of at least m records by the divergence/length ratio: CREST, steps 2 and 3.
 
     Li & Sarkar (2013), figure 4: cut the edge with the least (WJSD - JSD) / length, measured in the
     group that the edge is in now against the class distribution of all records, if it leaves m
     records on both sides; otherwise never consider it again; repeat. `classes` gives each record's
-    class, 0..n_classes-1; logarithms are base 2.
+    class, 0..n_classes-1; logarithms are base 2. `whole` are the classes' shares of all records,
+    where these are but a part.
 
     The rise of divergence is counted on a grid of 2**-30 bits times records, so that rounding does
     not decide between equal ratios: of these the longer edge goes first, then the lower number. An
@@ -100,6 +106,9 @@ def cut_by_ratio(
     """
     ends, long = _checked(edges, lengths, m)
     kinds, share = _classed(classes, n_classes, len(ends) + 1)
+    if whole is not None:
+        # A class that does not occur here diverges as much on both sides of every edge.
+        share = np.asarray(whole, dtype=np.float64)[np.unique(np.asarray(classes))]
     if len(share) == 1:  # every ratio is 0
         return cut_longest(ends, long, m)
     record, up, edge, stop, _ = _rooted(ends, long)
