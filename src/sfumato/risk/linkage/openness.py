@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data.codec import encode
-from ...data.generalized.label_places import Coverage, Labels, distinct_labels, has_labels
+from ...data.generalized.coverage import Coverage
+from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.linkage.linked import in_one_numbering
 from ...data.linkage.linking import has_numbers
 from ...data.pair import Pair
