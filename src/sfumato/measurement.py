@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +12,61 @@ if TYPE_CHECKING:
     import numpy as np
 
 Direction = Literal["lower", "higher"]
+_Round = Callable[[float, str], float]
+"""A figure and the place where it stands, as it is published there."""
+Depends = Literal["release", "domain", "records", "values"]
+"""What of the original a figure depends on, from little to much: nothing but what is published;
+besides that the ends and categories of its columns; shares of records, of which one moves it by a
+few n-ths; or values, of which one can move it at will."""
+SIZES = ("records", "masked_records", "released_records", "reference_records")
+"""Details that every release tells: how many records there were."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How figures that depend on the original are rounded before they are published.
+
+    A step is at least five times what one of n records can move a share. Whether a figure goes up
+    or down to the next multiple of it is drawn by the release's secret seed, in proportion to its
+    distance: were it always the nearest, a figure near the middle between two multiples would say
+    on which side of it a hidden value must lie.
+
+    >>> Rounding(300, 7)(0.2617), Rounding(100_000, 7)(0.2617), Rounding(300, 7)(0.3)
+    (0.3, 0.2617, 0.3)
+    """
+
+    records: int
+    secret: int
+
+    def digits(self, value: float, width: float = 1.0, decimals: int | None = None) -> int:
+        """How many decimals are published of a figure whose bounds are so far apart."""
+        size = max(width, 1.0) if math.isfinite(width) else 1.0
+        if abs(value) > size:
+            size = 10.0 ** math.ceil(math.log10(abs(value)))
+        found = math.floor(math.log10(max(self.records, 1) / (5 * size)) + 1e-9)
+        return found if decimals is None else min(found, decimals)
+
+    def __call__(
+        self, value: float, at: str = "", width: float = 1.0, decimals: int | None = None
+    ) -> float:
+        """The figure that is published at a place."""
+        digits = self.digits(value, width, decimals) if math.isfinite(value) else 0
+        return self.to(10.0**-digits, value, at, digits)
+
+    def to(self, step: float, value: float, at: str, digits: int = 0) -> float:
+        """The next multiple of a step above or below the value."""
+        if not math.isfinite(value):
+            return value
+        steps = value / step
+        if abs(steps - round(steps)) > 1e-6:
+            steps = math.floor(steps + self._draw(at))
+        # Adding 0 makes -0.0 plain.
+        return round(round(steps) * step, max(digits, 0)) + 0.0
+
+    def _draw(self, at: str) -> float:
+        """A number from 0 to 1 for each place."""
+        text = f"{self.secret}/public/{at}".encode()
+        return int.from_bytes(hashlib.sha256(text).digest()[:6], "big") / 2**48
 
 
 def fewest_decimals(*given: int | None) -> int | None:
@@ -38,30 +95,61 @@ class Measurement:
     decimals: int | None = None
     """Digits after the point that may be published; None means all."""
 
-    def public(self) -> Measurement:
-        """The measurement as it may be published: rounded, without its private parts."""
+    depends: Depends | None = None
+    """What of the original it depends on; None where nobody said: then on values, and its details
+    are private."""
+    shown: tuple[str, ...] = ()
+    """Details that the release or the plan tells by itself; "baseline" where that is so of it, and
+    "before" where the figure before masking is a share of records, too."""
 
-        def rounded(value: Any) -> Any:
-            if self.decimals is None:
-                return value
-            if isinstance(value, float):
-                return round(value, self.decimals)
-            if isinstance(value, Mapping):
-                return {key: rounded(inner) for key, inner in value.items()}
-            if hasattr(value, "tolist"):  # an array, or a number of one
-                return rounded(value.tolist())
-            many = isinstance(value, list | tuple | set | frozenset)
-            return [rounded(inner) for inner in value] if many else value
+    def public(self, rounding: Rounding | None = None) -> Measurement:
+        """The measurement as it may be published: rounded, without its private parts.
 
-        return replace(
-            self,
-            value=rounded(self.value),
-            interval=self.interval and (rounded(self.interval[0]), rounded(self.interval[1])),
-            baseline=None if self.baseline is None else rounded(self.baseline),
-            per_record=None,
-            detail=rounded(self.detail),
-            private={},
-        )
+        What depends on the release alone stays as it is, without the figure before masking. Of the
+        rest, numbers in details are rounded like the figure, and counts are left out, since a count
+        is an exact share. Without a `rounding` only the declared decimals are kept.
+        """
+        bare = replace(self, per_record=None, private={})
+        if rounding is None:
+            return replace(bare, **bare._told(_decimals(self.decimals)))
+        width = self.bounds[1] - self.bounds[0]
+
+        def rounded(value: float, at: str) -> float:
+            return rounding(value, f"{self.name}/{at}", width, self.decimals)
+
+        if self.depends == "domain":  # what is left of the original is what everybody sees
+            return replace(bare, **bare._told(_decimals(self.decimals)))
+        if self.depends == "release":
+            return replace(bare, baseline=self._base(rounded, exact=not self._from_original))
+        told = {**bare._told(rounded), "baseline": self._base(rounded)}
+        detail = _telling(self.detail, self.shown, rounded) if self.depends else {}
+        return replace(bare, **told | {"detail": detail})
+
+    @property
+    def _from_original(self) -> bool:
+        return "before" in str(self.detail.get("baseline", ""))
+
+    def _base(self, rounded: _Round, *, exact: bool = False) -> float | None:
+        """The baseline as it may be published."""
+        if self.baseline is None or exact or "baseline" in self.shown:
+            return self.baseline
+        if self.depends == "release" and "before" not in self.shown:
+            return None  # of the smallest class, or the largest: one record's own
+        return self._within(rounded(self.baseline, "baseline"))
+
+    def _told(self, rounded: _Round) -> dict[str, Any]:
+        """Figure, interval, baseline and details, rounded."""
+        value = self._within(rounded(self.value, ""))
+        ends = self.interval and [self._within(rounded(end, "interval")) for end in self.interval]
+        return {
+            "value": value,
+            "interval": ends and (min(ends[0], value), max(ends[1], value)),
+            "baseline": None if self.baseline is None else rounded(self.baseline, "baseline"),
+            "detail": _rounded(self.detail, rounded),
+        }
+
+    def _within(self, value: float) -> float:
+        return min(max(value, self.bounds[0]), self.bounds[1])
 
     def __float__(self) -> float:
         return float(self.value)
@@ -106,6 +194,43 @@ class Measurement:
         return plain
 
 
+def _decimals(digits: int | None) -> _Round:
+    return lambda value, at: value if digits is None else round(value, digits)
+
+
+def _rounded(value: Any, by: _Round) -> Any:
+    """Every real number of a detail rounded."""
+    if isinstance(value, float):
+        return by(value, "")
+    if isinstance(value, Mapping):
+        return {key: _rounded(inner, by) for key, inner in value.items()}
+    if hasattr(value, "tolist"):  # an array, or a number of one
+        return _rounded(value.tolist(), by)
+    many = isinstance(value, list | tuple | set | frozenset)
+    return [_rounded(inner, by) for inner in value] if many else value
+
+
+def _telling(detail: Mapping[str, Any], shown: tuple[str, ...], by: _Round) -> dict[str, Any]:
+    """Details without the counts and verdicts that only the original tells."""
+
+    def told(value: Any, at: str) -> Any:
+        if at.rpartition("/")[2] in shown:
+            return value
+        if isinstance(value, Mapping):
+            inner = {key: told(value[key], f"{at}/{key}") for key in value}
+            return {key: found for key, found in inner.items() if found is not None} or None
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        if isinstance(value, list | tuple | set | frozenset):
+            listed = [told(one, f"{at}/#{i}") for i, one in enumerate(value)]
+            return None if None in listed else listed
+        if isinstance(value, float):
+            return by(value, at)
+        return None if isinstance(value, int) else value
+
+    return told(detail, "detail") or {}
+
+
 @dataclass(frozen=True)
 class Finding:
     """One requirement, counted on what is about to be published."""
@@ -126,6 +251,8 @@ class Finding:
     detail: Mapping[str, Any] = field(default_factory=dict)
     decimals: int | None = None
     """Digits after the point that may be published; None means all."""
+    depends: Depends | None = None
+    """What of the original it depends on, as its measure says; criteria need not."""
 
     def public(self) -> Finding:
         """The finding as it may be published."""

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from .declaration import Declaration as Declaration
 from .errors import MethodError
-from .measurement import Direction
+from .measurement import SIZES, Depends, Direction
 from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
 from .structure import Structure as Structure
@@ -216,7 +216,19 @@ class Measure(Declaration, ABC):
     limit: ClassVar[float | None] = None
     """What a requirement of `true` means, where the measure says itself what is enough."""
     decimals: ClassVar[int | None] = 2
-    """Digits after the point that may be published; None where all of them give nothing away."""
+    """Digits after the point that may be published at most; None where their number depends on that
+    of the records alone."""
+    depends: ClassVar[Depends | None] = None
+    """What of the original its figure depends on: "release", on nothing but what is published, so
+    that it is published as it is; "domain", besides that on the ends and categories of the
+    original's columns; "records", on shares of records, of which one moves it by a few n-ths;
+    "values", of which one can move it at will. The latter three are published of the original as
+    the release lets anyone see it, the last two rounded by the number of records. Of a measure that
+    does not say, details are private, too."""
+    shown: ClassVar[tuple[str, ...]] = ()
+    """Details that the release or the plan tells by itself, which are published as they are;
+    "baseline" where that is so of the baseline, "before" where the same figure before masking is a
+    share of records and may be published, rounded."""
     unit: ClassVar[str] = ""
     """How the figure reads: "%" of 0..1 shares, or a word."""
     usual: ClassVar[bool] = False
@@ -244,6 +256,8 @@ class Measure(Declaration, ABC):
             direction=self.direction,
             bounds=self.bounds,
             decimals=self.decimals,
+            depends=self.depends,
+            shown=(*SIZES, *self.shown),
             **more,
         )
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from ..data.linkage.linking import columns_to_link_by, drawn, require_records, require_reference
 from ..data.table import Table
 from ..errors import MeasureError
+from ..measurement import Depends
 from ..models.augmented import Reading, read
 from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
 from ..models.network import library
@@ -42,6 +43,7 @@ class BayesInference(Attack):
     name: ClassVar[str] = "bayes-inference"
     compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
     paper: ClassVar[str] = (
         "Katirai 2006, A theory and toolkit for the mathematics of privacy (a network of the "
         "augmented table, proposed as an attack on k-anonymity)"

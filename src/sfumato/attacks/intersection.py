@@ -13,6 +13,7 @@ from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
+from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement
 
 FEWEST_TOLD = 10
@@ -40,6 +41,7 @@ class ReleaseIntersection(Attack):
     )
     compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
 
     given: str = Field("", description="the earlier release: its folder, or its data file")
     column: str = Field("", description="confidential column; the only one unless given")

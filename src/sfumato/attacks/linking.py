@@ -22,6 +22,7 @@ from ..data.linkage.linked import (
 from ..data.linkage.linking import KnownColumns, Sample, drawn, require_reference
 from ..data.table import Table
 from ..kernels.neighbours.linkage import nearest
+from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement
 
 
@@ -102,6 +103,8 @@ class LinkingAttack(Attack):
 
     compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = ("baseline",)
 
     columns: KnownColumns = ()
     sample: Sample = 50_000

@@ -26,6 +26,7 @@ from ..errors import MeasureError, MethodError
 from ..kernels.neighbours.prediction import Predictions, predictions
 from ..kernels.statistics.auc import auc_of_small
 from ..kernels.statistics.scores import uniform_scores
+from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement
 from .linking import People, Targets, plain_match
 
@@ -67,6 +68,11 @@ class Matching(Attack):
     name: ClassVar[str] = "matching-attack"
     compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = (
+        "baseline",
+        "coordinates",
+    )
     paper: ClassVar[str] = (
         "Lasko (2007), Spectral anonymization of data, sections 2.1.1, 3.1 and 4.2, figure 4-4"
     )

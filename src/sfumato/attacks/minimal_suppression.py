@@ -20,6 +20,7 @@ from ..kernels.suppression.unsuppress import (
     candidates_by_match,
     people_like,
 )
+from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement, Method, Partitioner
 
 _STEP = "suppression"
@@ -49,6 +50,7 @@ class MinimalSuppression(Attack):
     name: ClassVar[str] = "minimal-suppression"
     compares: ClassVar[str | None] = "records"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
     paper: ClassVar[str] = (
         "Lasko 2007, Spectral anonymization of data, section 2.3.2; Øhrn & Ohno-Machado 1999, "
         "Using Boolean reasoning to anonymize databases; Wong, Fu, Wang & Pei 2007, Minimality "

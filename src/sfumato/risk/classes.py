@@ -22,7 +22,7 @@ from ..data.table import Table
 from ..errors import MeasureError
 from ..kernels.coverage.linkage import cover_counts
 from ..kernels.statistics.population_uniqueness import MODELS, dankar, estimate
-from ..measurement import Direction
+from ..measurement import Depends, Direction
 from ..protocols import Context, Measure, Measurement
 from .linkage.covering import build
 
@@ -99,6 +99,7 @@ class ClassRisk(Measure):
 
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "release"
     compares: ClassVar[str | None] = "classes"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "%"
@@ -157,6 +158,7 @@ class Uniques(ClassRisk):
     """
 
     name: ClassVar[str] = "uniques"
+    shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = (
         "Bethlehem, Keller & Pannekoek (1990), Disclosure control of microdata, JASA 85(409)"
     )
@@ -265,6 +267,7 @@ class MarketerRisk(_Population):
     """
 
     name: ClassVar[str] = "marketer-risk"
+    shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = _EL_EMAM
 
     def measure(self, context: Context) -> Measurement:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ..measurement import Depends
 from ..nested import MeasureParameter, named
 from ..protocols import Context, Measure, Measurement
 
@@ -47,6 +48,7 @@ class DisclosureRisk(Measure):
     """
 
     name: ClassVar[str] = "disclosure-risk"
+    depends: ClassVar[Depends | None] = "values"
     aliases: ClassVar[tuple[str, ...]] = ("dr",)
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"
@@ -94,6 +96,7 @@ class Score(Measure):
     """
 
     name: ClassVar[str] = "score"
+    depends: ClassVar[Depends | None] = "values"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     compares: ClassVar[str | None] = "records"

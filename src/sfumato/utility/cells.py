@@ -195,11 +195,22 @@ def facts(cells: Sequence[Cells], dropped: int) -> dict[str, Any]:
     return said
 
 
-def careful(found: Measurement, cells: Sequence[Cells], decimals: int = 3) -> Measurement:
-    """The measurement, rounded for publication if it was counted on the original's sets."""
-    if found.decimals is None and any(c.sets is not None for c in cells):
-        return replace(found, decimals=decimals)
+def careful(found: Measurement, cells: Sequence[Cells]) -> Measurement:
+    """The measurement, rounded for publication where it was counted on the original's own values:
+    its sets, or a hierarchy that was made of them instead of being declared."""
+    if any(c.sets is not None for c in cells):
+        return replace(found, decimals=3, depends="values")
+    if any(_made_of_values(c) for c in cells):
+        return replace(found, depends="values")
     return found
+
+
+def _made_of_values(cells: Cells) -> bool:
+    reader = cells.reader
+    if reader is None or not cells.generalized:
+        return False
+    source = reader.column.poset
+    return source is not None and source.name not in ("interval", "value-set", "hierarchy")
 
 
 def dropped_records(pair: Pair) -> int:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from ..measurement import Depends
 from ..protocols import Measure
+
+_SEEN = ("suppressed_cells", "suppressed_records", "dropped_records")
+"""What everybody can count in a release."""
 
 
 class TableLoss(Measure):
@@ -12,6 +16,8 @@ class TableLoss(Measure):
 
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     compares: ClassVar[str | None] = "tables"
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = _SEEN
 
 
 class RecordLoss(Measure):
@@ -19,3 +25,5 @@ class RecordLoss(Measure):
 
     about: ClassVar[Literal["risk", "utility"]] = "utility"
     compares: ClassVar[str | None] = "records"
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = _SEEN

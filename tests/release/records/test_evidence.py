@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError, OutputError, UnknownName
-from sfumato.measurement import Finding, Measurement
+from sfumato.measurement import Depends, Finding, Measurement
 from sfumato.protocols import Context, Measure
 from sfumato.release.plan.requirement import Requirement
 from sfumato.release.plan.step import build
@@ -84,22 +84,12 @@ def test_what_is_published_of_a_finding() -> None:
     assert told.to_dict()["detail"] == {"because": "of him"}
 
 
-def test_the_public_evidence() -> None:
+def test_the_evidence_of_a_release() -> None:
     evidence = Evidence(
         {"mean-difference": exact()},
         not_taken={"dbrl": "Smith has no match"},
         findings=(finding(decimals=2), finding(met=True)),
-        owner_notes=("the seed can be guessed",),
-        notes=("said to all",),
     )
-    shown = evidence.public()
-    text = json.dumps(shown.to_dict())
-    for secret in ("1.23456", "Smith", "guessed", "0.98765", "7.0"):
-        assert secret not in text
-    assert shown.not_taken == {"dbrl": "it does not apply to this release"}
-    assert shown.owner_notes == ()
-    assert "said to all" in text
-    assert [one.value for one in shown.findings] == [0.12, 0.123456]
     assert not evidence.met
     assert Evidence({}, findings=(finding(met=True),)).met
     assert Evidence({}).met
@@ -260,6 +250,7 @@ class Odd(Measure):
 
     name: ClassVar[str] = "odd"
     needs_alignment: ClassVar[bool] = False
+    depends: ClassVar[Depends | None] = "release"
 
     def measure(self, context: Context) -> Measurement:
         detail = {
@@ -269,7 +260,7 @@ class Odd(Measure):
             "kinds": {"a"},
             "day": dt.date(2020, 2, 29),
         }
-        return Measurement(self.name, 1.0, detail=detail)
+        return Measurement(self.name, 1.0, detail=detail, depends="release")
 
 
 def test_what_is_told_becomes_plain_words(tmp_path: Path) -> None:

@@ -294,7 +294,9 @@ def test_a_limit_on_a_measure_is_published_as_coarsely_as_the_measure(tmp_path: 
     exact = release.evidence.findings[0].value
     out = release.save(tmp_path / "out")
     text = (out / "evidence.json").read_text()
-    assert json.loads(text)["requirements"][0]["value"] == round(exact, 2)
+    # The public figure is of pay up to 5, as everybody sees it: nothing moved.
+    assert exact > 0.3
+    assert json.loads(text)["requirements"][0]["value"] == 0.0
     for page in (text, (out / "report.html").read_text()):
         assert f"{exact:.4f}"[:-1] not in page
 

@@ -128,7 +128,8 @@ path = "out"
     assert "svd-filtering: not tried" in told.output
     shown = json.loads(run.invoke(app, [*attack, "--plan", str(plan), "--json"]).output)
     # The alignment in the private folder is found, so that the attack is the release's own.
-    expected = evidence["measures"]["rank-swap-attack"]["value"]
+    owners = json.loads((tmp_path / "out.private" / "figures.json").read_text())
+    expected = owners["measures"]["rank-swap-attack"]["value"]
     assert shown["measures"]["rank-swap-attack"]["value"] == pytest.approx(expected)
 
 

@@ -49,6 +49,7 @@ class Requirement:
             at_least=at_least,
             detail={key: measurement.detail[key] for key in told if key in measurement.detail},
             decimals=measurement.decimals,
+            depends=measurement.depends,
         )
 
     def to_plan(self) -> Any:

@@ -12,12 +12,14 @@ from ...data.pair import Pair
 from ...data.partition import Partition
 from ...data.table import Table
 from ...errors import MeasureError, SfumatoError, UnknownName
-from ...measurement import fewest_decimals
+from ...measurement import SIZES, Depends, fewest_decimals
 from ...progress import report
 from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ...registry import entries
 from ...rng import stream
 from ..ledger.publication import Standing
+from ..plan.plan import Plan
+from ..plan.requirement import EXPOSURE
 from ..plan.step import build
 
 PERTURBED = "values were perturbed, so that records look alike by chance"
@@ -66,24 +68,8 @@ class Evidence:
         """Whether every requirement is met."""
         return all(finding.met for finding in self.findings)
 
-    def public(self) -> Evidence:
-        """The evidence as it may be published.
-
-        Figures that compare the release with the original are rounded, and the levels behind them
-        are left out: an exact mean before masking, beside the masked data, gives back the one value
-        that was suppressed. Reasons that may quote the data are left out too.
-        """
-        return replace(
-            self,
-            measurements={name: m.public() for name, m in self.measurements.items()},
-            not_taken=dict.fromkeys(self.not_taken, "it does not apply to this release"),
-            findings=tuple(finding.public() for finding in self.findings),
-            owner_notes=(),
-            ledger=None if self.ledger is None else self.ledger.public(),
-        )
-
     def to_dict(self) -> dict[str, Any]:
-        """Plain values. `evidence.public().to_dict()` is what a release publishes."""
+        """Plain values. `release.public().evidence.to_dict()` is what a release publishes."""
         return {
             "records": dict(self.records),
             "columns": [dict(column) for column in self.columns],
@@ -129,6 +115,14 @@ def usual_panel() -> tuple[Measure, ...]:
     return tuple(build("measure", e.name, {}) for e in entries("measure") if e.usual)
 
 
+def panel_of(plan: Plan) -> list[Measure]:
+    """The measures that a plan takes: exposure as it requires it, and first."""
+    asked = [r.thing for r in plan.requirements if r.name == EXPOSURE]
+    panel = usual_panel() if plan.measures is None else plan.measures
+    rest = [m for m in panel if m.name != EXPOSURE or not asked]
+    return [*(m for m in asked if isinstance(m, Measure)), *rest]
+
+
 @dataclass(frozen=True, eq=False)
 class Measuring:
     """Takes the measures of one release, by its seed and what everybody is told with it.
@@ -141,7 +135,7 @@ class Measuring:
     partition: Partition | None = None
     reference: Table | None = None
     mechanism: Mechanism = ()
-    _taken: list[tuple[Measure, Pair, Measurement]] = field(default_factory=list, repr=False)
+    taken: list[tuple[Measure, Pair, Measurement]] = field(default_factory=list, repr=False)
 
     def panel(
         self, measures: Iterable[Measure], pair: Pair
@@ -164,16 +158,29 @@ class Measuring:
 
     def take(self, measure: Measure, pair: Pair) -> Measurement:
         """One measurement, with the stream of its name."""
-        for known, of, taken in self._taken:
+        for known, of, found in self.taken:
             if of is pair and known == measure:
-                return taken
+                return found
         if measure.needs_alignment:
             pair.aligned_rows()  # raises where nobody knows which record is whose
         rng = stream(self.seed, 0, f"measure/{measure.name}")
         context = Context(pair, rng, self.partition, self.reference, self.mechanism)
         found = measure.measure(context)
-        decimals = fewest_decimals(measure.decimals, found.decimals)
-        if decimals != found.decimals:
-            found = replace(found, decimals=decimals)
-        self._taken.append((measure, pair, found))
+        found = replace(
+            found,
+            decimals=fewest_decimals(measure.decimals, found.decimals),
+            depends=self._depends(measure, found),
+            shown=(*SIZES, *measure.shown),
+        )
+        self.taken.append((measure, pair, found))
         return found
+
+    def _depends(self, measure: Measure, found: Measurement) -> Depends | None:
+        """What its figure depends on: on what is published alone only where no other table or
+        groups came in."""
+        order: list[Depends] = ["release", "domain", "records", "values"]
+        if measure.depends is None or found.depends is None:
+            return None
+        worse = max(measure.depends, found.depends, key=order.index)
+        others = self.partition is not None or self.reference is not None
+        return "records" if worse == "release" and others else worse

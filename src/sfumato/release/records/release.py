@@ -21,6 +21,7 @@ from ...data.people.keys import identifying, person_keys
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
 from ...errors import MeasureError, OutputError, ReleaseRefused
+from ...measurement import Rounding
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
@@ -34,6 +35,7 @@ from ..report.report import render
 from .evidence import Evidence, Measuring
 from .given import joined_again
 from .judging import judge, worst
+from .public import public_face
 from .recording import publication
 
 DATA_NAMES = {format: f"data.{format}" for format in WRITTEN}
@@ -66,6 +68,8 @@ class Release:
     reference: Table | None = field(default=None, repr=False)
     copies: tuple[Table, ...] = field(default=(), repr=False)
     """Further releases of the same records, by multiple imputation."""
+    rounding: Rounding | None = field(default=None, repr=False)
+    """Of the public face: how what is counted on the original is rounded."""
 
     def with_note(self, note: str) -> Release:
         """The same with one more sentence in its evidence."""
@@ -194,8 +198,15 @@ class Release:
         evidence = replace(self.evidence, findings=tuple(findings), recounted=True)
         return replace(self, evidence=evidence)
 
+    def public(self) -> Release:
+        """The release as everybody may see it: what it hides is neither in the original that its
+        report draws nor in any figure, and figures that depend on the original are rounded."""
+        measuring = self._measuring(self.private.seed)
+        face = public_face(self.plan, self.pair, self.evidence, measuring)
+        return replace(self, pair=face.pair, evidence=face.evidence, rounding=face.rounding)
+
     def _write_public(self, folder: Path) -> None:
-        public = replace(self, evidence=self.evidence.public())
+        public = self.public()
         heads = {"sfumato": version(), "suppressed": self.plan.output.suppressed}
         _write_json(folder / "evidence.json", {**heads, **public.evidence.to_dict()})
         _write_text(folder / "report.html", render(public, owner=False))

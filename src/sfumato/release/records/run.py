@@ -29,7 +29,7 @@ from ..plan.plan import Plan
 from ..plan.requirement import EXPOSURE, Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
-from .evidence import Evidence, Measuring, usual_panel
+from .evidence import Evidence, Measuring, panel_of
 from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
@@ -130,7 +130,7 @@ def _evidence(
     plan: Plan, draft: Draft, findings: list[Finding], measuring: Measuring, held_out: bool
 ) -> Evidence:
     """The measures of a draft, and what was found and done."""
-    taken, left = measuring.panel(_panel(plan), draft.pair)
+    taken, left = measuring.panel(panel_of(plan), draft.pair)
     original, masked = draft.pair.original, draft.pair.masked
     records = {"original": original.height, "published": masked.height}
     if held_out and measuring.reference is not None:
@@ -146,14 +146,6 @@ def _evidence(
         columns=_public_columns(original.schema, masked.schema),
         notes=(*draft.notes, *uncoded(masked, original.schema, plan.output.format)),
     )
-
-
-def _panel(plan: Plan) -> list[Measure]:
-    """The measures to take: exposure as the plan requires it, and first."""
-    asked = [r.thing for r in plan.requirements if r.name == EXPOSURE]
-    panel = usual_panel() if plan.measures is None else plan.measures
-    rest = [m for m in panel if m.name != EXPOSURE or not asked]
-    return [*(m for m in asked if isinstance(m, Measure)), *rest]
 
 
 def attempt(

@@ -1,9 +1,9 @@
 """What the report draws of each column, original against masked, and what it must not draw.
 
 The public face shows the original only in aggregate: no bin or category with fewer than ten
-original records, no range beyond the 1st and 99th percentile, counts rounded to tens (so that what
-is left out cannot be had by subtraction), and no name of a category that is rare there and
-absent from what is published.
+original records, no range beyond that of the release, counts rounded to tens, up or down by the
+release's secret seed (so that nothing can be had by subtraction), and no name of a category that is
+rare there and absent from what is published.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from ...data.schema import CATEGORICAL, Column, Kind, Role
 from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...errors import SchemaError
+from ...measurement import Rounding
 from .parts import percent
-from .spread import Bars, CannotDraw, bars, intervals, totals
+from .spread import Bars, CannotDraw, Intervals, bars, intervals, totals
 
 FEWEST = 10
 """Original records that a bin or category must have to be drawn in public."""
@@ -87,7 +88,7 @@ def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictures:
+def pictures(pair: Pair, published: Mapping[str, Gaps], rounding: Rounding | None) -> Pictures:
     """Pictures of the published quasi-identifiers, confidential columns and targets."""
     schema = pair.original.schema
     wanted = [
@@ -99,7 +100,7 @@ def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictu
             found.beyond.append(column.name)
             continue
         try:
-            picture = _picture(pair, column, owner)
+            picture = _picture(pair, column, rounding)
             note = _gap_note(published[column.name], pair.masked.height)
             found.drawn.append(replace(picture, notes=(*picture.notes, *note)))
         except CannotDraw as reason:
@@ -107,7 +108,7 @@ def pictures(pair: Pair, published: Mapping[str, Gaps], *, owner: bool) -> Pictu
     return found
 
 
-def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
+def _picture(pair: Pair, column: Column, rounding: Rounding | None) -> Picture:
     masked = pair.masked.schema[column.name]
     if not pair.original.height or not pair.masked.height:
         raise CannotDraw("there are no records")
@@ -116,24 +117,29 @@ def _picture(pair: Pair, column: Column, owner: bool) -> Picture:
     if column.kind == Kind.SET:
         if masked.generalized:
             raise CannotDraw("its sets are published as labels")
-        return _sets(pair, column, owner)
+        return _sets(pair, column, rounding)
     if column.kind in CATEGORICAL:
-        return _categories(pair, column, masked, owner)
-    return _histogram(pair, column, masked, owner)
+        return _categories(pair, column, masked, rounding)
+    return _histogram(pair, column, masked, rounding)
 
 
-def shown(counts: np.ndarray, owner: bool) -> np.ndarray:
-    """Counts of original records as they may be drawn: NaN for what is hidden.
+def shown(counts: np.ndarray, rounding: Rounding | None, at: str) -> np.ndarray:
+    """Counts of original records as they may be drawn at a place: NaN for what is hidden. Without a
+    rounding, which is the owner's face, they stay as they are.
 
-    >>> shown(np.array([3.0, 14.0, 126.0]), owner=False).tolist()
-    [nan, 10.0, 130.0]
+    Fewer than ten are never drawn, and of ten to nineteen it is drawn by the seed: were all of
+    them, a bar of ten would say that whoever else may be in it is.
+
+    >>> shown(np.array([3.0, 20.0, 126.0]), Rounding(300, 1), "age").tolist()
+    [nan, 20.0, 120.0]
     """
-    if owner:
+    if rounding is None:
         return counts.astype(float)
-    return np.where(counts < FEWEST, np.nan, np.round(counts / 10.0) * 10.0)
+    many = [rounding.to(10, c - FEWEST, f"{at}/{i}") + FEWEST for i, c in enumerate(counts)]
+    return np.array([c if c > FEWEST else np.nan for c in many])
 
 
-def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+def _histogram(pair: Pair, column: Column, masked: Column, rounding: Rounding | None) -> Picture:
     name = column.name
     before = _finite(pair.original[name], column)
     after = np.empty(0)
@@ -144,7 +150,7 @@ def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Pictu
         raise CannotDraw(f"it is {column.kind} in the original and {masked.kind} in the release")
     else:
         after = _finite(pair.masked[name], masked)
-    low, high = _limits(before, after, owner)
+    low, high = _limits(before, after, spans, rounding)
     if math.isnan(low):
         raise CannotDraw("too few values are left to draw")
     dates = column.kind == Kind.DATE
@@ -158,7 +164,7 @@ def _histogram(pair: Pair, column: Column, masked: Column, owner: bool) -> Pictu
         notes.append("Published as intervals: each is spread evenly over its width.")
         if spans.unread:
             notes.append(f"{spans.unread:,} published labels are no intervals and are not drawn.")
-    before, after = shown(counted, owner) / pair.original.height, mass / pair.masked.height
+    before, after = shown(counted, rounding, name) / pair.original.height, mass / pair.masked.height
     form: Form = "dates" if dates else "histogram"
     return Picture(column, form, before, after, edges, notes=tuple(notes))
 
@@ -172,21 +178,18 @@ def _finite(series: pl.Series, column: Column) -> np.ndarray:
     return np.asarray(values[np.isfinite(values)])
 
 
-def _limits(before: np.ndarray, after: np.ndarray, owner: bool) -> tuple[float, float]:
-    """The range to draw. In public at least ten original records lie beyond either end of it."""
-    if owner:
-        both = np.concatenate((before, after))
-        return (float(both.min()), float(both.max())) if both.size else (math.nan, math.nan)
-    if before.size >= 2 * FEWEST:
-        parted = np.partition(before, (FEWEST - 1, before.size - FEWEST))
-        low, high = np.percentile(before, (1, 99))
-        low, high = max(low, parted[FEWEST - 1]), min(high, parted[before.size - FEWEST])
-        if low <= high:
-            return float(low), float(high)
-    if after.size:
-        # What is published may be drawn in full.
-        return float(after.min()), float(after.max())
-    return math.nan, math.nan
+def _limits(
+    before: np.ndarray, after: np.ndarray, spans: Intervals | None, rounding: Rounding | None
+) -> tuple[float, float]:
+    """The range to draw: of everything for the owner, of what is published for others."""
+    if rounding is None:
+        ends = np.concatenate((before, after))
+    elif spans is None:
+        ends = np.percentile(after, (1, 99)) if after.size else after
+    else:
+        ends = np.concatenate((spans.low, spans.high))
+        ends = ends[np.isfinite(ends)]
+    return (float(ends.min()), float(ends.max())) if ends.size else (math.nan, math.nan)
 
 
 def _edges(low: float, high: float, whole: bool) -> np.ndarray:
@@ -232,7 +235,7 @@ def day_text(day: float) -> str:
     return (_EPOCH + dt.timedelta(days=int(day))).isoformat()
 
 
-def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Picture:
+def _categories(pair: Pair, column: Column, masked: Column, rounding: Rounding | None) -> Picture:
     name = column.name
     if has_labels(column, masked, pair.masked[name]):
         found = bars(pair.masked[name], pair.original, _MOST_BARS)
@@ -245,17 +248,17 @@ def _categories(pair: Pair, column: Column, masked: Column, owner: bool) -> Pict
         )
     if found.unread:
         notes.append(f"{found.unread:,} published labels could not be read and are not drawn.")
-    drawn = _bars(pair, column, found, owner, others=True)
+    drawn = _bars(pair, column, found, rounding, others=True)
     return replace(drawn, notes=(*notes, *drawn.notes))
 
 
-def _sets(pair: Pair, column: Column, owner: bool) -> Picture:
+def _sets(pair: Pair, column: Column, rounding: Rounding | None) -> Picture:
     """Set-valued columns: the share of records that have each element."""
     before, after = (_holders(table[column.name]) for table in (pair.original, pair.masked))
-    if not owner:
+    if rounding is not None:
         # Nobody shows the others, however many have them: k may be larger than FEWEST.
         before = {name: count for name, count in before.items() if name in after}
-    drawn = _bars(pair, column, _bars_of(before, after), owner, others=False)
+    drawn = _bars(pair, column, _bars_of(before, after), rounding, others=False)
     note = "A record may hold several elements: shares add up to more than 100\u00a0%."
     return replace(drawn, notes=(note,))
 
@@ -277,13 +280,17 @@ def _bars_of(before: Mapping[str, int], after: Mapping[str, int]) -> Bars:
     )
 
 
-def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool) -> Picture:
+def _bars(
+    pair: Pair, column: Column, found: Bars, rounding: Rounding | None, *, others: bool
+) -> Picture:
     """The commonest values by name, the others together."""
     sizes = (pair.original.height, pair.masked.height)
+    before = shown(found.original, rounding, column.name)
     # A name may stand if it is published, or common enough in the original.
-    known = np.array(found.published) | (found.original >= FEWEST)
-    nameable = np.flatnonzero(known if not owner else np.ones_like(known))
-    weight = np.maximum(found.original / sizes[0], found.masked / sizes[1])
+    known = np.array(found.published) | ~np.isnan(before)
+    nameable = np.flatnonzero(known if rounding is not None else np.ones_like(known))
+    # Ranked by what is told of them: their order would tell more.
+    weight = np.maximum(np.nan_to_num(before) / sizes[0], found.masked / sizes[1])
     ranked = sorted(nameable.tolist(), key=lambda i: (-weight[i], found.names[i]))[:_MOST_BARS]
     if not ranked:
         raise CannotDraw("every value is rare")
@@ -296,12 +303,13 @@ def _bars(pair: Pair, column: Column, found: Bars, owner: bool, *, others: bool)
     notes = []
     if others and rest.size:
         # In words: a bar for all the others would dwarf those that have a name.
-        left = shown(np.array([found.original[rest].sum()]), owner)[0] / sizes[0]
+        others_before = np.array([found.original[rest].sum()])
+        left = shown(others_before, rounding, f"{column.name}/others")[0] / sizes[0]
         was = f"{percent(left)} of the original, " if not math.isnan(left) else ""
         notes.append(
             f"All other values: {was}{percent(found.masked[rest].sum() / sizes[1])} of the release."
         )
-    before, after = shown(found.original[ranked], owner), found.masked[ranked]
+    before, after = before[ranked], found.masked[ranked]
     names = [found.names[i] for i in ranked]
     shares = before / sizes[0], after / sizes[1]
     return Picture(column, "bars", *shares, names=names, notes=tuple(notes))

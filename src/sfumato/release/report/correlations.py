@@ -10,6 +10,7 @@ from ...data.codec import floats
 from ...data.pair import Pair
 from ...data.schema import ORDERED, Role
 from ...errors import SchemaError
+from ...measurement import Rounding
 from ...protocols import Measurement
 from ..records.evidence import Evidence
 from .columns import FEWEST, MOST_PICTURES
@@ -32,7 +33,7 @@ class Correlations:
     """Whether every n-th record was taken instead of all."""
 
 
-def correlations(pair: Pair, evidence: Evidence, *, owner: bool) -> Correlations | None:
+def correlations(pair: Pair, evidence: Evidence, rounding: Rounding | None) -> Correlations | None:
     """Correlations of up to twelve columns with numbers in both tables; None if there are not two.
 
     They are those of the measure, where it was taken, and else counted here.
@@ -41,11 +42,13 @@ def correlations(pair: Pair, evidence: Evidence, *, owner: bool) -> Correlations
     taken = evidence.measurements.get("correlation-difference")
     found = _measured(taken, names) if taken is not None else None
     found = found or _counted(pair, names)
-    if found is None or owner:
+    if found is None or rounding is None:
         return found
-    # Enough for a reader, too coarse to solve for a record; nothing that rests on a handful of
-    # them.
+    # Too coarse to solve for a record; nothing that rests on a handful of them.
     before, after = np.round(found.before, 2), np.round(found.after, 2)
+    for i, j in zip(*np.nonzero(~np.isnan(before)), strict=True):
+        at = "correlation/" + "/".join(sorted((found.names[i], found.names[j])))
+        before[i, j] = rounding(float(found.before[i, j]), at, 2.0, 2)
     before[_few(pair, found.names)] = np.nan
     return Correlations(found.names, before, after, found.beyond, found.sampled)
 

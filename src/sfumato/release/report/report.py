@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...measurement import Rounding
 from . import exposure, figures, sections
 from .columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .correlations import correlations
@@ -41,7 +42,10 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     `owner=False` is the public face; `owner=True` adds what only the owner may see. Of an
     `assessed` release of another tool's nothing is known but its data.
     """
+    if not owner and release.rounding is None:
+        release = release.public()
     found = sizes(release)
+    rounding = None if owner else release.rounding
     masked = release.pair.masked
     published = gaps(masked)
     evidence = release.evidence
@@ -49,16 +53,16 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
         ("exposure", "Whom the columns give away", exposure.section(evidence, assessed=assessed)),
         ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
-        ("classes", "How many look alike", _classes(found, owner)),
-        ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, owner)),
-        ("correlations", "Correlations", _correlations(release, owner)),
+        ("classes", "How many look alike", _classes(found, rounding)),
+        ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, rounding)),
+        ("correlations", "Correlations", _correlations(release, rounding)),
         ("steps", "What each step did", sections.steps(evidence)),
         (
             "columns",
             "Columns, missing and suppressed values",
             sections.columns(release, published, owner=owner),
         ),
-        ("measures", "All measures", sections.measures(evidence)),
+        ("measures", "All measures", sections.measures(evidence, owner=owner)),
         ("notes", "Notes and warnings", sections.notes(evidence)),
         ("cite", "How to cite", sections.citation(evidence, version())),
     ]
@@ -137,13 +141,16 @@ def _risk(evidence: Evidence) -> Markup:
     )
 
 
-def _classes(found: Sizes, owner: bool) -> Markup:
-    bins = size_bins(found, owner=owner)
+def _classes(found: Sizes, rounding: Rounding | None) -> Markup:
+    bins = size_bins(found, rounding)
     if bins is None:
         return tag("p", "There are no classes to count: no quasi-identifier, or no record.")
     smallest = " ".join(
         f"{word} masking the smallest class has {count(int(x.min()), 'record')}."
-        for word, x in (("Before", found.before), ("After", found.after))
+        for word, x in (
+            ("Before", found.before if rounding is None else None),
+            ("After", found.after),
+        )
         if x is not None
     )
     chart = figures.sizes_chart(bins)
@@ -158,23 +165,23 @@ def _classes(found: Sizes, owner: bool) -> Markup:
         (
             tag("p", smallest),
             _legend(("grey", "before masking"), ("blue", "after masking")),
-            _figure(drawn, caption if owner else f"{caption}{hidden}"),
+            _figure(drawn, caption if rounding is None else f"{caption}{hidden}"),
         )
     )
 
 
-def _columns(release: Release, published: Mapping[str, Gaps], owner: bool) -> Markup:
-    found = pictures(release.pair, published, owner=owner)
+def _columns(release: Release, published: Mapping[str, Gaps], rounding: Rounding | None) -> Markup:
+    found = pictures(release.pair, published, rounding)
     if not (found.drawn or found.undrawn):
         return tag("p", "No quasi-identifier, confidential column or target is published.")
     shown = [_column(picture, i) for i, picture in enumerate(found.drawn)]
     rule = (
         "The owner's report draws every original value."
-        if owner
+        if rounding is None
         else f"Bars of fewer than {FEWEST} original records are not drawn and rare values are not "
-        "named; numbers and dates are drawn from the 1st to the 99th percentile of the original, "
-        "and original counts are rounded to tens. What stands out in the original can therefore "
-        "not be seen here."
+        "named; numbers and dates are drawn from the 1st to the 99th percentile of the release, or "
+        "to the ends of its intervals, and original counts are rounded to tens, up or down by "
+        "chance. What stands out in the original can therefore not be seen here."
     )
     left = [f"{clipped(name, 60)} ({why})" for name, why in found.undrawn.items()]
     more = count(len(found.beyond), "more column")
@@ -208,8 +215,8 @@ def _column(picture: Picture, index: int) -> Markup:
     return tag("figure", caption, Markup(drawn), paragraphs(picture.notes, class_="small"))
 
 
-def _correlations(release: Release, owner: bool) -> Markup:
-    found = correlations(release.pair, release.evidence, owner=owner)
+def _correlations(release: Release, rounding: Rounding | None) -> Markup:
+    found = correlations(release.pair, release.evidence, rounding)
     if found is None:
         few = "Fewer than two columns hold numbers both in the original and in the release."
         return tag("p", few)
@@ -233,7 +240,11 @@ def _correlations(release: Release, owner: bool) -> Markup:
         left = f" {count(found.beyond, 'other column')} with numbers {sections.are(found.beyond)}"
         left += " not drawn: too many, or without variation."
     part = " Counted on every n-th record, at least 200,000 of them." if found.sampled else ""
-    few = "" if owner else f" Pairs that fewer than {FEWEST} original records have are left empty."
+    few = (
+        ""
+        if rounding is None
+        else f" Pairs that fewer than {FEWEST} original records have are left empty."
+    )
     caption = (
         "Each cell is the correlation after masking minus the one before: blue with + means it "
         f"rose, orange with − that it fell.{few}{part}{left}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...criteria.classes import equivalence_classes
+from ...measurement import Rounding
 from .columns import shown
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class SizeBins:
     after: np.ndarray
 
 
-def size_bins(found: Sizes, *, owner: bool) -> SizeBins | None:
+def size_bins(found: Sizes, rounding: Rounding | None) -> SizeBins | None:
     """Records by class size, in bins that grow: 1, 2, 3 to 4, 5 to 9, 10 to 19, 20 to 49 ...
 
     None where neither table has classes.
@@ -71,13 +72,17 @@ def size_bins(found: Sizes, *, owner: bool) -> SizeBins | None:
     names = [f"{a:,}" if b - a == 1 else f"{a:,}–{b - 1:,}" for a, b in pairwise(starts)]
     edges = np.array(starts, dtype=np.float64) - 0.5
 
-    def share(x: np.ndarray | None, hidden: bool) -> np.ndarray:
+    def share(x: np.ndarray | None, by: Rounding | None) -> np.ndarray:
         if x is None:
             return np.full(len(names), np.nan)
         counts = np.histogram(x, bins=edges)[0].astype(float)
-        return (shown(counts, owner=False) if hidden else counts) / x.size
+        return shown(counts, by, "class sizes") / x.size
 
-    return SizeBins(names, share(found.before, not owner), share(found.after, False))
+    before, after = share(found.before, rounding), share(found.after, None)
+    # Where the last bars end would tell how large the original's largest class was.
+    told = np.flatnonzero((np.nan_to_num(before) > 0) | (np.nan_to_num(after) > 0))
+    last = int(told.max(initial=0)) + 1
+    return SizeBins(names[:last], before[:last], after[:last])
 
 
 def risk_bins(after: np.ndarray) -> tuple[list[str], np.ndarray]:

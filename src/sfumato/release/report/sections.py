@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from ..records.release import Release
     from .columns import Gaps
 
+_ROUNDED = (
+    "Figures that compare with the original are taken of what this release shows of it, and "
+    "rounded up or down by so much that nobody's value can be worked out: of 300 records to tenths, "
+    "of 3,000 to hundredths."
+)
 _MOST_COLUMNS = 40
 _MOST_NOTES = 40
 _MOST_FACTS = 20
@@ -161,7 +166,7 @@ def _readings(finding: Finding) -> str:
     )
 
 
-def measures(evidence: Evidence) -> Markup:
+def measures(evidence: Evidence, *, owner: bool) -> Markup:
     """Every measure with its meaning, figure and baseline; then those not taken."""
     parts = []
     head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
@@ -175,7 +180,7 @@ def measures(evidence: Evidence) -> Markup:
     if evidence.not_taken:
         left = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
         parts.append(table("Measures that were not taken", ["Measure", "Why"], left))
-    return join(parts)
+    return join(parts if owner else [tag("p", _ROUNDED, class_="small"), *parts])
 
 
 def _measure_row(m: Measurement) -> list[object]:

@@ -24,6 +24,7 @@ from ...criteria.sets import holds_sets
 from ...data.classes import MISSING, class_codes
 from ...data.pair import Pair
 from ...errors import MeasureError
+from ...measurement import Depends
 from ...protocols import Context, Measure, Measurement
 from .held_items import HeldItems
 
@@ -66,6 +67,7 @@ class _ClassDisclosure(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "release"
     paper: ClassVar[str] = _PAPER
 
     column: str = Field(

@@ -19,6 +19,7 @@ from ...data.pair import Pair
 from ...data.schema import Role
 from ...errors import MeasureError
 from ...kernels.statistics.scores import order_of
+from ...measurement import Depends
 from ...protocols import Context, Measure, Measurement
 
 _SCALE = {"p": 1.0, "p/2": 0.5}
@@ -60,6 +61,7 @@ class IntervalDisclosure(Measure):
     )
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"

@@ -17,6 +17,7 @@ from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Kind, Role
 from ...data.table import Table
+from ...measurement import Depends
 from ...protocols import Context, Measure, Measurement, Method
 from .agreement import Known, is_code, known
 from .given_back import GivenBack, giving_back, numbered
@@ -51,6 +52,7 @@ class Exposure(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     compares: ClassVar[str | None] = "tables"
+    depends: ClassVar[Depends | None] = "values"
     limit: ClassVar[float | None] = 0.05
     unit: ClassVar[str] = "%"
     usual: ClassVar[bool] = True

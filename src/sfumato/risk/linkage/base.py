@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data.linkage.linked import Credit, about_interval
 from ...data.linkage.linking import KnownColumns
+from ...measurement import Depends
 from ...protocols import Context, Measure, Measurement
 
 
@@ -18,6 +19,8 @@ class LinkageMeasure(Measure):
     about: ClassVar[Literal["risk", "utility"]] = "risk"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = ("baseline",)
     compares: ClassVar[str | None] = "records"
     unit: ClassVar[str] = "%"
 

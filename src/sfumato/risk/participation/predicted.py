@@ -25,6 +25,7 @@ from ...data.table import Table
 from ...errors import MeasureError, MethodError
 from ...kernels.neighbours.blocks import distinct_rows
 from ...kernels.neighbours.prediction import Predictions, predictions
+from ...measurement import Depends
 from ...protocols import Context, Measure
 from ...rng import stream
 from .copies import Crowd
@@ -95,6 +96,15 @@ class Predicting(Measure):
     compares: ClassVar[str | None] = "tables"
     whole_records: ClassVar[bool] = True
     decimals: ClassVar[int | None] = 3
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = (
+        "k",
+        "coordinates",
+        "confidence",
+        "compared_records",
+        "predicted_records",
+        "passes",
+    )
 
     k: int = Field(5, ge=1, description="nearest released records that an intruder chooses among")
     columns: ComparedColumns = ()

@@ -13,7 +13,7 @@ from ...data.points.placement import Placing, distinct, placements
 from ...data.table import Table
 from ...errors import MeasureError, MethodError
 from ...kernels.neighbours.nearest_k import TOLERANCE, nearest_k
-from ...measurement import Direction
+from ...measurement import Depends, Direction
 from ...protocols import Context, Measure, Measurement
 from .predicted import ComparedColumns, Predicting, columns_compared
 
@@ -178,6 +178,8 @@ class Isolation(Measure):
     whole_records: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     decimals: ClassVar[int | None] = 3
+    depends: ClassVar[Depends | None] = "values"
+    shown: ClassVar[tuple[str, ...]] = ("coordinates",)
 
     c: float = Field(2.0, ge=1, le=1e6, description="how much further away the crowd must be")
     t: int = Field(5, ge=2, description="records that make a crowd")

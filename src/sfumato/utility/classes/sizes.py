@@ -12,6 +12,7 @@ from ...data.generalized.information import QUANTILES, target_codes, target_colu
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
 from ...errors import MeasureError
+from ...measurement import Depends
 from ...protocols import Context, Measurement
 from ..cells import dropped_records, untold
 from ..loss import TableLoss
@@ -39,6 +40,7 @@ class Discernibility(TableLoss):
         "Bayardo & Agrawal (2005), Data privacy through optimal k-anonymization, ICDE"
     )
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "release"
     usual: ClassVar[bool] = True
 
     def measure(self, context: Context) -> Measurement:
@@ -81,6 +83,7 @@ class AverageClassSize(TableLoss):
         "LeFevre, DeWitt & Ramakrishnan (2006), Mondrian multidimensional k-anonymity, ICDE"
     )
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "release"
     usual: ClassVar[bool] = True
 
     k: int = Field(1, ge=1, description="the k to divide by: 1 leaves the mean as it is")

@@ -16,6 +16,7 @@ from ...data.schema import SUPPRESSED, Kind
 from ...errors import MeasureError
 from ...kernels.sets.compared import Rows, kept
 from ...kernels.sets.rows import take_rows
+from ...measurement import Depends
 from ...poset.values.text import text
 from ...protocols import Context, Measurement
 from ..cells import HIDDEN, careful, cells_of, dropped_records, facts, quasi_cells
@@ -53,6 +54,7 @@ class Ncp(TableLoss):
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD"
     )
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "domain"
     usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -15,6 +15,7 @@ from ...data.generalized.label_places import Labels
 from ...data.pair import Pair
 from ...errors import MeasureError
 from ...kernels.statistics.information import entropy
+from ...measurement import Depends
 from ...protocols import Context, Measure, Measurement
 from ..cells import EXACT, HIDDEN, Cells, careful, dropped_records, facts, quasi_cells
 from ..loss import RecordLoss, TableLoss
@@ -108,6 +109,7 @@ class Precision(TableLoss):
         "suppression, IJUFKS 10(5); Katirai (2006), equations (1) and (2)"
     )
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "domain"
     direction: ClassVar[Literal["lower", "higher"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -145,6 +147,7 @@ class WeightedHeight(TableLoss):
         "Katirai (2006), method 1 of the experiments"
     )
     decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "domain"
 
     weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="weight of each column; 1 unless given"

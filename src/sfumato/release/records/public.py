@@ -1,0 +1,114 @@
+"""The public face of a release: every figure of the original as the release lets anyone see it.
+
+Figures that depend on the release alone are published as they are. All others are taken anew where
+the release hides something of the original (data/linkage/seen.py), and rounded by the number of
+records, so that neither a range nor a mean gives back what was hidden.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from ...data.linkage.seen import seen, seen_beside
+from ...data.pair import Pair
+from ...errors import SfumatoError
+from ...measurement import Rounding
+from ...protocols import Criterion, Finding, Measure, Measurement
+from ..plan.plan import Plan
+from ..plan.requirement import Requirement
+from .evidence import Evidence, Measuring, panel_of
+
+_UNTOLD = "it does not apply to this release"
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """What is public of a release: its pair without what is hidden, and its evidence."""
+
+    pair: Pair
+    evidence: Evidence
+    rounding: Rounding
+
+
+def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring) -> Face:
+    """The face of a release that everybody may see."""
+    shown = seen(pair)
+    others = None if measuring.reference is None else seen_beside(measuring.reference, pair)
+    heights = [pair.original.height, pair.masked.height]
+    if measuring.reference is not None:
+        heights.append(measuring.reference.height)
+    same = shown is pair and others is measuring.reference
+    work = _Publishing(
+        shown,
+        measuring if same else replace(measuring, reference=others, taken=[]),
+        Rounding(min(heights), measuring.seed),
+        evidence if same else None,
+    )
+    taken = {m.name: work.figure(m, evidence[m.name]) for m in panel_of(plan) if m.name in evidence}
+    left = [*evidence.not_taken, *(name for name in evidence if taken.get(name) is None)]
+    return Face(
+        shown,
+        replace(
+            evidence,
+            measurements={name: found for name, found in taken.items() if found is not None},
+            not_taken=dict.fromkeys(left, _UNTOLD),
+            findings=work.findings(plan, evidence.findings),
+            owner_notes=(),
+            ledger=None if evidence.ledger is None else evidence.ledger.public(),
+        ),
+        work.rounding,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Publishing:
+    pair: Pair
+    measuring: Measuring
+    rounding: Rounding
+    known: Evidence | None
+    """The figures of the pair, where the release hides nothing of it."""
+
+    def figure(self, measure: Measure, private: Measurement) -> Measurement | None:
+        """A measurement as it may be published; None where nothing may."""
+        if private.depends == "release" or self.known is not None:
+            return private.public(self.rounding)
+        try:
+            return self.measuring.take(measure, self.pair).public(self.rounding)
+        except SfumatoError:
+            return None
+
+    def findings(self, plan: Plan, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """What was required, with figures that tell no more than those of the measures."""
+        asked = zip_longest(plan.requirements, found)
+        return tuple(self._finding(r, one) for r, one in asked if one is not None)
+
+    def _finding(self, asked: Requirement | None, found: Finding) -> Finding:
+        if not found.met:
+            return found  # nothing is published then
+        if asked is not None and isinstance(asked.thing, Criterion):
+            return found if self._by_release(asked.thing, found) else _at_limit(found)
+        if asked is None or not isinstance(asked.thing, Measure):
+            return _at_limit(found)  # beside releases of which the people are not public
+        if found.depends == "release":
+            return found
+        private = asked.thing.result(found.value)
+        figure = self.figure(asked.thing, replace(private, depends=found.depends))
+        if figure is None:
+            return _at_limit(found)
+        kept = figure.value >= found.limit if found.at_least else figure.value <= found.limit
+        return replace(found, value=figure.value, detail={}) if kept else _at_limit(found)
+
+    def _by_release(self, thing: Criterion, found: Finding) -> bool:
+        """Whether anybody can count it on the release."""
+        if type(thing).check_pair is Criterion.check_pair:
+            return True
+        try:
+            return thing.check(self.pair.masked).value == found.value
+        except SfumatoError:
+            return False
+
+
+def _at_limit(found: Finding) -> Finding:
+    """No more than that the limit is kept."""
+    return replace(found, value=found.limit, broken=0, of=0, detail={})
