@@ -67,11 +67,13 @@ def test_a_remedy_releases_and_is_written_as_a_plan(
     assert call("--apply", "1") == 0
     shown = capsys.readouterr().out
     assert names(folder) == [
+        ".sfumato.ledger.lock",
         "people.csv",
         "plan.new.toml",
         "plan.toml",
         "release",
         "release.private",
+        "sfumato.ledger",
     ]
     assert (folder / "plan.toml").read_text() == PLAN
     new = (folder / "plan.new.toml").read_text()

@@ -50,9 +50,7 @@ def test_a_release_keeps_its_promises_and_its_counts(tmp_path: Path) -> None:
 
 
 def test_same_plan_seed_and_input_same_bytes(tmp_path: Path) -> None:
-    folders = [
-        tmp_path / name / "out" for name in ("a", "b")
-    ]  # ledgers apart
+    folders = [tmp_path / name / "out" for name in ("a", "b")]  # ledgers apart
     for folder in folders:
         folder.parent.mkdir()
         sf.protect(ordinary(missing=True), PLAN, seed=SEED).save(folder)

@@ -123,6 +123,8 @@ class Ledger:
     @contextmanager
     def opened(self, *, make: bool = False) -> Iterator[Book]:
         """Nobody else has it meanwhile, and whatever was pending is settled."""
+        if not make and not self.path.exists():
+            raise OutputError(f"there is no ledger {self.path}", remedy="name its file or folder")
         with self._held(), closing(self._connected(make)) as connection:
             try:
                 book = Book(connection, self.path)
@@ -183,7 +185,7 @@ class Ledger:
 
     def _unusable(self, error: Exception) -> OutputError:
         return OutputError(
-            f"the ledger {self.path} cannot be used: {error}; nothing was published",
+            f"the ledger {self.path} cannot be used: {error}",
             remedy="restore it from a copy, or name another file: [output] ledger",
         )
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,7 @@ def publication(cells: CellTable, plan: Plan, target: str | Path) -> Publication
         place,
         plan,
         columns,
-        people=lambda key: digests(people, key),
+        people=cache(lambda key: digests(people, key)),
         nameless=people.null_count(),
     )
 
