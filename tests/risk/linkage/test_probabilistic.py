@@ -14,11 +14,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from benchmarks.environment import PEERS
 from sfumato.data.pair import Pair
 from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError
-from sfumato.kernels.neighbours.fellegi_sunter import estimate
+from sfumato.kernels.neighbours.fellegi_sunter import estimate, estimate_seen
+from sfumato.methods.suppression.values import RandomSuppression
 from sfumato.methods.swapping.ranks import RankSwap
 from sfumato.protocols import Context, Measurement
 from sfumato.risk.linkage.assignment import assigned
@@ -129,13 +131,68 @@ def test_strangers_are_less_likely_than_participants() -> None:
     assert 0 < control < hidden.detail["non_participants"]["at_least_as_likely"] <= 1
 
 
-def test_a_suppressed_cell_agrees_with_everything() -> None:
-    original = table({"x": [1.0, 5.0, 9.0], "s": ["a", "b", "c"]}, quasi=["x", "s"])
-    gone = np.array([False, True, False])
-    masked = original.with_columns([pl.Series("x", [1.0, None, 9.0])], suppressed={"x": gone})
-    found = take(original, masked, agreement="exact", ties="share")
-    assert found.per_record is not None
-    assert found.per_record.tolist() == [1.0, 1.0, 1.0]
+HIDDEN = st.sampled_from([False, False, True])
+hidden_files = st.lists(
+    st.tuples(record, record, st.tuples(HIDDEN, HIDDEN, HIDDEN), st.booleans()),
+    min_size=3,
+    max_size=10,
+)
+
+
+def _with_gaps(rows: list[tuple[object, ...]], gone: np.ndarray) -> Table:
+    shown = [
+        [None if g else v for v, g in zip(*pair, strict=True)]
+        for pair in zip(rows, gone, strict=True)
+    ]
+    frame = pl.DataFrame(shown, schema=SCHEMA, orient="row")
+    return Table(frame, _table(rows).schema, {n: gone[:, c] for c, n in enumerate(SCHEMA)})
+
+
+@settings(max_examples=40)
+@given(hidden_files)
+def test_suppressed_cells_weigh_nothing(files: object) -> None:
+    original = [a for a, _, _, _ in files]
+    masked = [b if changed else a for a, b, _, changed in files]
+    gone = np.array([hidden for _, _, hidden, _ in files])
+    assume(gone.any())
+    n = len(files)
+    agrees = [[[a[c] == b[c] for c in range(3)] for b in masked] for a in original]
+    bits = np.array(agrees).reshape(-1, 3)
+    seen = np.tile(~gone, (n, 1))
+    kinds, which = np.unique(np.hstack((bits & seen, seen)), axis=0, return_inverse=True)
+    pairs = np.bincount(which.reshape(-1)).astype(float)
+    exact = estimate_seen(kinds[:, :3] * 1.0, kinds[:, 3:] * 1.0, pairs, 1 / n)
+    found = take(_table(original), _with_gaps(masked, gone), agreement="exact", ties="share")
+    assert found.detail["estimates"][0]["m"] == pytest.approx(exact.m.tolist(), abs=1e-6)
+    credit, within = [], []
+    rows = [(*("*" if g else v for v, g in zip(b, h, strict=True)), *h)
+            for b, h in zip(masked, gone.tolist(), strict=True)]  # fmt: skip
+    for i in range(n):
+        scores = []
+        for j in range(n):
+            told = [c for c in range(3) if not gone[j][c]]
+            on = sum(1 << k for k, c in enumerate(told) if agrees[i][j][c])
+            scores.append(oracle.weight(on, exact.m[told], exact.u[told]))
+        steps = np.diff(np.sort(scores))
+        assume(not ((steps > 1e-11) & (steps < 1e-6)).any())
+        count, own = oracle.link(scores, i, None)
+        credit.append(own / count)
+        fits = all(gone[i][c] or agrees[i][i][c] for c in range(3))
+        within.append(fits / rows.count(rows[i]))
+    assert found.value == pytest.approx(max(np.mean(credit), np.mean(within)))
+
+
+def test_suppressed_cells_no_longer_draw_all_links() -> None:
+    x = np.random.default_rng(0).normal(size=(200, 6)).round(3)
+    names = [f"v{j}" for j in range(6)]
+    original = table(pl.DataFrame(x, schema=names), quasi=names)
+    masked = RandomSuppression(k=3).mask(original, np.random.default_rng(0)).table
+    found = take(original, masked, reference=original)
+    assert found.value > 0.95
+    # Without the help of classes, too: by their weights.
+    one = take(original, masked, one_to_one=True)
+    assert one.value > 0.95
+    assert found.detail["non_participants"]["at_least_as_likely"] > 0.4
 
 
 def test_one_to_one_links_nobody_twice() -> None:
@@ -207,13 +264,30 @@ def test_many_columns_that_tell_little_converge() -> None:
     assert said["iterations"] < 3_000
 
 
-def test_columns_with_labels_are_left_out_or_refused() -> None:
-    original = table({"age": [20, 30, 40, 50], "s": ["a", "b", "c", "d"]}, quasi=["age", "s"])
-    masked = table({"age": ["[20, 30]", "[20, 30]", "40", "50"], "s": ["a", "b", "c", "d"]},
-                   quasi=["age", "s"])  # fmt: skip
-    assert "labels" in take(original, masked).detail["left_out"]["age"]
-    with pytest.raises(MeasureError, match="labels"):
-        take(original, masked, columns=("age",))
+def test_labels_and_sets_agree_with_what_they_cover() -> None:
+    rng = np.random.default_rng(1)
+    ages = rng.permutation(np.arange(20, 80))
+    frame = {
+        "age": ages,
+        "s": rng.choice(list("abc"), 60),
+        "buys": [["t", "r"][: i % 3] for i in range(60)],
+    }
+    original = table(frame, quasi=["age", "s", "buys"])
+    tens = pl.Series("age", [f"[{a // 10 * 10}, {a // 10 * 10 + 9}]" for a in ages])
+    masked = original.with_columns([tens], [original.schema["age"].with_(generalized=True)])
+    by_age = take(original, masked, columns=("age",))
+    # Nine other people have the same label.
+    assert by_age.value == pytest.approx(1 / 10)
+    everything = take(original, masked)
+    assert everything.value > 0.3
+    assert everything.detail["columns"] == ["age", "s", "buys"]
+    assert "left_out" not in everything.detail
+    # The narrower of two labels that agree weighs more.
+    few = table({"age": [20, 25, 40, 50]}, quasi=["age"])
+    labels = pl.Series("age", ["[20, 50]", "[20, 25]", "[40, 50]", "[40, 50]"])
+    nested = few.with_columns([labels], [few.schema["age"].with_(generalized=True)])
+    found = take(few, nested, ties="share")
+    assert found.value >= sf.measure("marketer-risk", few, nested).value - 1e-12
 
 
 def test_more_columns_than_patterns_can_be_counted() -> None:

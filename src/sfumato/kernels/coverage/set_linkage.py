@@ -47,7 +47,7 @@ class SetSide(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _add_apart(side: SetSide, q: int, shared: Floats, total: Floats, fits: Flags) -> None:
+def add_apart(side: SetSide, q: int, shared: Floats, total: Floats, fits: Flags) -> None:
     """Add each published set's distance to query q; it fits if it is a part of the query's."""
     m = total.size
     if side.missing[q]:
@@ -155,7 +155,7 @@ class Compared:
             runs, sets, x = (part[q] for part in self.fitting.queries)
             _fitting(*self._code, runs, sets, x, fits)
         for side in self.sides:
-            _add_apart(side, q, shared, total, fits)
+            add_apart(side, q, shared, total, fits)
 
     def costs(self, low: int, high: int) -> Floats:
         """(high - low, m): what a record leaves open where it fits, else 1 and its distance."""

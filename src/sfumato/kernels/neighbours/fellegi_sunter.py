@@ -55,39 +55,52 @@ def marginal(counts: NDArray[np.int64], known: list[int]) -> NDArray[np.int64]:
     return summed.transpose([kept.index(j) for j in reversed(known)]).reshape(-1)
 
 
-def _log(bits: Floats, chance: Floats) -> Floats:
-    """Logarithm of the probability of each pattern where columns agree independently."""
+def _log(bits: Floats, chance: Floats, seen: Floats | None = None) -> Floats:
+    """Logarithm of the probability of each pattern where columns agree independently; columns that
+    are not seen tell nothing."""
     never = np.log1p(-chance)
-    return bits @ (np.log(chance) - never) + never.sum()
+    on = bits @ (np.log(chance) - never)
+    return on + (never.sum() if seen is None else seen @ never)
 
 
 class _Patterns:
     """The patterns that occur, and one step of EM over them."""
 
-    def __init__(self, counts: NDArray[np.int64], fixed: bool) -> None:
+    def __init__(
+        self, bits: Floats, weight: Floats, fixed: bool, seen: Floats | None = None
+    ) -> None:
+        self.bits, self.weight, self.fixed, self.seen = bits, weight, fixed, seen
+        self.total = float(weight.sum())
+        self.agree: Floats = weight @ bits
+
+    @classmethod
+    def counted(cls, counts: NDArray[np.int64], fixed: bool) -> _Patterns:
         # Most of the 2^v patterns have no pair once there are many columns.
         here = np.flatnonzero(counts)
         columns = int(counts.size).bit_length() - 1
-        self.bits: Floats = ((here[:, None] >> np.arange(columns)) & 1).astype(np.float64)
-        self.weight = counts[here].astype(np.float64)
-        self.total = float(self.weight.sum())
-        self.agree: Floats = self.weight @ self.bits
-        self.fixed = fixed
+        bits: Floats = ((here[:, None] >> np.arange(columns)) & 1).astype(np.float64)
+        return cls(bits, counts[here].astype(np.float64), fixed)
+
+    def compared(self, weight: Floats) -> Floats | float:
+        """The weight of the pairs in which each column is seen."""
+        return float(weight.sum()) if self.seen is None else np.asarray(weight @ self.seen)
 
     def step(self, now: Floats) -> tuple[Floats, float]:
         """The probabilities (m, u and the share of matches, one after another) that follow, and
         the log-likelihood of those that are given."""
         v = self.bits.shape[1]
         share = float(now[-1])
-        match = np.log(share) + _log(self.bits, now[:v])
-        other = np.log1p(-share) + _log(self.bits, now[v : 2 * v])
+        match = np.log(share) + _log(self.bits, now[:v], self.seen)
+        other = np.log1p(-share) + _log(self.bits, now[v : 2 * v], self.seen)
         both = np.logaddexp(match, other)
         matched = self.weight * np.exp(match - both)
         found, on = float(matched.sum()), matched @ self.bits
+        matches = self.compared(matched)
+        others = self.compared(self.weight) - matches
         after = np.concatenate(
             (
-                on / max(found, LEAST),
-                (self.agree - on) / max(self.total - found, LEAST),
+                on / np.maximum(matches, LEAST),
+                (self.agree - on) / np.maximum(others, LEAST),
                 [share if self.fixed else found / self.total],
             )
         )
@@ -133,8 +146,36 @@ def estimate(
     has gained no more than the part `gain` of itself, which is near its rounding; it gives up after
     `most` steps. Without acceleration `tolerance` alone decides.
     """
-    patterns = _Patterns(counts, fixed_share)
-    u = _inside(patterns.agree / patterns.total)
+    patterns = _Patterns.counted(counts, fixed_share)
+    return _climb(patterns, share, m_start, tolerance, gain, most, accelerated)
+
+
+def estimate_seen(
+    bits: Floats, seen: Floats, weight: Floats, share: float, *, fixed_share: bool = True
+) -> Estimate:
+    """The same from patterns of which only some columns are seen: `bits` and `seen` are (patterns,
+    columns), 1.0 where a column agrees and where it is compared; what is not seen tells nothing.
+
+    >>> bits = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    >>> seen = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> found = estimate_seen(bits, seen, np.array([10.0, 90.0, 500.0]), 0.1)
+    >>> bool(found.m.min() > 0.9), bool(found.u.max() < 0.1)
+    (True, True)
+    """
+    patterns = _Patterns(bits * seen, weight, fixed_share, seen)
+    return _climb(patterns, share, 0.9, 1e-9, 1e-13, 5_000, True)
+
+
+def _climb(
+    patterns: _Patterns,
+    share: float,
+    m_start: float,
+    tolerance: float,
+    gain: float,
+    most: int,
+    accelerated: bool,
+) -> Estimate:
+    u = _inside(patterns.agree / np.maximum(patterns.compared(patterns.weight), LEAST))
     now = np.concatenate((_inside(u + m_start * (1.0 - u)), u, _inside(np.array([share]))))
     steps, converged, reached = 0, False, -np.inf
     while steps < most and not converged:

@@ -8,137 +8,28 @@ known match, and the ratio of the two is the weight of the pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from ...data.generalized.label_places import has_labels
-from ...data.linkage.linked import (
-    TOLERANCE,
-    Categories,
-    Credit,
-    Numbers,
-    facts_of,
-    in_one_numbering,
-    own_rows,
-)
-from ...data.linkage.linking import (
-    Sample,
-    columns_to_link_by,
-    drawn,
-    has_numbers,
-    require_reference,
-)
+from ...data.linkage.linked import TOLERANCE, Credit, facts_of, own_rows
+from ...data.linkage.linking import Sample, columns_to_link_by, drawn, require_reference
 from ...data.pair import Pair
-from ...data.schema import Kind
-from ...data.table import Table
 from ...errors import MeasureError
-from ...kernels.neighbours.fellegi_sunter import Estimate, estimate, levels, marginal, weights
+from ...kernels.neighbours.fellegi_sunter import estimate, levels, marginal, weights
 from ...kernels.neighbours.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
-from ...kernels.neighbours.rank_windows import (
-    Places,
-    Windows,
-    gather,
-    rank_windows,
-    sort_column,
-    value_windows,
-)
+from ...kernels.neighbours.rank_windows import Windows
 from ...protocols import Context, Measurement
+from .agreement import SHORTLIST, Agreement, Files, Part, facts_about
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .base import LinkageMeasure, over_scenarios, scenarios
-
-Agreement = Literal["deviations", "ranks", "exact"]
-Held = tuple[np.ndarray, np.ndarray]
-"""Numbers and codes."""
-
-
-def without_labels(
-    pair: Pair, names: Sequence[str], left_out: dict[str, str], named: Sequence[str]
-) -> tuple[list[str], dict[str, str]]:
-    """The columns that hold values, and the reason for leaving out those with labels or sets."""
-    before, after = pair.original.schema, pair.masked.schema
-    labels = [
-        name
-        for name in names
-        if before[name].kind == Kind.SET or has_labels(before[name], after[name], pair.masked[name])
-    ]
-    kept = [name for name in names if name not in labels]
-    if not kept or any(name in labels for name in named):
-        raise MeasureError(
-            f"{', '.join(map(repr, labels))} hold labels or sets: values do not agree with them",
-            remedy="link by record-linkage, which reads labels and sets",
-        )
-    why = "holds labels or sets, which values do not agree with"
-    return kept, left_out | dict.fromkeys(labels, why)
-
-
-class Files:
-    """The masked file, its columns sorted, ready for the windows of any table.
-
-    Categories agree when they are equal, numbers within a number of standard deviations or of
-    ranks.
-    """
-
-    def __init__(self, pair: Pair, names: list[str], agreement: Agreement, within: float) -> None:
-        self.pair, self.names = pair, names
-        self.agreement, self.within = agreement, within
-        self.numbers = Numbers(pair, tuple(name for name in names if has_numbers(pair, name)))
-        others = tuple(name for name in names if name not in self.numbers.names)
-        self.categories = Categories(pair, others)
-
-    def held(self, known: Sequence[str], rows: np.ndarray) -> tuple[Held, Held]:
-        """What some of the originals hold in the known columns, and what all masked records do."""
-        numbers = [j for j, name in enumerate(self.numbers.names) if name in known]
-        codes = [j for j, name in enumerate(self.categories.names) if name in known]
-        # Suppressed is not missing: infinite, and a code of its own.
-        y = np.where(self.numbers.hidden, np.inf, self.numbers.masked)
-        after = np.where(self.categories.hidden, np.int32(-1), self.categories.masked)
-        x, before = self.numbers.original[rows], self.categories.original[rows]
-        return (x[:, numbers], before[:, codes]), (y[:, numbers], after[:, codes])
-
-    def windows(self, table: Table, rows: np.ndarray) -> Windows:
-        """Which masked records agree with some rows of a table, column by column."""
-        require_reference(table, self.names)
-        x = self.numbers.of(table)[rows]
-        columns, runs = [], []
-        for name in self.names:
-            hidden = self.pair.masked.suppressed(name)
-            mine, theirs, reach = self._column(table, name, rows, x)
-            column = sort_column(theirs, hidden)
-            columns.append(column)
-            runs.append(self._run(mine, column, reach, name))
-        return gather(columns, runs)
-
-    def _column(
-        self, table: Table, name: str, rows: np.ndarray, x: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        if name not in self.numbers.names:
-            a, b = in_one_numbering([table[name], self.pair.masked[name]])
-            return _floats(a[rows]), _floats(b), 0.0
-        j = self.numbers.names.index(name)
-        if self.agreement == "deviations" and self.within > 0:
-            published = np.where(self.numbers.hidden, np.nan, self.numbers.published)
-            # Rounding must not part values that lie exactly as far apart as is allowed.
-            return self.numbers.known(x)[:, j], published[:, j], self.within * (1 + TOLERANCE)
-        return x[:, j], self.numbers.masked[:, j], 0.0
-
-    def _run(self, x: np.ndarray, column: Any, reach: float, name: str) -> tuple[Places, Places]:
-        if self.agreement == "ranks" and name in self.numbers.names:
-            return rank_windows(x, column, round(self.within / 100 * column.values.size))
-        wide = np.full(x.size, reach)
-        return value_windows(x, column, wide, wide)
-
-
-def _floats(codes: np.ndarray) -> np.ndarray:
-    """Codes as numbers; 0 is missing."""
-    return np.where(codes == 0, np.nan, codes.astype(np.float64))
-
+from .covering import most_queries
+from .open_agreement import OpenLinked, Rules
+from .open_file import class_of, said
+from .openness import Columns
 
 _WITHIN: dict[Agreement, float] = {"deviations": 0.15, "ranks": 3.0, "exact": 0.0}
-_SHORTLIST = 50
-"""Candidates for each record in an assignment."""
 
 
 class ProbabilisticLinkage(LinkageMeasure):
@@ -146,21 +37,26 @@ class ProbabilisticLinkage(LinkageMeasure):
 
     Categories agree when they are equal, numbers (dates and ordinals among them) when they differ
     by no more than `within` standard deviations, each file standardized by its own; or by no more
-    than `within` percent of the ranks; or not at all. Two missing values agree, a suppressed cell
-    agrees with everything. The probabilities of agreement in matches (m) and in other pairs (u) are
-    estimated by EM over the patterns of all pairs, columns being taken as independent in either. A
-    record whose own is among t masked records of the highest weight counts 1/t; by default the
-    intruder prefers the nearest of them (standardized squared distance of the numbers), and 1/t
-    applies to those equally near. With `one_to_one` no masked record is linked twice: the links are
-    the assignment of the largest total weight (Jaro 1989) over the best candidates of each
-    record, ties by distance or at random, records that look alike share what their links achieve,
-    and the interval is left out.
+    than `within` percent of the ranks; or not at all. Two missing values agree. A label agrees with
+    the values that it covers and a set with those that it is a part of, which weighs the more the
+    fewer records it covers; a suppressed cell tells nothing, for or against. The probabilities of
+    agreement in matches (m) and in other pairs (u) are estimated by EM over the patterns of all
+    pairs, columns being taken as independent in either. A record whose own is among t masked
+    records of the highest weight counts 1/t; by default the intruder prefers the nearest of them
+    (standardized squared distance of the numbers), and 1/t applies to those equally near. With
+    `one_to_one` no masked record is linked twice: the links are the assignment of the largest total
+    weight (Jaro 1989) over the best candidates of each record, ties by distance or at random,
+    records that look alike share what their links achieve, and the interval is left out.
 
     How numbers agree is not settled in the literature, and decides the figure. With the defaults,
     rank swapping with p = 2, 4, 6 and 10 % gives 71, 47, 18 and 3 % on Census and 22, 6, 2 and 0.5
     % on EIA, averaged over knowing the first 1 to 7 columns and several seeds; Torra's slides have
     71, 43, 22 and 6, and 17, 5, 2 and 0.7. Other tolerances fit one file or one p better, none
     fits all: a single tolerance falls off faster with p than the published figures.
+
+    Where cells hold labels or sets or were suppressed, the figure is no lower than what an intruder
+    finds who picks at random within the class of those whose own record fits; `detail["intruder"]`
+    says which it is.
 
     With a reference table, `detail["non_participants"]` is a control: how often a stranger's best
     weight is at least that of a participant's own masked record.
@@ -207,7 +103,6 @@ class ProbabilisticLinkage(LinkageMeasure):
         pair = context.pair
         own = own_rows(pair, self.name)
         names, left_out = columns_to_link_by(pair, self.columns)
-        names, left_out = without_labels(pair, names, left_out, self.columns)
         known = scenarios(names, self.scenarios)
         used = list(dict.fromkeys(name for some in known for name in some))
         if len(used) > MOST_COLUMNS:
@@ -216,16 +111,23 @@ class ProbabilisticLinkage(LinkageMeasure):
                 remedy=f"name at most {MOST_COLUMNS} columns in `columns`",
             )
         within = _WITHIN[self.agreement] if self.within is None else self.within
-        files = Files(pair, used, self.agreement, within)
-        rows = drawn(pair.original.height, self.sample, context.rng)
-        windows = files.windows(pair.original, rows)
-        linked = _Linked(self, files, rows, own[rows], windows, context)
-        parts = [linked.under(some) for some in known]
+        columns = Columns.of(pair, used)
+        rows = drawn(pair.original.height, self._most(pair, columns), context.rng)
+        linked: _Linked | OpenLinked
+        if columns.sets or columns.open(pair):
+            rules = Rules(self.agreement, within, self.ties == "nearest", self.matches == "known")
+            linked = OpenLinked(rules, columns, used, rows, own[rows], context)
+        else:
+            files = Files(pair, used, self.agreement, within)
+            windows = files.windows(pair.original, rows)
+            linked = _Linked(self, files, rows, own[rows], windows, context)
+        parts = [linked.under(some, self.one_to_one) for some in known]
         detail: dict[str, Any] = {
             **facts_of(pair, own, left_out),
             "columns": used,
             "agreement": f"{self.agreement} within {within:g}" if within else "exact",
             "estimates": [part.facts for part in parts],
+            **said(part.intruder for part in parts if part.intruder),
         }
         if self.scenarios:
             detail["scenarios"] = {
@@ -241,14 +143,12 @@ class ProbabilisticLinkage(LinkageMeasure):
             found["interval"] = None
         return self.linked(context, own, rows, detail=detail, **found)
 
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One scenario."""
-
-    credit: Credit
-    facts: dict[str, Any]
-    control: float = 0.0
+    def _most(self, pair: Pair, columns: Columns) -> int:
+        """How many records to link; 0 is all. Sets take longer than anything else."""
+        if not columns.sets:
+            return self.sample
+        most = most_queries(len(class_of(pair, columns)))
+        return min(self.sample, most) if self.sample else most
 
 
 class _Linked:
@@ -275,7 +175,7 @@ class _Linked:
             others = drawn(reference.height, spec.sample, context.rng)
             self.reference, self.strangers = files.windows(reference, others), int(others.size)
 
-    def under(self, known: Sequence[str]) -> _Part:
+    def under(self, known: Sequence[str], one_to_one: bool) -> Part:
         place = [self.files.names.index(name) for name in known]
         counts = marginal(self.counts, place)
         matches = float(max((self.own >= 0).sum(), 1)) / float(counts.sum())
@@ -289,8 +189,8 @@ class _Linked:
         windows = _only(self.windows, place)
         best = best_patterns(windows, level, self.own, za=za, zb=zb)
         credit = Credit.of(best.own_tied, best.ties)
-        facts = _facts(known, found)
-        if self.spec.one_to_one:
+        facts = facts_about(known, found)
+        if one_to_one:
             credit, cut = self._one_to_one(known, windows, weight, level, za, zb)
             if cut:
                 facts["candidates_left_out"] = cut
@@ -301,7 +201,7 @@ class _Linked:
             mine = np.sort(best.own[best.own >= 0])
             reached = np.searchsorted(mine, theirs, side="right")
             control = float(reached.mean() / max(mine.size, 1))
-        return _Part(credit, facts, control)
+        return Part(credit, facts, control)
 
     def _one_to_one(
         self,
@@ -319,7 +219,7 @@ class _Linked:
         windows = _rearranged(windows, one, two)
         if za is not None and zb is not None:
             za, zb = za[one], zb[two]
-        rows, sizes, cut = shortlist(windows, level, _SHORTLIST, self.rng.integers(0, m, n))
+        rows, sizes, cut = shortlist(windows, level, SHORTLIST, self.rng.integers(0, m, n))
         mine = np.repeat(np.arange(n), sizes)
         theirs = rows[rows >= 0].astype(np.int64)
         value = weight[_patterns_of(windows, mine, theirs)]
@@ -330,19 +230,6 @@ class _Linked:
         credit = shared_credit(chosen, self.own, look_alikes(*before), look_alikes(*after))
         alone, won = int((credit == 1.0).sum()), int((credit > 0).sum())
         return Credit(credit, alone, won), int(cut.sum())
-
-
-def _facts(known: Sequence[str], found: Estimate) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "columns": list(known),
-        "m": [round(float(v), 6) for v in found.m],
-        "u": [round(float(v), 6) for v in found.u],
-        "share_of_matches": found.share,
-        "iterations": found.iterations,
-    }
-    if not found.converged:
-        said["converged"] = False
-    return said
 
 
 def _only(windows: Windows, place: Sequence[int]) -> Windows:
