@@ -77,8 +77,8 @@ class SetRefine(SetSearch):
         search = kernel.begin(
             sets.starts, sets.items, sets.utilities, np.asarray(given.labels), self.k, rng
         )
-        begun = time.monotonic()
         total = float(weights_of(sets.starts, sets.items, sets.utilities).sum())
+        begun = time.monotonic()
         stopped = self._search(search, total, begun)
         after, labels = search.utility(), search.labels()
         if after < search.before:  # by rounding only
