@@ -48,8 +48,9 @@ def chosen_logs(
 ) -> tuple[str, ...]:
     """Of the columns that logarithms make less skewed, those whose moments they keep better.
 
-    What comes off little as it is stays so. Heavy tails come off by chance, so that it is tried
-    some times.
+    What comes off little as it is stays so. Two columns that are correlated want to be taken alike:
+    what is left is tried again, until all that are left gain. Heavy tails come off by chance, so
+    that each is tried some times.
     """
     skewed = Encoding.of(table, names).logged
     if not skewed:
@@ -68,12 +69,16 @@ def chosen_logs(
             found += [change[name].largest / TRIES for name in skewed]
         return found
 
-    plain = off(())
-    tried = tuple(np.array(skewed)[plain > LITTLE].tolist())
-    if not tried:
-        return ()
-    better = off(tried) < plain
-    return tuple(name for name, yes in zip(skewed, better, strict=True) if yes and name in tried)
+    plain = now = off(())
+    logs = tuple(np.array(skewed)[plain > LITTLE].tolist())
+    while logs:
+        now = off(logs)
+        kept = tuple(name for name, a, b in zip(skewed, now, plain, strict=True)
+                     if name in logs and a < b)  # fmt: skip
+        if kept == logs:
+            break
+        logs = kept
+    return logs if now.sum() < plain.sum() else ()
 
 
 def moved(before: Table, after: Table, names: Sequence[str]) -> dict[str, Moved]:

@@ -55,7 +55,7 @@ class SvdSwap(SpectralMethod):
     encoded records; what is published is decoded. Thresholds weaken correlations of two-valued
     columns: on NHANES by 0.04 in the median of 105 pairs and by up to 0.24 (-0.57 became -0.34),
     with numbers by up to 0.21. Where a few values are far out, bounds and exponentials move more:
-    on Census the deviation of POTHVAL, 9450, becomes about 8200 and correlations move by 0.07 to
+    on Census the deviation of POTHVAL, 9450, becomes about 8300 and correlations move by up to
     0.14. log = "auto" takes logarithms where on trial they keep means, deviations and correlations
     better; the private folder says what moved, a warning names columns that moved much.
 
