@@ -43,6 +43,8 @@ def released(
     print(f"{what}: {_all_met(asked)}")
     for finding in evidence.findings:
         print(f"  met  {_limited(finding)}")
+        if "sees" in finding.detail:
+            print(f"       {finding.detail['sees']}")
     for sentence in sentences(evidence):
         print(f"  {sentence}")
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")

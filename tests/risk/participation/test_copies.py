@@ -13,7 +13,11 @@ import pytest
 import sfumato as sf
 from sfumato.data.points.cells import Cells
 from sfumato.protocols import Measurement
+from sfumato.release.plan.requirement import Requirement
+from sfumato.release.records.evidence import Evidence
+from sfumato.release.report.sections import requirements
 from sfumato.risk.participation.copies import Crowd, copies, subsets
+from sfumato.risk.participation.non_participation import NonParticipation
 from sfumato.rng import stream
 
 N = 2500
@@ -116,6 +120,27 @@ def test_nobody_can_be_seen_where_all_are_alike() -> None:
 
 def gate(original: sf.Table, release: sf.Table, others: sf.Table, **words: Any) -> Measurement:
     return sf.measure("non-participation", original, release, "none", reference=others, **words)
+
+
+def test_whoever_reads_that_a_release_passes_reads_what_could_be_seen() -> None:
+    names = [*"abcdefgh"]
+    mine, others, release = (
+        sf.table(pl.DataFrame(numbers(seed), schema=names), quasi=names) for seed in (1, 2, 3)
+    )
+    found = gate(mine, release, others)
+    least = found.detail["copies"]["smallest_share"]
+    finding = Requirement(NonParticipation(), at_most=1.0).judge(found)
+    assert finding.met
+    said = finding.detail["sees"]
+    assert f"copies of {100 * least['verbatim']:.3g} % (verbatim), " in said
+    assert said.endswith("would have been seen, fewer pass")
+    assert said in str(requirements(Evidence({}, findings=(finding,))))
+
+
+def test_what_cannot_be_seen_is_said() -> None:
+    same = sf.table(pl.DataFrame({"a": ["x", "y"] * 150, "b": ["u"] * 300}), quasi=["a", "b"])
+    found = gate(same, same, same, standard="strangers")
+    assert "copies verbatim cannot be seen" in found.detail["sees"]
 
 
 def national(folder: Path) -> list[sf.Table]:

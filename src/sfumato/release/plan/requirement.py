@@ -14,6 +14,8 @@ from ...registry import find
 _LIMITS = ("at-most", "at-least")
 _WHY = ("because", "names people", "gives back", "singled out")
 """Of a measurement's details, what says why a limit is broken."""
+_MET = ("because", "sees")
+"""What says how a limit is kept, and what keeping it does not mean."""
 EXPOSURE, KNOWN_TO = "exposure", "confidential-known-to"
 
 
@@ -39,7 +41,7 @@ class Requirement:
         met = value >= limit if at_least else value <= limit
         met = met and not measurement.detail.get("refuses", False)
         # A release that keeps its limits publishes its findings: no more is said than must be.
-        told = _WHY[:1] if met else _WHY
+        told = _MET if met else _WHY
         return Finding(
             requirement=self.name,
             subject=self.name,

@@ -156,7 +156,9 @@ def _result(finding: Finding) -> Markup:
 
 
 def _readings(finding: Finding) -> str:
-    """k under both readings of a missing value, where they can differ."""
+    """k under both readings of a missing value, where they can differ; what a gate could see."""
+    if "sees" in finding.detail:
+        return f"{clipped(finding.subject)}: {finding.detail['sees']}."
     if "k_wildcard" not in finding.detail:
         return ""
     return (

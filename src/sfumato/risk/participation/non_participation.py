@@ -188,6 +188,8 @@ class NonParticipation(Predicting):
         too_few = value > 1.0 and not any(_proven(parts, kept) for parts, _ in at.values())
         value = max(value, told)
         detail |= {"passes": bool(value <= 1.0), "confidence": self.confidence, **parts, **agreeing}
+        if agreeing:
+            detail["sees"] = _sees(agreeing)
         if told > 1.0:
             detail["because"] = _agreement(agreeing)
         elif too_few:
@@ -309,6 +311,17 @@ def _agreement(parts: dict[str, dict[str, Any]]) -> str:
         "released records agree with participants more often than with people who did not take "
         f"part, {where}"
     )
+
+
+def _sees(parts: dict[str, dict[str, Any]]) -> str:
+    """Which copies would have been seen, for whoever reads that a release passes."""
+    least = parts["copies"]["smallest_share"]
+    halves = parts.get("subsets", {}).get("smallest_share", {}).get("halves")
+    shares = {**least, **({} if halves is None else {"in half of the columns": halves})}
+    told = [f"{100 * share:.3g} % ({how})" for how, share in shares.items() if share < 1.0]
+    blind = [how for how, share in shares.items() if share >= 1.0]
+    said = [f"copies of {', '.join(told)} would have been seen, fewer pass"] if told else []
+    return "; ".join([*said, *(f"copies {how} cannot be seen" for how in blind)])
 
 
 def _judged(worse: Shortfall, margin: float, kept: float) -> dict[str, float]:
