@@ -160,6 +160,7 @@ bench-tables: .venv/.installed
 	$(BIN)/python benchmarks/tables_csplib.py --seconds 600
 	$(BIN)/python benchmarks/tables_adjustment.py
 	$(BIN)/python benchmarks/tables_scale.py
+	$(BIN)/python benchmarks/tables_inversion.py --tau
 
 # With ARGS=--all every method and search.
 bench-first-minute: .venv/.installed

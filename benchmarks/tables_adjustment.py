@@ -38,7 +38,8 @@ def run(name: str, problem: Problem, method, label: str) -> None:
     more = ""
     if isinstance(method, ControlledAdjustment):
         more = f"all moved: {bool(moved_enough(problem, found.published).all())}"
-        more += f", mean relative change {found.facts['mean relative change']}"
+        change = np.abs(found.published - problem.values) / np.maximum(np.abs(problem.values), 1)
+        more += f", mean relative change {change.mean():.4f}"
     else:
         more = f"base {found.facts['base']:g}, steps {found.facts['steps']}"
     print(
@@ -58,7 +59,9 @@ def main() -> None:
     for name in asked.names or CSPLIB:
         problem = csplib(name)
         for distance in ("L1", "L2"):
-            method = ControlledAdjustment(excess=0, distance=distance, seconds=asked.seconds)
+            method = ControlledAdjustment(
+                excess=0, distance=distance, integer=False, seconds=asked.seconds
+            )
             run(name, problem, method, distance)
         if name in ROUNDED:
             base = ROUNDED[name]

@@ -55,6 +55,12 @@ class TableMethod(Declaration, ABC):
     """Whether its result depends on the seed."""
     keeps_totals: ClassVar[bool] = True
     """Whether what it publishes still adds up."""
+    inverts: ClassVar[bool] = False
+    """Whether the audit inverts it, and so follows every interval to its ends."""
+
+    def asked(self, table: CellTable, problem: Problem) -> Problem:
+        """The problem that has to be solved for what this method publishes."""
+        return problem
 
     @abstractmethod
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
@@ -70,6 +76,19 @@ class TableMethod(Declaration, ABC):
         """A protection that meets threats which were added since `outcome` was made."""
         return self.protect(table, problem, rng)
 
+    def told(
+        self, table: CellTable, problem: Problem, solved: Problem, outcome: TableOutcome
+    ) -> tuple[Problem, TableOutcome]:
+        """What is published of a protected table, and what the audit has to show of it. `solved`
+        is what was asked, and every insider that was added to it."""
+        return solved, outcome
+
+    def audited(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
+    ) -> Audit:
+        """The audit as it is to be judged: of what a reader concludes who knows the method."""
+        return audit
+
     def judged(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
     ) -> Sequence[Finding]:
@@ -77,9 +96,9 @@ class TableMethod(Declaration, ABC):
         narrow, unless the method promises something else."""
         return audit.findings(table)
 
-    def summary(self, audit: Audit) -> str:
+    def summary(self, audit: Audit, *, public: bool = False) -> str:
         """What the audit found, in words."""
-        return audit.summary()
+        return audit.summary(public=public)
 
 
 CellRule = Annotated[

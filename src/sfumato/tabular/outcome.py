@@ -32,7 +32,9 @@ class TableOutcome:
     bound: float | None = None
     """No protection costs less than this, where the method proved it."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Public: counts and parameters."""
+    """Public: parameters, and counts that do not tell sensitive cells from others."""
+    private: Mapping[str, Any] = field(default_factory=dict)
+    """The owner's: every count that does, such as how many cells are hidden besides."""
     warnings: tuple[str, ...] = ()
     witnesses: Witnesses | None = None
     """Other tables that are just as possible, which prove widths without a linear program."""
@@ -51,6 +53,7 @@ def suppressed(
     *,
     bound: float | None = None,
     facts: Mapping[str, Any] | None = None,
+    private: Mapping[str, Any] | None = None,
     warnings: tuple[str, ...] = (),
     witnesses: Witnesses | None = None,
 ) -> TableOutcome:
@@ -64,7 +67,8 @@ def suppressed(
         hidden=hidden,
         cost=float(problem.costs[secondary].sum()),
         bound=bound,
-        facts={"secondary cells": int(secondary.sum()), **(facts or {})},
+        facts=dict(facts or {}),
+        private={**(private or {}), "secondary cells": int(secondary.sum())},
         warnings=warnings,
         witnesses=witnesses,
     )

@@ -357,3 +357,41 @@ def test_an_amount_called_count_is_an_amount() -> None:
     table = sf.tabulate(sf.table(data), ["r"], "count", seed=1)
     assert not table.is_count
     assert sf.tabulate(sf.table(data), ["r"], seed=1).is_count
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["modular-suppression", "sequential-suppression", "hypercube", "interval-publication",
+     "controlled-adjustment", "controlled-rounding"],
+)  # fmt: skip
+def test_no_public_count_tells_how_many_are_sensitive(method: str, tmp_path: Path) -> None:
+    """Only what anybody can count in the data is public:
+    whatever counts sensitive cells, threats or cells hidden besides is the owner's."""
+    records = sf.generators.businesses(150, seed=3)
+    table = sf.tabulate(records, ["size", "region"], "turnover", seed=1)
+    rules = [sf.method("p-percent", p=10)]
+    release = sf.protect(table, method, seed=5, rules=rules)
+    primary = int(release.problem.primary.sum())
+    named = set()
+
+    def walk(found: object, path: str) -> None:
+        if isinstance(found, dict):
+            for key, value in found.items():
+                walk(value, f"{path}.{key}")
+        elif isinstance(found, list):
+            for value in found:
+                walk(value, path)
+        elif isinstance(found, int) and not isinstance(found, bool) and found:
+            named.add(path)
+
+    walk(release.evidence, "")
+    visible = {".table.cells", ".table.empty", ".table.suppressed", ".facts.intervals"}
+    assert named <= visible | {".facts.base", ".facts.steps"}
+    release.save(tmp_path / "out")
+    public = (tmp_path / "out" / "report.html").read_text("utf-8")
+    private = (tmp_path / "out.private" / "report.html").read_text("utf-8")
+    assert "threats" not in public
+    assert "threats" in private
+    assert "secondary cells" not in public
+    assert ("secondary cells" in private) == bool(release.outcome.private)
+    assert not re.search(rf"\b{primary} sensitive", public)

@@ -312,7 +312,7 @@ def test_the_method_protects_and_tells_its_secondaries(clean: str) -> None:
     method = Hypercube.build({"clean": clean})
     outcome = method.protect(None, problem, rng)
     assert is_safe(problem, outcome.hidden)
-    assert outcome.facts["secondary cells"] == int((outcome.hidden & ~problem.primary).sum())
+    assert outcome.private["secondary cells"] == int((outcome.hidden & ~problem.primary).sum())
     assert outcome.facts["cleaned"] is (clean != "never")
     assert outcome.witnesses is not None
 

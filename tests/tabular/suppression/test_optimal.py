@@ -175,7 +175,8 @@ def test_the_method_reports_cost_bound_and_proof() -> None:
     found = OptimalSuppression().protect(table, problem, np.random.default_rng(0))
     assert found.cost == found.bound == 65
     assert found.gap == 0.0
-    assert found.facts == {"secondary cells": 3, "proven cheapest": True}
+    assert found.facts == {"proven cheapest": True}
+    assert found.private == {"secondary cells": 3}
     assert not found.warnings
     assert audit(problem, found.lower, found.upper).safe
 

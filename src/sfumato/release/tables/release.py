@@ -135,6 +135,12 @@ class TableRelease:
         return self.plan.table.protect.summary(self.audit)
 
     @property
+    def public_summary(self) -> str:
+        """The same without the number of sensitive cells."""
+        assert self.plan.table is not None
+        return self.plan.table.protect.summary(self.audit, public=True)
+
+    @property
     def public_notes(self) -> list[str]:
         """What may be said of the table; what the reader noted of the file is the owner's."""
         said = [] if self.ledger is None else [self.ledger.sentence]
@@ -165,8 +171,8 @@ class TableRelease:
             "method": {"use": table.protect.name, "paper": table.protect.paper},
             "facts": dict(self.outcome.facts),
             "gap": None if self.outcome.gap is None else round(self.outcome.gap, 4),
-            "audit": self.audit.counts,
-            "requirements": [finding.public().to_dict() for finding in self.findings],
+            "audit": self.audit.public_counts,
+            "requirements": [_public(finding) for finding in self.findings],
             "notes": self.public_notes,
         }
 
@@ -257,6 +263,12 @@ def publication(cells: CellTable, plan: Plan, target: str | Path) -> Publication
         people=cache(lambda key: digests(people, key)),
         nameless=people.null_count(),
     )
+
+
+def _public(finding: Finding) -> dict[str, Any]:
+    """A finding without the number of cells or threats that it was counted over."""
+    told = finding.public().to_dict()
+    return {key: value for key, value in told.items() if key not in ("of", "detail")}
 
 
 def _as_audited(written: pl.Series, values: np.ndarray) -> bool:

@@ -36,7 +36,7 @@ def render(release: TableRelease, *, owner: bool) -> str:
     cells, outcome = release.cells, release.outcome
     parts = [
         ("table", "The published table", _table(release, owner=owner)),
-        ("audit", "What an attacker can work out", _audit(release)),
+        ("audit", "What an attacker can work out", _audit(release, owner=owner)),
         ("rules", "Which cells are sensitive", _rules(release, owner=owner)),
         ("method", "How the table was protected", _method(release, owner=owner)),
         ("notes", "Notes and warnings", _notes(release, owner=owner)),
@@ -56,17 +56,21 @@ def render(release: TableRelease, *, owner: bool) -> str:
         f"{count(cells.n, 'cell')} with all totals, {int(cells.empty.sum()):,} of them empty.",
         "it shows true values and says which cells are sensitive. It must not leave the private "
         "folder; the public report is the one beside the data.",
-        _verdict(release),
+        _verdict(release, owner=owner),
         parts,
     ).render(lambda text: _TERMS.items(), owner=owner)
 
 
-def _verdict(release: TableRelease) -> Markup:
-    hidden, summary = int(release.outcome.hidden.sum()), release.summary
+def _verdict(release: TableRelease, *, owner: bool) -> Markup:
+    hidden = int(release.outcome.hidden.sum())
+    summary = release.summary if owner else release.public_summary
     if not release.problem.primary.any():
         verdict = "No cell is sensitive by the rules given: the table is published as it is."
     elif hidden:
         verdict = f"{count(hidden, 'cell')} of {release.cells.n:,} are suppressed. {summary}"
+    elif release.outcome.shown is not None:
+        shown = int((~np.isnan(release.outcome.shown[0])).sum())
+        verdict = f"{count(shown, 'cell')} of {release.cells.n:,} are intervals. {summary}"
     else:
         verdict = f"No cell is suppressed; numbers were changed instead. {summary}"
     return tag("p", verdict, class_="verdict")
@@ -106,9 +110,13 @@ def grid(caption: str, shown: View) -> Markup:
     return html.table(caption, head, rows, tuple(range(1, len(head))))
 
 
-def _audit(release: TableRelease) -> Markup:
+def _audit(release: TableRelease, *, owner: bool) -> Markup:
     met = [
-        (f.subject.rstrip(","), "met" if f.met else "NOT met", f"{f.broken:,} of {f.of:,}")
+        (
+            f.subject.rstrip(","),
+            "met" if f.met else "NOT met",
+            f"{f.broken:,} of {f.of:,}" if owner else f"{f.broken:,}",
+        )
         for f in release.findings
     ]
     explained = [
@@ -116,9 +124,10 @@ def _audit(release: TableRelease) -> Markup:
         "every cell beforehand. For each sensitive cell the smallest and the largest value that "
         "fit all this were sought; the interval must reach beyond the cell's protection need on "
         "both sides. Contributors who are alone in a cell know it, and were given that knowledge.",
-        release.summary,
+        release.summary if owner else release.public_summary,
     ]
-    counts = [(key.replace("_", " "), plain(value)) for key, value in release.audit.counts.items()]
+    counted = release.audit.counts if owner else release.audit.public_counts
+    counts = [(key, plain(value)) for key, value in counted.items()]
     required = html.table("Requirements", ["Requirement", "", "Too narrow"], met) if met else ""
     return join((paragraphs(explained), required, html.definitions(counts)))
 
@@ -154,6 +163,7 @@ def _method(release: TableRelease, *, owner: bool) -> Markup:
     rows: list[tuple[object, object]] = [
         ("method", str(plan.protect)),
         *((key, plain(value)) for key, value in outcome.facts.items()),
+        *((key, plain(value)) for key, value in outcome.private.items() if owner),
     ]
     if hidden.any():
         relations = release.cells.relations

@@ -210,7 +210,9 @@ def _attempt(cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = (
     )
     report("protecting", 3, 5)
     try:
-        problem, outcome = _protected_from_all(cells, problem, table, seed)
+        asked = table.protect.asked(cells, problem)
+        solved, outcome = _protected_from_all(cells, asked, table, seed)
+        problem, outcome = table.protect.told(cells, problem, solved, outcome)
     except Unprotectable as error:
         raise error.named(cells) from error
     report("auditing", 4, 5)
@@ -220,10 +222,12 @@ def _attempt(cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = (
         outcome.upper,
         witnesses=outcome.witnesses,
         exact=table.audit == "exact"
+        or table.protect.inverts
         or (table.audit == "auto" and len(problem.threats) <= _FEW_THREATS),
         sample=table.sample,
         rng=stream(seed, 2, "audit"),
     )
+    found = table.protect.audited(cells, problem, outcome, found)
     findings = (
         *table.protect.judged(cells, problem, outcome, found),
         _none_disclosed(problem, outcome),

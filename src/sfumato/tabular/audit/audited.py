@@ -48,6 +48,9 @@ class Audit:
     programs: int = 0
     """Linear programs solved."""
     seconds: float = 0.0
+    inverted: Floats | None = None
+    """Where the method was inverted: the values from which it could have published this, as a share
+    of what they must be (`inversion.cover`). It takes the place of the widths."""
     _room: tuple[Floats, Floats] = field(default=(np.empty(0), np.empty(0)), repr=False)
     """Room above and below, as computed: not as differences of large numbers."""
 
@@ -60,6 +63,8 @@ class Audit:
 
         A need that is rounding beside the value is met by any width but none.
         """
+        if self.inverted is not None:
+            return self.inverted
         up, down = self._room
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = [
@@ -137,12 +142,26 @@ class Audit:
         )
         return found if table is None else pl.concat((table.labels[cells], found), how="horizontal")
 
-    def summary(self) -> str:
-        """The result in a paragraph."""
+    @property
+    def public_counts(self) -> dict[str, int | bool]:
+        """What may be published of them: the number of threats would be about that of the sensitive
+        cells, and so tell how many were hidden besides."""
+        counts = self.counts
+        return {
+            "too narrow": counts["too narrow"],
+            "disclosed": counts["disclosed"],
+            "exact": self.exact,
+            "sampled": self.sampled,
+        }
+
+    def summary(self, *, public: bool = False) -> str:
+        """The result in a paragraph; the public one does not tell how many cells are sensitive."""
         if not len(self):
             return "No cell is sensitive, so there was nothing to audit."
         narrow, known = int((~self.enough).sum()), int(self.disclosed.sum())
         what = f"{len(self):,} of {self.of:,}, drawn at random" if self.sampled else f"{self.of:,}"
+        if public:
+            what = "a random sample of" if self.sampled else "all"
         text = (
             f"An attacker's interval was worked out for {what} sensitive cells and attackers, from "
             "everything that is published, all totals and the bounds that everybody knows: "
@@ -153,7 +172,13 @@ class Audit:
             else f"{narrow:,} {'is' if narrow == 1 else 'are'} too narrow, {known:,} of them known "
             "exactly."
         )
-        if not self.exact:
+        if self.inverted is not None:
+            text += (
+                " An attacker knows the method and its parameters: intervals hold only values from "
+                "which it could have published this, and no guess is near enough to more than half "
+                "of them."
+            )
+        elif not self.exact:
             text += " Wide enough intervals were followed no further: they are at least so wide."
         if "open" in self.by:
             left = self.by.count("open")
@@ -163,7 +188,7 @@ class Audit:
         hidden = int(self.determined.sum())
         if hidden:
             text += f" {hidden:,} hidden cells follow exactly from what is published."
-        return f"{text} It took {self.programs:,} linear programs."
+        return text if public else f"{text} It took {self.programs:,} linear programs."
 
     def findings(self, table: CellTable | None = None) -> list[Finding]:
         """The audit as a requirement: the worst interval over its need must reach 1."""
@@ -177,7 +202,11 @@ class Audit:
             t = int(broken[np.argmin(self.cover[broken])])
             cell = int(self.threats.cell[t])
             name = table.name(cell) if table is not None else f"cell {cell}"
-            detail["because"] = f"{name} lies between {self.low[t]:.10g} and {self.high[t]:.10g}"
+            detail["because"] = (
+                f"{name} lies between {self.low[t]:.10g} and {self.high[t]:.10g}"
+                if self.inverted is None
+                else f"whoever knows the method can guess {name}"
+            )
         worst = float(self.cover.min(initial=np.inf))
         return [
             Finding(

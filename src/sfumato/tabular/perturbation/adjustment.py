@@ -12,6 +12,7 @@ from ...errors import MethodError
 from ...kernels.arrays import Bools, Floats
 from ...measurement import Finding
 from ..audit.audit import Audit
+from ..audit.inversion import Needs, cover, turned
 from ..base import TableMethod
 from ..cells.relations import Relations
 from ..cells.table import CellTable
@@ -22,6 +23,8 @@ from .adjustment_l2 import Moves
 from .adjustment_program import Adjustment
 from .multiples import Choice, whole_numbers
 
+DECIMALS = 6
+"""Decimals that published figures have at most."""
 ENOUGH = 1e-8
 """What a move may lack, relative to the value."""
 
@@ -29,13 +32,18 @@ ENOUGH = 1e-8
 class ControlledAdjustment(TableMethod):
     """Move sensitive cells to safe values and change the others as little as adding up allows.
 
-    Each sensitive cell ends at least its need above its value or below it; which way is chosen
-    with the moves. `distance` is the sum of weighted changes (L1) or of their squares (L2). For L1
-    the ways are found by integer programming, or where there are too many by choosing blocks of
-    them anew; for L2 by branch and bound from those of L1. Zeros that are known stay, and no cell
-    leaves the bounds that everybody knows.
+    Each sensitive cell ends at least its need above its value or below it, and further by a share
+    that is drawn: the least move would be the need, which leaves two values to whoever knows the
+    rule. Which way it goes is chosen with the moves. `distance` is the sum of weighted changes (L1)
+    or of their squares (L2). For L1 the ways are found by integer programming, or where there are
+    too many by choosing blocks of them anew; for L2 by branch and bound from those of L1. Zeros
+    that are known stay, and no cell
+    leaves the bounds that everybody knows. Figures have no more decimals than the table's own, so
+    that moved cells look like all others; the weights of the changes are drawn, too.
 
     No figure of the result is told to be exact; which cells were moved, and which way, is secret.
+    The audit inverts it: the values from which a sensitive cell could have come to where it is must
+    be as many as its need asks, and no guess may be near enough to more than half of them.
     """
 
     name: ClassVar[str] = "controlled-adjustment"
@@ -45,6 +53,7 @@ class ControlledAdjustment(TableMethod):
         "perturbation methods for large-scale tabular data protection, EJOR 171:39-52"
     )
     random: ClassVar[bool] = True
+    inverts: ClassVar[bool] = True
 
     distance: Literal["L1", "L2"] = Field(
         "L1", description="the sum of the changes, or of their squares"
@@ -54,14 +63,16 @@ class ControlledAdjustment(TableMethod):
         description="a change counts relative to the value, as it is, or by the cell's cost",
     )
     integer: bool | None = Field(
-        None, description="whole numbers only; unless given, where a count has whole numbers"
+        None,
+        description="whole numbers only; unless given, no more decimals than the table's own; "
+        "false: any number, which shows who was moved",
     )
     excess: float = Field(
-        0.5,
+        3.0,
         ge=0,
         le=10,
         description="how much further than its need a sensitive cell moves at most, as a share "
-        "of it, drawn at random: the move itself would tell the rule",
+        "of it, drawn at random; with less than 2.5 few tables pass the audit",
     )
     seconds: float = Field(
         60.0, gt=0, description="the time for choosing the ways; the best found is taken"
@@ -71,32 +82,24 @@ class ControlledAdjustment(TableMethod):
         return {"excess": min(2 * self.excess, 10.0)}
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
-        if not self.excess:
-            return self._adjusted(table, problem, rng)
-        further = 1.0 + self.excess * rng.random(problem.n)[problem.threats.cell]
-        threats = replace(
-            problem.threats, up=further * problem.threats.up, down=further * problem.threats.down
-        )
-        try:
-            return self._adjusted(table, problem.with_(threats=threats), rng)
-        except MethodError:
-            # Where there is no room beyond the needs, the needs themselves must do.
-            return self._adjusted(table, problem, rng)
-
-    def _adjusted(
-        self, table: CellTable, problem: Problem, rng: np.random.Generator
-    ) -> TableOutcome:
-        whole = self.integer
-        if whole is None:
-            whole = table.is_count and bool(np.all(problem.values == np.rint(problem.values)))
-        task = adjustment(problem, self._weights(problem), whole)
+        weights = self._weights(problem)
+        if self.excess:
+            further = 1.0 + self.excess * rng.random(problem.n)[problem.threats.cell]
+            t = problem.threats
+            problem = problem.with_(threats=replace(t, up=further * t.up, down=further * t.down))
+            # Weights that nobody knows: else the cheapest moves could be worked out.
+            weights = weights * 4.0 ** rng.random(problem.n)
+        unit = unit_of(problem.values)
+        grain = float(self.integer) if self.integer is not None else unit
+        task = adjustment(problem, weights, grain)
         try:
             moves = self._moves(task, rng)
         except Infeasible as error:
             raise MethodError(
                 "no adjusted table exists: the sensitive cells cannot all move by their needs "
                 "within the bounds while the table adds up",
-                remedy="allow cells that are fixed to change, widen the bounds, or ask for less",
+                remedy="allow cells that are fixed to change, widen the bounds, or ask for less "
+                "(a smaller `excess`, smaller needs)",
             ) from error
         except OutOfTime as error:
             raise MethodError(
@@ -108,8 +111,8 @@ class ControlledAdjustment(TableMethod):
         published = problem.values + z
         warnings: list[str] = []
         bound = moves.bound
-        if whole:
-            published, warned = self._whole(task, problem, published)
+        if grain:
+            published, warned = self._whole(task, problem, published, grain)
             warnings += warned
             bound = bound if not warned and self.distance == "L1" else None
         if not moved_enough(problem, published).all():
@@ -117,7 +120,11 @@ class ControlledAdjustment(TableMethod):
         change = published - problem.values
         cost = task.weights @ (np.abs(change) if self.distance == "L1" else change**2)
         lower, upper = problem.lower.copy(), problem.upper.copy()
-        lower[problem.fixed] = upper[problem.fixed] = problem.values[problem.fixed]
+        told = problem.fixed.copy()
+        if unit and not grain:
+            # Who sees decimals beside numbers without them knows which were not moved.
+            told |= np.abs(change) <= 1e-6 * unit
+        lower[told] = upper[told] = problem.values[told]
         return TableOutcome(
             published=published,
             lower=lower,
@@ -129,26 +136,42 @@ class ControlledAdjustment(TableMethod):
             warnings=tuple(warnings),
         )
 
+    def audited(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
+    ) -> Audit:
+        """What each attacker finds possible who knows rule and method: the values that a move of
+        between the need and 1 + excess times it brings to where the cell is, as far as what it
+        knows and what was not changed leave them possible."""
+        cell, asked = audit.threats.cell, problem.with_(threats=audit.threats)
+        values, counts = problem.values[cell], table.is_count
+        need = Needs.of(values, *needs(asked), counts=counts)
+        most = np.zeros((2, problem.n))
+        for way, size in zip(most, needs(problem), strict=True):
+            np.maximum.at(way, problem.threats.cell, size)
+        moved = Needs.of(values, *most[:, cell], counts=counts)
+        pieces = came_from(values, outcome.published[cell], moved, 1.0 + self.excess)
+        ends = np.stack(turned(values, audit.low, audit.high), axis=1)
+        pieces = np.clip(pieces, ends[:, None, :1], ends[:, None, 1:])
+        return replace(audit, inverted=cover(pieces, need))
+
     def judged(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
     ) -> list[Finding]:
-        """That every sensitive cell was moved: what is published says nothing exact, so there are
-        no intervals to audit."""
+        """That every sensitive cell was moved, and that nobody can tell from where."""
         enough = moved_enough(problem, outcome.published)
         short = int((~enough).sum())
-        return [
-            Finding(
-                "adjustment",
-                "the number of sensitive cells that did not move by all they need",
-                float(short),
-                0.0,
-                not short,
-                at_least=False,
-                broken=short,
-                of=int(enough.size),
-                of_what="sensitive cells",
-            )
-        ]
+        moved = Finding(
+            "adjustment",
+            "the number of sensitive cells that did not move by all they need",
+            float(short),
+            0.0,
+            not short,
+            at_least=False,
+            broken=short,
+            of=int(enough.size),
+            of_what="sensitive cells",
+        )
+        return [moved, *audit.findings(table)]
 
     def _weights(self, problem: Problem) -> Floats:
         if self.weights == "unit":
@@ -168,20 +191,22 @@ class ControlledAdjustment(TableMethod):
         return task.search_l2(signs, rng, seconds=self.seconds * 0.75)
 
     def _whole(
-        self, task: Adjustment, problem: Problem, published: Floats
+        self, task: Adjustment, problem: Problem, published: Floats, grain: float
     ) -> tuple[Floats, list[str]]:
-        """The nearest whole numbers that add up and keep the moves of the sensitive cells."""
-        near = np.rint(published)
-        exact = np.abs(published - near) <= 1e-6 * np.maximum(1.0, np.abs(published))
+        """The nearest multiples of `grain` that add up and keep the moves of sensitive cells."""
+        digits = round(-np.log10(grain))
+        near = np.rint(published / grain)
+        exact = np.abs(published / grain - near) <= 1e-6 * np.maximum(1.0, np.abs(near))
         if bool(exact.all()) and not problem.relations.sums(near).any():
-            return near, []
+            return np.round(near * grain, digits), []
         low_move, high_move = task.bounds(
             np.where(published[task.at] > problem.values[task.at], 1, -1)
         )
-        least = np.ceil(np.maximum(problem.values + low_move, -(2.0**60)) - 1e-5)
-        most = np.floor(np.minimum(problem.values + high_move, 2.0**60) + 1e-5)
-        floor = np.where(exact, near, np.floor(published))
-        rest = np.where(exact, 0.0, published - floor)
+        far = 2.0**52
+        least = np.ceil(np.maximum((problem.values + low_move) / grain, -far) - 1e-5)
+        most = np.floor(np.minimum((problem.values + high_move) / grain, far) + 1e-5)
+        floor = np.where(exact, near, np.floor(published / grain))
+        rest = np.where(exact, 0.0, published / grain - floor)
         for s in range(4):
             low = np.clip(floor - s, least, most).astype(np.int64)
             high = np.clip(floor + ~exact + s, least, most).astype(np.int64)
@@ -190,8 +215,46 @@ class ControlledAdjustment(TableMethod):
                 found = whole_numbers(problem.relations, choice, seconds=self.seconds)
             except (Infeasible, OutOfTime):
                 continue
-            return found.k.astype(np.float64), ["figures were rounded to whole numbers that add up"]
-        return published, ["no whole numbers were found that add up: figures have decimals"]
+            return np.round(found.k * grain, digits), ["figures were rounded so that they add up"]
+        raise MethodError(
+            f"no adjusted table in multiples of {grain:g} was found that adds up: with other "
+            "decimals moved cells could be told from the others",
+            remedy="allow more seconds, or [table.protect] integer = false where that does no harm",
+        )
+
+
+def unit_of(values: Floats) -> float:
+    """The power of ten that all values are multiples of, 1 at most; 0 where there is none."""
+    for digits in range(DECIMALS + 1):
+        scaled = values * 10.0**digits
+        if np.abs(scaled).max(initial=0.0) > 1e11:
+            break
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-4):
+            return float(10.0**-digits)
+    return 0.0
+
+
+def came_from(values: Floats, published: Floats, needs: Needs, most: float) -> Floats:
+    """The values that moves between the need and `most` times it bring to what is published:
+    float[cells, 2, 2], those that went up and those that went down, as amounts on the value's side
+    of 0."""
+    below, share = values < 0, needs.rate > 0
+    y = np.where(below, -published, published)
+    up, down = np.where(below, needs.down, needs.up), np.where(below, needs.up, needs.down)
+    size = np.where(share, np.maximum(np.abs(values), 1e-300), 1.0)
+    up, down = up / size, down / size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.where(down < 1, y / (1.0 - down), 0.0)
+        far = np.where(most * down < 1, y / (1.0 - most * down), np.inf)
+        rose = (
+            np.where(share, y / (1.0 + most * up), y - most * up),
+            np.where(share, y / (1.0 + up), y - up),
+        )
+        fell = np.where(share, near, y + down), np.where(share, far, y + most * down)
+    pieces = np.stack((np.stack(rose, axis=1), np.stack(fell, axis=1)), axis=1)
+    pieces[up <= 0, 0] = pieces[down <= 0, 1] = 0.0
+    found: Floats = np.maximum(pieces, 0.0)
+    return found
 
 
 def needs(problem: Problem) -> tuple[Floats, Floats]:
@@ -222,8 +285,8 @@ def moved_enough(problem: Problem, published: Floats) -> Bools:
     )
 
 
-def adjustment(problem: Problem, weights: Floats, whole: bool = False) -> Adjustment:
-    """What controlled adjustment has to solve for this problem."""
+def adjustment(problem: Problem, weights: Floats, grain: float = 0.0) -> Adjustment:
+    """What controlled adjustment has to solve for this problem; in multiples of `grain`, if any."""
     asked_up, asked_down = needs(problem)
     up, down = np.zeros(problem.n), np.zeros(problem.n)
     np.maximum.at(up, problem.threats.cell, asked_up)
@@ -239,7 +302,7 @@ def adjustment(problem: Problem, weights: Floats, whole: bool = False) -> Adjust
     below = np.where(problem.fixed, 0.0, problem.values - problem.lower)
     above = np.where(problem.fixed, 0.0, problem.upper - problem.values)
     up, down = up[at], down[at]
-    far = (np.ceil(up - 1e-9), np.ceil(down - 1e-9)) if whole else (up, down)
+    far = [np.ceil(way / grain - 1e-9) * grain if grain else way for way in (up, down)]
     return Adjustment(
         problem.relations,
         np.maximum(below, 0.0),

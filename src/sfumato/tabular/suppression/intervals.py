@@ -1,174 +1,152 @@
-"""Intervals in place of numbers: as much as can be told of a cell that must not be published."""
+"""Intervals in place of numbers: as much as can be told of cells that must not be published."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from ...kernels.arrays import Bools, Floats
+from ...kernels.arrays import Bools, Floats, Ints
 from ...nested import named
-from ..audit.audit import audit
+from ..audit.audit import Audit, audit
+from ..audit.feasible_ranges import SHORT
+from ..audit.inversion import Needs, cover, turned
 from ..base import Protection, TableMethod
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
-from ..threats.problem import Problem, Threats
-from .partial import narrowest
+from ..threats.insiders import strangers
+from ..threats.problem import Problem, Threats, Unprotectable
 
 STEPS = 10
 """An interval is at least so many steps of its grid wide: rounding adds a fifth at most."""
 
 
 class IntervalPublication(TableMethod):
-    """Publish intervals in place of cells, as narrow as protection allows.
+    """Publish intervals in place of cells that another method hides.
 
-    how="audited": another method hides cells, and each is shown as the interval that anybody could
-    work out from what is published, rounded outward. That tells nothing new, but spares the reader
-    the linear programs.
+    Each is what follows from the published numbers, all totals and what everybody knows beforehand,
+    rounded outward: it tells nothing that hiding does not, but spares the reader the linear
+    programs. An interval that is made from the need of a cell gives the cell away, for the need is
+    a share of it and the width is seen: the narrowest intervals that protect (partial cell
+    suppression, Fischetti & Salazar-González 2003) are such. So nothing here depends on a hidden
+    number, a rule, or on who is sensitive, but through the choice of what is hidden.
 
-    how="partial" chooses the intervals: wide enough, together with all totals, that every sensitive
-    cell stays as uncertain as it must, and as narrow as that allows, width counted at the cost of
-    hiding the cell where it is as wide as its value. It may touch more cells than suppression does,
-    each of them less. An interval laid around the value by the protection levels would give the
-    value away, as its midpoint for instance. So each is widened by the share `blur` of its width,
-    of which a random part goes below, and is then rounded outward to whole steps of a grid. A
-    reader who knows all this and the protection levels of a cell besides still finds a stretch of
-    about `blur` times the narrower interval possible: from 1 on, it is as wide as what protects.
+    More is hidden than suppression would hide, for a reader takes an interval at its word: of every
+    sensitive cell, to strangers and to insiders who know a hidden cell, the values that are left
+    must be as many as the need asks on both sides, and no guess may be near enough, within the
+    need of the value that is true, to more than half of them. Where cells that hang together cannot
+    be given so much, crosses are printed in place of intervals. A need of a third of the value or
+    more is such a case.
     """
 
     name: ClassVar[str] = "interval-publication"
     aliases: ClassVar[tuple[str, ...]] = ("partial-suppression",)
     random: ClassVar[bool] = True
     keeps_totals: ClassVar[bool] = True
-    paper: ClassVar[str] = (
-        "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "
-        "statistical disclosure control"
-    )
+    inverts: ClassVar[bool] = True
 
-    how: Literal["partial", "audited"] = Field(
-        "partial",
-        description="`partial`: the narrowest intervals that protect; `audited`: those that "
-        "follow from the cells that `by` leaves",
-    )
-    by: Protection = named(
-        "modular-suppression",
-        "the method that hides cells; for `partial`, which cells become intervals in tables with "
-        "more than `largest` cells",
-    )
-    blur: float = Field(
-        1.5,
-        ge=0.1,
-        le=10,
-        description="the share of its width by which a chosen interval is widened, at random "
-        "more below or above the value",
-    )
-    largest: int = Field(
-        5000, ge=0, description="cells up to which any cell may become an interval"
-    )
-    seconds: float = Field(
-        600.0,
-        gt=0,
-        description="time after which intervals are not made narrower any more; they protect "
-        "all the same",
-    )
+    by: Protection = named("modular-suppression", "the method that hides cells")
 
-    def stronger(self) -> dict[str, Any]:
-        return {"blur": min(2 * self.blur, 10.0)}
+    def asked(self, table: CellTable, problem: Problem) -> Problem:
+        """The widths beside the needs, where hiding all that may be hidden would give them."""
+        wide = problem.with_(threats=_widened(table, problem))
+        everything = ~problem.fixed | problem.primary
+        found = audit(wide, *problem.known_bounds(everything), exact=False)
+        slide = np.where(found.enough, wide.threats.slide, problem.threats.slide)
+        return problem.with_(threats=replace(problem.threats, slide=slide))
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
-        if self.how == "audited":
-            return self._audited(table, problem, rng)
-        allowed: Bools | None = None
-        warnings: tuple[str, ...] = ()
-        if int((~problem.fixed).sum()) > self.largest:
-            given = self.by.protect(table, problem, rng)
-            allowed = given.hidden
-            warnings = (
-                f"the table is large: only the cells that {self.by.name} hides become intervals",
-                *given.warnings,
-            )
-        widths = narrowest(problem, allowed=allowed, seconds=self.seconds)
-        low, high = placed(problem, widths.below, widths.above, self.blur, rng)
-        return self._outcome(
-            problem,
-            low,
-            high,
-            (widths.below > 0) | (widths.above > 0) | problem.primary,
-            cost=widths.cost,
-            bound=widths.bound,
-            witnesses=widths.witnesses,
-            warnings=warnings,
-        )
+        try:
+            return self.by.protect(table, problem, rng)
+        except Unprotectable:
+            return self.by.protect(table, _without_widths(problem), rng)
 
-    def _audited(
-        self, table: CellTable, problem: Problem, rng: np.random.Generator
+    def extend(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
     ) -> TableOutcome:
-        given = self.by.protect(table, problem, rng)
-        cells = np.flatnonzero(given.hidden)
+        try:
+            return self.by.extend(table, problem, outcome, rng)
+        except Unprotectable:
+            return self.by.extend(table, _without_widths(problem), outcome, rng)
+
+    def told(
+        self, table: CellTable, problem: Problem, solved: Problem, outcome: TableOutcome
+    ) -> tuple[Problem, TableOutcome]:
+        hidden = outcome.lower < outcome.upper
+        problem = _as_before(problem, solved)
+        found = audit(problem, outcome.lower, outcome.upper, witnesses=outcome.witnesses)
+        short = found.threats.cell[_inverted(table, found) < 1.0 - SHORT]
+        low, high = problem.lower.copy(), problem.upper.copy()
+        cells = _apart(problem, hidden, short)
         nothing = np.zeros(cells.size)
         everybody = problem.with_(threats=Threats.of(cells, nothing, nothing))
-        found = audit(everybody, given.lower, given.upper)
-        low, high = given.lower.copy(), given.upper.copy()
-        low[cells], high[cells] = outward(found.low, found.high)
-        return self._outcome(
-            problem,
-            np.maximum(low, given.lower),
-            np.minimum(high, given.upper),
-            given.hidden,
-            cost=given.cost,
-            bound=given.bound,
-            witnesses=given.witnesses,
-            warnings=given.warnings,
-        )
-
-    def _outcome(
-        self,
-        problem: Problem,
-        low: Floats,
-        high: Floats,
-        unpublished: Bools,
-        *,
-        cost: float,
-        bound: float | None,
-        witnesses: object,
-        warnings: tuple[str, ...],
-    ) -> TableOutcome:
-        lower = np.where(unpublished, low, problem.values)
-        upper = np.where(unpublished, high, problem.values)
+        ranges = audit(everybody, outcome.lower, outcome.upper)
+        low[cells], high[cells] = outward(ranges.low, ranges.high)
+        low, high = np.maximum(low, problem.lower), np.minimum(high, problem.upper)
         # An interval that says no more than everybody knows is not worth printing.
-        says = unpublished & ((lower > problem.lower) | (upper < problem.upper))
-        return TableOutcome(
-            published=np.where(unpublished, np.nan, problem.values),
-            lower=lower,
-            upper=upper,
-            hidden=unpublished & ~says,
-            shown=(np.where(says, lower, np.nan), np.where(says, upper, np.nan)),
-            cost=cost,
-            bound=bound,
-            facts={
-                "intervals": int(says.sum()),
-                "cells not shown": int((unpublished & ~says).sum()),
-            },
-            warnings=warnings,
-            witnesses=witnesses,  # type: ignore[arg-type]
+        says = hidden & ((low > problem.lower) | (high < problem.upper))
+        return problem, replace(
+            outcome,
+            hidden=hidden & ~says,
+            shown=(np.where(says, low, np.nan), np.where(says, high, np.nan)),
+            facts={"intervals": int(says.sum())},
         )
 
+    def audited(
+        self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
+    ) -> Audit:
+        """Where intervals are printed the method is inverted: every value between the ends that
+        follow from the publication could have led to it. Crosses are judged as hidden cells."""
+        assert outcome.shown is not None
+        printed = ~np.isnan(outcome.shown[0][audit.threats.cell])
+        return replace(audit, inverted=np.where(printed, _inverted(table, audit), audit.cover))
 
-def placed(
-    problem: Problem, below: Floats, above: Floats, blur: float, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Intervals that hold value - below and value + above, laid at random around them."""
-    # As many draws as cells, so that a cell's place does not depend on the others' widths.
-    part = rng.random(problem.n)
-    # A sensitive cell without any need is at least not shown to the last digit.
-    least = np.where(problem.primary & (below + above <= 0), 1e-2 * np.abs(problem.values), 0.0)
-    least = np.where(problem.primary & (below + above + least <= 0), 1.0, least)
-    more = blur * (below + above) + least
-    low = problem.values - below - part * more
-    high = problem.values + above + (1 - part) * more
-    low, high = outward(np.maximum(low, problem.lower), np.minimum(high, problem.upper))
-    return np.maximum(low, problem.lower), np.minimum(high, problem.upper)
+
+def _needs(table: CellTable, threats: Threats, values: Floats) -> Needs:
+    return Needs.of(values[threats.cell], threats.up, threats.down, counts=table.is_count)
+
+
+def _widened(table: CellTable, problem: Problem) -> Threats:
+    """Threats that ask for a width of which no guess holds more than half, wherever it lies."""
+    threats, values = problem.threats, problem.values
+    width = _needs(table, threats, values).wide_anywhere(np.abs(values[threats.cell]))
+    return replace(threats, slide=np.maximum(threats.slide, width))
+
+
+def _without_widths(problem: Problem) -> Problem:
+    """What has to be shown of hidden cells in any case: the needs on both sides."""
+    return problem.with_(threats=replace(problem.threats, slide=np.zeros(len(problem.threats))))
+
+
+def _as_before(problem: Problem, solved: Problem) -> Problem:
+    """All insiders who were added, with the widths that were asked for beforehand."""
+    threats, first = solved.threats, len(problem.threats)
+    stranger = strangers(solved)[threats.cell[first:]]
+    asked = threats.slide[stranger]
+    part = np.divide(threats.slide[first:], asked, out=np.ones(asked.size), where=asked > 0)
+    slide = np.concatenate((problem.threats.slide, part * problem.threats.slide[stranger]))
+    return solved.with_(threats=replace(threats, slide=slide))
+
+
+def _inverted(table: CellTable, found: Audit) -> Floats:
+    needs = Needs.of(found.values, found.need_up, found.need_down, counts=table.is_count)
+    ends = turned(found.values, found.low, found.high)
+    return np.minimum(found.cover, cover(np.stack(ends, axis=1)[:, None, :], needs))
+
+
+def _apart(problem: Problem, hidden: Bools, short: Ints) -> Ints:
+    """The hidden cells that do not hang together with any of `short`, directly or by others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    relations = problem.relations
+    live = hidden[relations.cells]
+    size = problem.n + len(relations)
+    ties = (relations.cells[live], problem.n + relations.rows[live])
+    graph = coo_array((np.ones(int(live.sum())), ties), shape=(size, size))
+    of = connected_components(graph, directed=False)[1][: problem.n]
+    return np.flatnonzero(hidden & ~np.isin(of, of[short]))
 
 
 def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -361,7 +361,7 @@ class ModularSuppression(TableMethod):
                 "that cross one another",
             )
         return suppressed(
-            problem, hidden, bound=least, facts=facts, warnings=warnings, witnesses=witnesses
+            problem, hidden, bound=least, private=facts, warnings=warnings, witnesses=witnesses
         )
 
     def extend(

@@ -287,8 +287,14 @@ def complete(
 def extended(problem: Problem, outcome: TableOutcome) -> TableOutcome:
     """An outcome with more cells hidden, so that threats added since are met, too."""
     hidden, proofs = complete(problem, outcome.hidden, witnesses=outcome.witnesses)
-    facts = {k: v for k, v in outcome.facts.items() if k != "secondary cells"}
-    return suppressed(problem, hidden, facts=facts, warnings=outcome.warnings, witnesses=proofs)
+    return suppressed(
+        problem,
+        hidden,
+        facts=outcome.facts,
+        private=outcome.private,
+        warnings=outcome.warnings,
+        witnesses=proofs,
+    )
 
 
 def clean(
