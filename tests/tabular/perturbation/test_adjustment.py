@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 import sfumato as sf
 from benchmarks.table_data import as_table
 from sfumato.errors import MethodError
-from sfumato.tabular.audit.inversion import Needs
+from sfumato.tabular.audit.inversion import Needs, cover
 from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.perturbation.adjustment import (
     ControlledAdjustment,
     adjustment,
-    came_from,
     moved_enough,
     needs,
     unit_of,
 )
+from sfumato.tabular.perturbation.origins import came_from
 from sfumato.tabular.threats.problem import Problem, Threats
 from tests.oracle import perturbed_tables as oracle
 from tests.oracle.tables import random_problem
@@ -196,7 +196,7 @@ def test_the_least_move_is_refused_and_drawn_ones_pass(rule: str, more: dict[str
 
 def test_values_that_a_move_comes_from() -> None:
     """Every move that can be drawn leads to a number from which the value is found possible, and
-    moves that cannot lead elsewhere."""
+    shorter ones lead elsewhere; after longer ones anything beyond the need is possible."""
     rng = np.random.default_rng(3)
     for sign in (1.0, -1.0):
         values = sign * rng.uniform(10, 1000, 500)
@@ -205,8 +205,17 @@ def test_values_that_a_move_comes_from() -> None:
         pieces = came_from(values, values + factor * needs_.size, needs_, 4.0)
         amount = np.abs(values)[:, None]
         inside = ((pieces[:, :, 0] <= amount) & (amount <= pieces[:, :, 1])).any(axis=1)
-        could = (np.abs(factor) >= 1) & (np.abs(factor) <= 4)
-        np.testing.assert_array_equal(inside, could)
+        np.testing.assert_array_equal(inside, np.abs(factor) >= 1)
+        np.testing.assert_array_equal(np.isinf(pieces[:, 1, 1]), np.abs(factor) > 4)
+
+
+def test_rounding_up_is_no_longer_move() -> None:
+    """Moved by its need and rounded to a whole number: whoever knows that has two guesses."""
+    values = np.array([1003.0, 1003.0])
+    need = Needs.of(values, 0.1 * values, 0.1 * values)
+    pieces = came_from(values, np.array([1104.0, 902.0]), need, 1.0, grain=1.0)
+    assert ((pieces[:, :, 1] - pieces[:, :, 0]) < 1.2).all()
+    assert (cover(pieces, need) < 1).all()
 
 
 def test_decimals_are_found() -> None:

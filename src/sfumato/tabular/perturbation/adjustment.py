@@ -22,6 +22,7 @@ from ..threats.problem import Problem
 from .adjustment_l2 import Moves
 from .adjustment_program import Adjustment
 from .multiples import Choice, whole_numbers
+from .origins import came_from, counts_from, small_counts, unbounded
 
 DECIMALS = 6
 """Decimals that published figures have at most."""
@@ -83,14 +84,11 @@ class ControlledAdjustment(TableMethod):
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         weights = self._weights(problem)
+        problem = self._drawn(table, problem, rng)
         if self.excess:
-            further = 1.0 + self.excess * rng.random(problem.n)[problem.threats.cell]
-            t = problem.threats
-            problem = problem.with_(threats=replace(t, up=further * t.up, down=further * t.down))
             # Weights that nobody knows: else the cheapest moves could be worked out.
             weights = weights * 4.0 ** rng.random(problem.n)
-        unit = unit_of(problem.values)
-        grain = float(self.integer) if self.integer is not None else unit
+        unit, grain = unit_of(problem.values), self._grain(problem)
         task = adjustment(problem, weights, grain)
         try:
             moves = self._moves(task, rng)
@@ -136,23 +134,35 @@ class ControlledAdjustment(TableMethod):
             warnings=tuple(warnings),
         )
 
+    def _drawn(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> Problem:
+        """The problem with needs that are drawn, each between itself and 1 + excess times it."""
+        further = self.excess * rng.random(problem.n)
+        t, (few, greatest) = problem.threats, small_counts(table, problem)
+        above = greatest + 1.0 + np.floor(further) - problem.values
+        small, times = few[t.cell], 1.0 + further[t.cell]
+        up = np.where(small, above[t.cell], times * t.up)
+        down = np.where(small, 0.0, times * t.down)
+        return problem.with_(threats=replace(t, up=up, down=down))
+
     def audited(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
     ) -> Audit:
         """What each attacker finds possible who knows rule and method: the values that a move of
         between the need and 1 + excess times it brings to where the cell is, as far as what it
         knows and what was not changed leave them possible."""
-        cell, asked = audit.threats.cell, problem.with_(threats=audit.threats)
-        values, counts = problem.values[cell], table.is_count
-        need = Needs.of(values, *needs(asked), counts=counts)
-        most = np.zeros((2, problem.n))
-        for way, size in zip(most, needs(problem), strict=True):
-            np.maximum.at(way, problem.threats.cell, size)
-        moved = Needs.of(values, *most[:, cell], counts=counts)
-        pieces = came_from(values, outcome.published[cell], moved, 1.0 + self.excess)
-        ends = np.stack(turned(values, audit.low, audit.high), axis=1)
-        pieces = np.clip(pieces, ends[:, None, :1], ends[:, None, 1:])
-        return replace(audit, inverted=cover(pieces, need))
+        cell, counts = audit.threats.cell, table.is_count
+        values, published = problem.values[cell], outcome.published[cell]
+        most = unbounded(problem, *of_cells(problem))
+        moved = Needs.of(values, most[0][cell], most[1][cell], counts=counts)
+        pieces = came_from(values, published, moved, 1.0 + self.excess, self._grain(problem))
+        few, greatest = small_counts(table, problem)
+        small = few[cell]
+        pieces[small] = counts_from(published[small], problem.lower[cell][small], greatest)
+        low, high = turned(values, audit.low, audit.high)
+        pieces[:, :, 0] = np.maximum(pieces[:, :, 0], low[:, None])
+        pieces[:, :, 1] = np.minimum(pieces[:, :, 1], high[:, None])
+        asked = needs(problem.with_(threats=audit.threats))
+        return replace(audit, inverted=cover(pieces, Needs.of(values, *asked, counts=counts)))
 
     def judged(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit
@@ -172,6 +182,10 @@ class ControlledAdjustment(TableMethod):
             of_what="sensitive cells",
         )
         return [moved, *audit.findings(table)]
+
+    def _grain(self, problem: Problem) -> float:
+        """What published numbers are multiples of; 0 for any number."""
+        return unit_of(problem.values) if self.integer is None else float(self.integer)
 
     def _weights(self, problem: Problem) -> Floats:
         if self.weights == "unit":
@@ -234,29 +248,6 @@ def unit_of(values: Floats) -> float:
     return 0.0
 
 
-def came_from(values: Floats, published: Floats, needs: Needs, most: float) -> Floats:
-    """The values that moves between the need and `most` times it bring to what is published:
-    float[cells, 2, 2], those that went up and those that went down, as amounts on the value's side
-    of 0."""
-    below, share = values < 0, needs.rate > 0
-    y = np.where(below, -published, published)
-    up, down = np.where(below, needs.down, needs.up), np.where(below, needs.up, needs.down)
-    size = np.where(share, np.maximum(np.abs(values), 1e-300), 1.0)
-    up, down = up / size, down / size
-    with np.errstate(divide="ignore", invalid="ignore"):
-        near = np.where(down < 1, y / (1.0 - down), 0.0)
-        far = np.where(most * down < 1, y / (1.0 - most * down), np.inf)
-        rose = (
-            np.where(share, y / (1.0 + most * up), y - most * up),
-            np.where(share, y / (1.0 + up), y - up),
-        )
-        fell = np.where(share, near, y + down), np.where(share, far, y + most * down)
-    pieces = np.stack((np.stack(rose, axis=1), np.stack(fell, axis=1)), axis=1)
-    pieces[up <= 0, 0] = pieces[down <= 0, 1] = 0.0
-    found: Floats = np.maximum(pieces, 0.0)
-    return found
-
-
 def needs(problem: Problem) -> tuple[Floats, Floats]:
     """How far each threatened cell must go up, or down: threat by threat, (up, down).
 
@@ -270,6 +261,14 @@ def needs(problem: Problem) -> tuple[Floats, Floats]:
     up, down = np.minimum(t.up, room), np.minimum(t.down, below)
     more = np.maximum(t.slide - up - down, 0.0) / 2
     return np.minimum(up + more, room), np.minimum(down + more, below)
+
+
+def of_cells(problem: Problem) -> tuple[Floats, Floats]:
+    """The same cell by cell: the greatest of its threats'."""
+    up, down = np.zeros(problem.n), np.zeros(problem.n)
+    for way, asked in zip((up, down), needs(problem), strict=True):
+        np.maximum.at(way, problem.threats.cell, asked)
+    return up, down
 
 
 def moved_enough(problem: Problem, published: Floats) -> Bools:
@@ -287,10 +286,7 @@ def moved_enough(problem: Problem, published: Floats) -> Bools:
 
 def adjustment(problem: Problem, weights: Floats, grain: float = 0.0) -> Adjustment:
     """What controlled adjustment has to solve for this problem; in multiples of `grain`, if any."""
-    asked_up, asked_down = needs(problem)
-    up, down = np.zeros(problem.n), np.zeros(problem.n)
-    np.maximum.at(up, problem.threats.cell, asked_up)
-    np.maximum.at(down, problem.threats.cell, asked_down)
+    up, down = of_cells(problem)
     # No need on one side only means that the bounds leave no room there.
     at = np.flatnonzero((up > 0) | (down > 0))
     still = np.flatnonzero(problem.fixed[at])

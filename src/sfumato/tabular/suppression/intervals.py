@@ -11,7 +11,7 @@ from ...kernels.arrays import Bools, Floats, Ints
 from ...nested import named
 from ..audit.audit import Audit, audit
 from ..audit.feasible_ranges import SHORT
-from ..audit.inversion import Needs, cover, turned
+from ..audit.inversion import Needs, cover, inner, turned
 from ..base import Protection, TableMethod
 from ..cells.table import CellTable
 from ..outcome import TableOutcome
@@ -32,12 +32,13 @@ class IntervalPublication(TableMethod):
     suppression, Fischetti & Salazar-González 2003) are such. So nothing here depends on a hidden
     number, a rule, or on who is sensitive, but through the choice of what is hidden.
 
-    More is hidden than suppression would hide, for a reader takes an interval at its word: of every
-    sensitive cell, to strangers and to insiders who know a hidden cell, the values that are left
-    must be as many as the need asks on both sides, and no guess may be near enough, within the
-    need of the value that is true, to more than half of them. Where cells that hang together cannot
-    be given so much, crosses are printed in place of intervals. A need of a third of the value or
-    more is such a case.
+    More is hidden than suppression would hide, for a reader takes an interval at its word.
+    Sensitive cells may be as low as everybody knows beforehand, wherever hiding can give that.
+    Of each of them enough values are left to strangers and to insiders who know a hidden cell, and who know
+    that its need had to be met: as many as the need asks on both sides, and no guess is nearer than
+    the need of the value that is true to more than half of them. Where cells that hang together
+    cannot be given so much, crosses are printed in place of intervals. A need of a third of the
+    value or more is such a case.
     """
 
     name: ClassVar[str] = "interval-publication"
@@ -49,18 +50,19 @@ class IntervalPublication(TableMethod):
     by: Protection = named("modular-suppression", "the method that hides cells")
 
     def asked(self, table: CellTable, problem: Problem) -> Problem:
-        """The widths beside the needs, where hiding all that may be hidden would give them."""
-        wide = problem.with_(threats=_widened(table, problem))
+        """That sensitive cells may be as low as everybody knows beforehand, where hiding all that
+        may be hidden would give that."""
+        deep = problem.with_(threats=_deepened(problem))
         everything = ~problem.fixed | problem.primary
-        found = audit(wide, *problem.known_bounds(everything), exact=False)
-        slide = np.where(found.enough, wide.threats.slide, problem.threats.slide)
-        return problem.with_(threats=replace(problem.threats, slide=slide))
+        found = audit(deep, *problem.known_bounds(everything), exact=False)
+        down = np.where(found.enough, deep.threats.down, problem.threats.down)
+        return problem.with_(threats=replace(problem.threats, down=down))
 
     def protect(self, table: CellTable, problem: Problem, rng: np.random.Generator) -> TableOutcome:
         try:
             return self.by.protect(table, problem, rng)
         except Unprotectable:
-            return self.by.protect(table, _without_widths(problem), rng)
+            return self.by.protect(table, _eased(problem), rng)
 
     def extend(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, rng: np.random.Generator
@@ -68,7 +70,7 @@ class IntervalPublication(TableMethod):
         try:
             return self.by.extend(table, problem, outcome, rng)
         except Unprotectable:
-            return self.by.extend(table, _without_widths(problem), outcome, rng)
+            return self.by.extend(table, _eased(problem), outcome, rng)
 
     def told(
         self, table: CellTable, problem: Problem, solved: Problem, outcome: TableOutcome
@@ -76,7 +78,7 @@ class IntervalPublication(TableMethod):
         hidden = outcome.lower < outcome.upper
         problem = _as_before(problem, solved)
         found = audit(problem, outcome.lower, outcome.upper, witnesses=outcome.witnesses)
-        short = found.threats.cell[_inverted(table, found) < 1.0 - SHORT]
+        short = found.threats.cell[_inverted(table, problem, found) < 1.0 - SHORT]
         low, high = problem.lower.copy(), problem.upper.copy()
         cells = _apart(problem, hidden, short)
         nothing = np.zeros(cells.size)
@@ -100,39 +102,51 @@ class IntervalPublication(TableMethod):
         follow from the publication could have led to it. Crosses are judged as hidden cells."""
         assert outcome.shown is not None
         printed = ~np.isnan(outcome.shown[0][audit.threats.cell])
-        return replace(audit, inverted=np.where(printed, _inverted(table, audit), audit.cover))
+        return replace(
+            audit, inverted=np.where(printed, _inverted(table, problem, audit), audit.cover)
+        )
 
 
-def _needs(table: CellTable, threats: Threats, values: Floats) -> Needs:
-    return Needs.of(values[threats.cell], threats.up, threats.down, counts=table.is_count)
+def _deepened(problem: Problem) -> Threats:
+    """Threats that ask for all the room below the value; those of insiders in proportion."""
+    threats, stranger = problem.threats, strangers(problem)[problem.threats.cell]
+    room = (problem.values - problem.lower)[threats.cell]
+    first = np.where(stranger >= 0, threats.down[stranger], 0.0)
+    asked = np.isfinite(room) & (first > 0)
+    times = np.divide(room, first, out=np.ones(room.size), where=asked)
+    return replace(threats, down=np.maximum(times, 1.0) * threats.down)
 
 
-def _widened(table: CellTable, problem: Problem) -> Threats:
-    """Threats that ask for a width of which no guess holds more than half, wherever it lies."""
-    threats, values = problem.threats, problem.values
-    width = _needs(table, threats, values).wide_anywhere(np.abs(values[threats.cell]))
-    return replace(threats, slide=np.maximum(threats.slide, width))
-
-
-def _without_widths(problem: Problem) -> Problem:
-    """What has to be shown of hidden cells in any case: the needs on both sides."""
-    return problem.with_(threats=replace(problem.threats, slide=np.zeros(len(problem.threats))))
+def _eased(problem: Problem) -> Problem:
+    """No more room below than above: for insiders who came later, as low as can be is too much."""
+    threats = problem.threats
+    down = np.where(threats.up > 0, np.minimum(threats.down, threats.up), threats.down)
+    return problem.with_(threats=replace(threats, down=down))
 
 
 def _as_before(problem: Problem, solved: Problem) -> Problem:
-    """All insiders who were added, with the widths that were asked for beforehand."""
+    """All insiders who were added, with the needs that there were beforehand."""
     threats, first = solved.threats, len(problem.threats)
     stranger = strangers(solved)[threats.cell[first:]]
-    asked = threats.slide[stranger]
-    part = np.divide(threats.slide[first:], asked, out=np.ones(asked.size), where=asked > 0)
-    slide = np.concatenate((problem.threats.slide, part * problem.threats.slide[stranger]))
-    return solved.with_(threats=replace(threats, slide=slide))
+    up = threats.up[stranger]
+    part = np.divide(threats.up[first:], up, out=np.ones(up.size), where=up > 0)
+    down = np.minimum(threats.down[first:], part * problem.threats.down[stranger])
+    return solved.with_(threats=replace(threats, down=np.concatenate((problem.threats.down, down))))
 
 
-def _inverted(table: CellTable, found: Audit) -> Floats:
-    needs = Needs.of(found.values, found.need_up, found.need_down, counts=table.is_count)
-    ends = turned(found.values, found.low, found.high)
-    return np.minimum(found.cover, cover(np.stack(ends, axis=1)[:, None, :], needs))
+def _inverted(table: CellTable, problem: Problem, found: Audit) -> Floats:
+    """What is left to whoever knows that each interval was wide enough to strangers, too: it is
+    nearer to neither end than the need, but where everybody knew that end beforehand."""
+    cell, values = found.threats.cell, found.values
+    needs = Needs.of(values, found.need_up, found.need_down, counts=table.is_count)
+    known = turned(values, problem.lower[cell], problem.upper[cell])
+    low, high = inner(needs, values, turned(values, found.low, found.high), known)
+    stranger = strangers(problem.with_(threats=found.threats))[cell]
+    seen = stranger >= 0
+    low[seen] = np.maximum(low[seen], low[stranger[seen]])
+    high[seen] = np.minimum(high[seen], high[stranger[seen]])
+    left = np.stack((low, high), axis=1)[:, None, :]
+    return np.minimum(found.cover, cover(left, needs))
 
 
 def _apart(problem: Problem, hidden: Bools, short: Ints) -> Ints:
