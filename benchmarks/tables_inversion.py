@@ -7,11 +7,14 @@ and minimum frequency 3; with --tau also tau_testW, Var2 by industry and region 
 dominance (2, 85) and p% 10, hidden with and without singletons.
 
 "share" is the printed width over half the value, for cells of one contributor: where it is the same
-for all of them, a width tells the value. "short" counts sensitive cells whose set of possible
-values fails the inversion (`tabular/audit/inversion.py`), for strangers and for insiders who own a
-cell. For controlled adjustment "whole" counts published numbers with the table's own decimals, and
-how many of these are true; "pinned" the pairs of an insider and a cell where the insider, who
-takes all other cells for true, guesses it within its need.
+for all of them, a width tells the value. "half known" counts the intervals, to strangers and to
+insiders who own a cell, of which one guess is right within the need for more than half; "short"
+those that the audit refuses, which counts also what passing it tells. It runs with versions from
+before, too, where only the last figure means less.
+
+For controlled adjustment, of the same table in whole numbers, "whole" counts published numbers that
+are, and how many of these are true; "pinned" the pairs of an insider and a cell where the insider,
+who takes all other cells for true, guesses it within its need.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from table_data import TABLES
 import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.release.tables.release import TableRelease
-from sfumato.tabular.audit.inversion import Needs, cover, turned
+from sfumato.tabular.audit.audit import Audit, audit
 from sfumato.tabular.threats.open_insiders import open_insiders
 from sfumato.tabular.threats.protection_problem import protection_problem
 
@@ -43,19 +46,25 @@ def intervals(cells: sf.CellTable, rules: list) -> None:
     lone = release.problem.primary & (cells.contributions.count == 1) & ~np.isnan(low)
     share = (high - low)[lone] / (0.5 * cells.values[lone])
     found = release.audit
-    pieces = np.stack(turned(found.values, found.low, found.high), axis=1)[:, None, :]
-    enough = cover(pieces, Needs.of(found.values, found.need_up, found.need_down)) >= 1 - 1e-6
+    guessed = half_known(found)
     printed = ~np.isnan(low[found.threats.cell])
     inside = np.diff(found.threats.known_starts) > 0
     quarters = np.quantile(share, [0, 0.25, 0.5, 0.75, 1]) if lone.any() else []
     print(
         f"  intervals: {int(release.problem.primary.sum())} sensitive, "
         f"{int((~np.isnan(low)).sum())} printed, {int(release.outcome.hidden.sum())} crosses; "
-        f"share of {int(lone.sum())} lone: {' '.join(f'{q:.3g}' for q in quarters)}; short "
-        f"{int((printed & ~enough & ~inside).sum())} of {int((printed & ~inside).sum())}, insiders "
-        f"{int((printed & ~enough & inside).sum())} of {int((printed & inside).sum())}; "
-        f"{spent:.1f} CPU s"
+        f"share of {int(lone.sum())} lone: {' '.join(f'{q:.4g}' for q in quarters)}; half known "
+        f"{int((printed & guessed & ~inside).sum())} of {int((printed & ~inside).sum())}, to "
+        f"insiders {int((printed & guessed & inside).sum())} of {int((printed & inside).sum())}; "
+        f"short {int((~found.enough).sum())}; {spent:.1f} CPU s"
     )
+
+
+def half_known(found: Audit) -> np.ndarray:
+    """Where one guess is right for more than half of the values between the ends."""
+    rate = np.maximum(found.need_up, found.need_down) / np.abs(found.values)
+    with np.errstate(invalid="ignore"):
+        return 2 * rate / (1 + rate) * found.high > 0.5 * (found.high - found.low)
 
 
 def pinned(release: TableRelease) -> tuple[int, int]:
@@ -82,15 +91,24 @@ def adjusted(cells: sf.CellTable, rules: list, excess: float) -> None:
         print(f"  adjustment, excess {excess:g}: {str(error).splitlines()[0][:140]}")
         return
     published, values = release.outcome.published, cells.values
-    same = published == np.round(values, 6)
+    same, whole = np.abs(published - values) < 1e-6, np.abs(published - np.rint(published)) < 1e-6
     move = np.abs(published - values)[~release.problem.primary]
     usual = float(np.mean(move / np.maximum(np.abs(values[~release.problem.primary]), 1)))
     hits, pairs = pinned(release)
     print(
-        f"  adjustment, excess {excess:g}: passes; numbers of the table's own decimals "
-        f"{int((published == np.round(published, 2)).sum())} of {cells.n}, {int(same.sum())} of "
-        f"them true; mean relative change of other cells {usual:.3f}; pinned {hits} of {pairs}"
+        f"  adjustment, excess {excess:g}: passes; {int(whole.sum())} of {cells.n} "
+        f"whole, {int((whole & same).sum())} of them true; mean relative change of other cells "
+        f"{usual:.3f}; pinned {hits} of {pairs}"
     )
+
+
+def _insiders_short(cells: sf.CellTable, rules: list, release: TableRelease) -> None:
+    """How many sensitive cells the owners of hidden ones know too well where nobody asked."""
+    faced = protection_problem(cells, rules)
+    found = audit(faced, release.outcome.lower, release.outcome.upper, exact=False)
+    more = open_insiders(cells, faced, release.outcome)
+    short = np.concatenate((found.threats.cell[~found.enough], more.cell))
+    print(f"  too narrow for insiders: {short.size} intervals of {np.unique(short).size} cells")
 
 
 def tau() -> None:
@@ -117,9 +135,7 @@ def tau() -> None:
                 f"{time.process_time() - begun:.1f} CPU s"
             )
             if not singletons:
-                faced = protection_problem(cells, rules)
-                more = open_insiders(cells, release.problem, release.outcome)
-                print(f"  insiders short: {np.unique(more.cell).size} cells; {len(faced.threats)}")
+                _insiders_short(cells, rules, release)
     print("tau_testW intervals")
     intervals(cells, rules)
 
@@ -130,11 +146,13 @@ def main() -> None:
     asked = parser.parse_args()
     records = sf.generators.businesses(400, seed=3)
     cells = sf.tabulate(records, ["industry", "size"], "turnover", seed=1)
+    rounded = records.frame.with_columns(pl.col("turnover").round(0))
+    whole = sf.tabulate(rounded, ["industry", "size"], "turnover", seed=1)
     for rules in ([sf.method("p-percent", p=10)], [sf.method("minimum-frequency", minimum=3)]):
         print(rules[0])
         intervals(cells, rules)
         for excess in (0.0, 1.0, 3.0):
-            adjusted(cells, rules, excess)
+            adjusted(whole, rules, excess)
     if asked.tau:
         tau()
 

@@ -119,7 +119,7 @@ def _table(folder: Path, seed: int) -> None:
         tell("writing and auditing again", 1, 1)
         release.save(folder / "table")
     show_page(release.view(most_rows=40, most_columns=12))
-    print(release.summary)
+    print(release.public_summary)
 
 
 def with_exception(drafted: Plan) -> Plan:

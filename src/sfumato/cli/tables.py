@@ -203,11 +203,10 @@ def _released(
         return
     show.notes_aside(*release.owner_notes, *release.public_notes)
     show_page(release.view(at, most_rows=40, most_columns=12))
-    hidden, primary = release.outcome.hidden, release.problem.primary
-    secondary = int((hidden & ~primary).sum())
-    print(f"{release.cells.n:,} cells, {int(primary.sum()):,} sensitive", end="")
-    print(f", {secondary:,} more suppressed to protect them" if hidden.any() else "")
-    print(release.summary)
+    hidden = int(release.outcome.hidden.sum())
+    # What is printed gets copied: how many are sensitive stands in the private report alone.
+    print(f"{release.cells.n:,} cells" + (f", {hidden:,} suppressed" if hidden else ""))
+    print(release.public_summary)
     if change is not None:
         change.show()
     print(f"\npublish  {target}/   (data, report.html, evidence.json)")

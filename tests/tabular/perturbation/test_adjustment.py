@@ -209,6 +209,39 @@ def test_values_that_a_move_comes_from() -> None:
         np.testing.assert_array_equal(np.isinf(pieces[:, 1, 1]), np.abs(factor) > 4)
 
 
+@settings(max_examples=60)
+@given(st.floats(0.02, 0.2), st.floats(0.3, 3.5), st.floats(1.0, 3.5), st.booleans())
+def test_a_move_passes_where_no_guess_holds_half(
+    rate: float, excess: float, drawn: float, rises: bool
+) -> None:
+    """Beside every value and every guess of a fine grid, up to the limit and beyond it."""
+    factor = min(drawn, 1 + excess) * rate
+    value = np.full(1, 1000.0)
+    published = value * (1 + factor if rises else 1 - factor)
+    needs_ = Needs.of(value, rate * value, rate * value)
+    found = cover(came_from(value, published, needs_, 1.0 + excess), needs_)[0]
+    x = np.linspace(300, 5000, 20_000)
+    move = np.abs(published - x) / (rate * x)
+    x = x[(move >= 1) & (move <= 1 + excess)]
+    guesses = np.linspace(x[0], x[-1], 600)
+    held = max(float((np.abs(x - guess) < rate * x).mean()) for guess in guesses)
+    if abs(held - 0.5) > 0.01:
+        assert (found >= 1) == (held < 0.5)
+
+
+@pytest.mark.parametrize("minimum", [2, 3, 5])
+def test_a_small_count_is_not_told_by_where_it_went(minimum: int) -> None:
+    """Whatever a small count was, it is above all of them: moved by one or two, a published 2 where
+    1 and 2 are sensitive would be a 1."""
+    records = sf.generators.businesses(400, seed=3)
+    table = sf.tabulate(records, ["size", "region"], seed=1)
+    rules = [sf.method("minimum-frequency", minimum=minimum)]
+    release = sf.protect(table, ControlledAdjustment(seconds=5), seed=2, rules=rules)
+    small = release.problem.primary & (table.values <= 3)
+    assert (release.outcome.published[small] > table.values[small].max()).all()
+    assert release.audit.safe
+
+
 def test_rounding_up_is_no_longer_move() -> None:
     """Moved by its need and rounded to a whole number: whoever knows that has two guesses."""
     values = np.array([1003.0, 1003.0])

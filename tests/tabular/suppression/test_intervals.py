@@ -6,12 +6,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
 from benchmarks.table_data import as_table
 from sfumato.release.tables.release import TableRelease
+from sfumato.tabular.cells.cube import CubeShape, Dimension
+from sfumato.tabular.outcome import suppressed
 from sfumato.tabular.suppression.intervals import IntervalPublication, outward
-from sfumato.tabular.threats.problem import Problem
+from sfumato.tabular.threats.problem import Problem, Threats
 from tests.oracle.tables import brute_interval, is_safe, random_problem
 
 
@@ -118,6 +122,56 @@ def test_what_fails_the_inversion_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     table = sf.tabulate(sf.generators.businesses(150, seed=3), ["size", "region"], "turnover")
     with pytest.raises(sf.ReleaseRefused, match="knows the method"):
         sf.protect(table, "interval-publication", seed=1, rules=[sf.method("p-percent", p=10)])
+
+
+def square(x: float, low: float, high: float, need: float) -> tuple[Problem, np.ndarray]:
+    """Four hidden cells with published totals, of which the first, x, is between low and high."""
+    inner = np.array([[x, high - x], [high - x, x - low]])
+    full = np.zeros((3, 3))
+    full[1:, 1:] = inner
+    full[0, 1:], full[1:, 0], full[0, 0] = inner.sum(0), inner.sum(1), inner.sum()
+    names = ("Total", "1", "2")
+    axes = [Dimension(name, names, np.array([-1, 0, 0], np.int64)) for name in ("a", "b")]
+    shape = CubeShape(tuple(axes), np.arange(9).reshape(3, 3))
+    hidden = np.zeros((3, 3), bool)
+    hidden[1:, 1:] = True
+    problem = Problem(
+        values=full.ravel(),
+        relations=shape.relations(9),
+        lower=np.zeros(9),
+        upper=np.full(9, np.inf),
+        primary=np.arange(9) == 4,
+        fixed=np.zeros(9, bool),
+        costs=np.ones(9),
+        threats=Threats.of([4], [need], [need]),
+        cubes=(shape,),
+    )
+    return problem, hidden.ravel()
+
+
+@settings(max_examples=40)
+@given(
+    st.floats(0.01, 0.3),
+    st.floats(0.01, 0.99),
+    st.floats(1.0, 1e6),
+    st.sampled_from([-1e-4, 1e-4]),
+)
+def test_what_is_printed_at_the_limit(
+    rate: float, place: float, high: float, beyond: float
+) -> None:
+    """Of [a, b] the values between a / (1 - r) and b / (1 + r) are left to who knows the need r,
+    and the best guess is right for those above (1 - r) / (1 + r) of the greatest. Up to the a
+    where that is half of them an interval is printed, and none beyond; wherever the value is."""
+    limit = (1 - rate) * (1 - 3 * rate) / (1 + rate) ** 2 * high
+    low = limit * (1 + beyond)
+    least, most = low / (1 - rate), high / (1 + rate)
+    x = least + place * (most - least)
+    problem, hidden = square(x, low, high, rate * x)
+    table, method = as_table(problem), IntervalPublication()
+    _, made = method.told(table, problem, problem, suppressed(problem, hidden))
+    assert made.shown is not None
+    assert bool(np.isfinite(made.shown[0][4])) == (beyond < 0)
+    assert bool(made.hidden[hidden].all()) == (beyond > 0)
 
 
 def test_rounding_goes_outward_to_readable_numbers() -> None:

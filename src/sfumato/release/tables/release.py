@@ -170,7 +170,6 @@ class TableRelease:
             "rules": [rule.name for rule in table.rules],
             "method": {"use": table.protect.name, "paper": table.protect.paper},
             "facts": dict(self.outcome.facts),
-            "gap": None if self.outcome.gap is None else round(self.outcome.gap, 4),
             "audit": self.audit.public_counts,
             "requirements": [_public(finding) for finding in self.findings],
             "notes": self.public_notes,

@@ -174,7 +174,7 @@ def _method(release: TableRelease, *, owner: bool) -> Markup:
         if whole and owner:
             share = float(np.abs(problem.values[inner & hidden]).sum()) / whole
             rows.append(("share of the innermost cells' value", percent(share)))
-    if outcome.gap is not None:
+    if owner and outcome.gap is not None:
         rows.append(("gap", percent(outcome.gap)))
     if owner and outcome.bound is not None:
         costs = f"{html.number(outcome.cost)}, {html.number(outcome.bound)}"

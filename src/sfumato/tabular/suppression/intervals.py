@@ -34,11 +34,11 @@ class IntervalPublication(TableMethod):
 
     More is hidden than suppression would hide, for a reader takes an interval at its word.
     Sensitive cells may be as low as everybody knows beforehand, wherever hiding can give that.
-    Of each of them enough values are left to strangers and to insiders who know a hidden cell, and who know
-    that its need had to be met: as many as the need asks on both sides, and no guess is nearer than
-    the need of the value that is true to more than half of them. Where cells that hang together
-    cannot be given so much, crosses are printed in place of intervals. A need of a third of the
-    value or more is such a case.
+    Of each of them enough values are left to strangers and to insiders who know a hidden cell, and
+    who know that its need had to be met: as many as the need asks on both sides, and no guess is
+    nearer than the need of the value that is true to more than half of them. Where cells that hang
+    together cannot be given so much, crosses are printed in place of intervals. A need of a third
+    of the value or more is such a case.
     """
 
     name: ClassVar[str] = "interval-publication"
