@@ -38,9 +38,9 @@ class ControlledAdjustment(TableMethod):
     rule. Which way it goes is chosen with the moves. `distance` is the sum of weighted changes (L1)
     or of their squares (L2). For L1 the ways are found by integer programming, or where there are
     too many by choosing blocks of them anew; for L2 by branch and bound from those of L1. Zeros
-    that are known stay, and no cell
-    leaves the bounds that everybody knows. Figures have no more decimals than the table's own, so
-    that moved cells look like all others; the weights of the changes are drawn, too.
+    that are known stay, and no cell leaves the bounds that everybody knows. Figures have no more
+    decimals than the table's own, so that moved cells look like all others; the weights of the
+    changes are drawn, too. Sensitive counts that need no more than 1 go above the greatest of them.
 
     No figure of the result is told to be exact; which cells were moved, and which way, is secret.
     The audit inverts it: the values from which a sensitive cell could have come to where it is must
