@@ -35,6 +35,8 @@ SHORT = 0.01
 """Share of the time below which an epoch may become longer."""
 BUILDING = 0.3
 """Share of the time that the construction may take, where it can be ended."""
+AMPLE = 5.0
+"""Seconds with which partners are looked for in as many orders as without a clock."""
 LEFT = 0.5
 """Share of the time that the search has, however long the construction took."""
 
@@ -96,7 +98,10 @@ class LocalRecoding(CheapGroups):
         found = cell_costs(x, by=self.by, importance=self.importance, exact=True)
         priced = Priced(x.table, in_units(found.joins), found.states)
         rules = counted_rules(x.table, self.criteria)
-        given = kernel.records(found.joins, found.states, self.k, int(rng.integers(2**62)), rules)
+        seed, places = int(rng.integers(2**62)), kernel.PLACES
+        if self.steps is None:
+            places = int(min(places, self.seconds / AMPLE * places))
+        given = kernel.records(found.joins, found.states, self.k, seed, rules, places)
         with ThreadPoolExecutor(1) as beside:
             near = beside.submit(kernel.partners, given)
             built, start = self._construct(x, priced, given, rng, begun)
@@ -146,9 +151,10 @@ class LocalRecoding(CheapGroups):
             )
 
         free = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
-        others = cut_groups(given, np.array(free.labels), strict=False)
-        built = kernel.construct(given, go_on)
-        kept = [(labels, self._kept(priced, given, labels)) for labels in (built, *others)]
+        starts = cut_groups(given, np.array(free.labels), strict=False)
+        if go_on(len(x) - 1):  # else there is no time for the lattice
+            starts.insert(0, kernel.construct(given, go_on))
+        kept = [(labels, self._kept(priced, given, labels)) for labels in starts]
         return min(kept, key=lambda one: _loss(given, one[1]))
 
     def _search(self, search: kernel.Search, seconds: float) -> bool:

@@ -212,14 +212,12 @@ def optimal_univariate(values: ArrayLike, k: int) -> NDArray[np.int64]:
 
 
 def _sorted(v: Floats) -> Ints:
-    """Rows by rising value, equal ones in their order. A stable sort takes several times as long,
-    so that it is made only of the values that are not alone."""
+    """Rows by rising value, equal ones in their order: sorted as whole numbers once more where some
+    are equal, which is several times faster than a stable sort."""
     order = np.argsort(v).astype(np.int64, copy=False)
     ranked = v[order]
-    tied = np.flatnonzero(ranked[1:] == ranked[:-1])
-    if 8 * tied.size > v.size:
-        return np.argsort(v, kind="stable").astype(np.int64, copy=False)
-    if tied.size:
-        at = np.union1d(tied, tied + 1)
-        order[at] = order[at][np.lexsort((order[at], ranked[at]))]
+    changes = ranked[1:] != ranked[:-1]
+    if not changes.all():
+        run = np.concatenate(([0], np.cumsum(changes, dtype=np.int64))) * v.size
+        order = np.sort(run + order) - run
     return order

@@ -9,6 +9,7 @@ from ._rules import MOST_CODES as MOST_CODES
 from ._rules import ORDERED as ORDERED
 from ._rules import Rules as Rules
 from ._rules import make_rules as make_rules
+from ._search import PLACES as PLACES
 from ._search import Records as Records
 from ._search import Search as Search
 from ._search import begin as begin

@@ -39,7 +39,7 @@ NEAR = 16
 WINDOW = 8
 """Places to either side that are looked at in a sorted order."""
 MOST_ORDERS, FEWEST_ORDERS = 24, 6
-ORDERED = 2_400_000
+PLACES = 2_400_000
 """Places in all the sorted orders together, roughly: large files get fewer of them."""
 PART = 7_000
 """Records of a part, at least."""
@@ -59,6 +59,7 @@ class Records:
     k: int
     rules: Rules | None
     seed: int
+    places: int
     first: Ints = field(init=False)
     distinct: Ints = field(init=False)
     levels: Levels = field(init=False)
@@ -71,7 +72,7 @@ class Records:
         )
         self.first, self.distinct = distinct_rows(self.states, codes)
         self.levels = levels(self.joins, self.kinds, self.k, self.seed)
-        wanted = ORDERED // max(self.first.size, 1)
+        wanted = self.places // max(self.first.size, 1)
         wanted = min(max(wanted, FEWEST_ORDERS), MOST_ORDERS)
         self.orders = sorted_orders(self.levels, wanted, self.seed)
 
@@ -82,12 +83,17 @@ class Records:
 
 
 def records(
-    joins: Joins, states: States, k: int, seed: int = 0, rules: Rules | None = None
+    joins: Joins,
+    states: States,
+    k: int,
+    seed: int = 0,
+    rules: Rules | None = None,
+    places: int = PLACES,
 ) -> Records:
-    """What construction and search want to know of a table."""
+    """What construction and search want to know of a table, sorted in so many places in all."""
     if states.shape[0] < k:
         raise ValueError(f"{states.shape[0]} records cannot form a group of k = {k}")
-    return Records(joins, np.ascontiguousarray(states), k, rules, seed)
+    return Records(joins, np.ascontiguousarray(states), k, rules, seed, places)
 
 
 def construct(given: Records, go_on: Callable[[int], bool] = lambda left: True) -> Ints:
