@@ -18,6 +18,7 @@ from sfumato import registry
 from sfumato.cli.demo import run
 from sfumato.cli.reference import write
 from sfumato.data.schema import NUMERIC
+from sfumato.release.ledger.book import Ledger
 from sfumato.release.records.release import Release
 from tests.oracle import outsider
 
@@ -117,6 +118,9 @@ def nobody_is_found_but_as_said(release: Release) -> None:
 def test_the_demonstration_finds_nobody_but_as_said(tmp_path: Path) -> None:
     run(tmp_path / "demo", 500, 0, replace=False, json=True)
     register = sf.read(tmp_path / "demo" / "register.csv")
+    for entry in Ledger.at(tmp_path / "demo").entries()[1:]:
+        said = json.loads((tmp_path / "demo" / entry.path / "evidence.json").read_text())["ledger"]
+        assert entry.exception in said[0]
     for made in sorted((tmp_path / "demo").glob("*.private")):
         aligned = made / "alignment.parquet"
         if not aligned.is_file():

@@ -89,7 +89,7 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
         )
         table, _ = read_input(plan, folder)
         with progress(quiet=json, name=name) as tell:
-            results[name] = protect(table, plan, seed, progress=tell)
+            results[name] = protect(table, plan, seed, output=folder / name, progress=tell)
             tell("writing, counting again and drawing", 1, 1)
             results[name].save(folder / name)
     if json:

@@ -18,7 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError
-from sfumato.release.ledger.book import NAME, Ledger
+from sfumato.release.ledger.book import NAME, Book, Ledger
 from sfumato.release.ledger.key import VARIABLE, find_key, key_file, make_key
 from sfumato.release.ledger.people import digests, known, packed
 from sfumato.release.publish import private_path
@@ -314,6 +314,24 @@ def test_a_release_that_fails_is_not_recorded(
         anonymous(people()).save(tmp_path / "out")
     monkeypatch.undo()
     assert listed(tmp_path) == []
+
+
+def test_what_cannot_be_settled_at_once_is_settled_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, calls = Book.settle, [0]
+
+    def fail(book: Book) -> None:
+        calls[0] += 1
+        if calls[0] == 2:  # the folders are there
+            raise sqlite3.OperationalError("disk full")
+        settle(book)
+
+    monkeypatch.setattr(Book, "settle", fail)
+    anonymous(people()).save(tmp_path / "out")
+    monkeypatch.undo()
+    assert calls == [2]
+    assert listed(tmp_path) == [("out", "published", 400)]
 
 
 CRASH = """

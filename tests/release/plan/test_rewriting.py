@@ -184,3 +184,12 @@ def test_a_step_that_goes_leaves_its_comments() -> None:
     assert "# k = 5                   # the board said so" in new.splitlines()
     bare = rewritten(PLAN, plan.with_(steps=plan.steps[1:]), FOLDER)
     assert "top-bottom-coding" not in bare
+
+
+def test_the_ledger_stays_where_the_plan_says(tmp_path: Path) -> None:
+    text = '[[steps]]\nuse = "mdav"\nk = 3\n[output]\nledger = "kept/all.ledger"   # ours\n'
+    plan = sf.Plan.parse(text, base=tmp_path)
+    assert plan.output.ledger == str(tmp_path / "kept" / "all.ledger")
+    new = rewritten(text, plan.excepted("a reason"), tmp_path)
+    assert 'ledger = "kept/all.ledger"   # ours' in new.splitlines()
+    assert sf.Plan.parse(new, base=tmp_path) == plan.excepted("a reason")

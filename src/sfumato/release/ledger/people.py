@@ -24,8 +24,8 @@ def digests(values: pl.Series, key: bytes) -> Digests:
     """HMAC-SHA256 of each different value, cut to 16 bytes; missing ones are nobody's.
 
     >>> one, two = digests(pl.Series(["a", "b", "a"]), b"k"), digests(pl.Series(["b", "c"]), b"k")
-    >>> one.shape, known(two, one).tolist()
-    ((2, 2), [False, True])
+    >>> one.shape, int(known(two, one).sum())
+    ((2, 2), 1)
     """
     texts = _texts(values).drop_nulls().unique()
     block = key.ljust(_PAD, b"\0")

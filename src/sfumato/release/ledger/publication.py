@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -80,7 +81,7 @@ class Publication:
     def ledger(self) -> Ledger:
         """The plan's, else the one beside the release."""
         named = self.plan.output.ledger
-        return Ledger(Path(os.path.abspath(named)) if named else self.target.parent / NAME)
+        return Ledger.at(named or self.target.parent / NAME)
 
     def standing(self) -> Standing:
         """How it stands to earlier ones; `ReleaseRefused` where it is not judged beside one."""
@@ -111,7 +112,9 @@ class Publication:
             try:
                 yield
             finally:
-                book.settle()
+                # Where that fails, whoever opens the ledger next settles it.
+                with suppress(sqlite3.Error):
+                    book.settle()
 
     def _entry(self, book: Book, mark: str) -> Entry:
         return Entry(

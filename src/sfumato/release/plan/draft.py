@@ -146,6 +146,12 @@ def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
         if made.shape.missing:
             words = ", ".join(map(toml.value, made.shape.missing))
             lines.append(f"#   {made.name}: {words} among its values is taken for missing")
+    names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
+    if len(names) > 1:
+        lines.append(
+            f"#   which of {', '.join(names)} tells who a record is about, from one release to the "
+            'next? [input] person = "..."'
+        )
     return ["# Please check first:", *map(_printable, lines), ""] if lines else []
 
 
