@@ -473,6 +473,10 @@ def test_the_ledger_may_lie_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"all\.ledger cannot be used"):
         release.save(tmp_path / "a" / "out")
     assert list((tmp_path / "a").iterdir()) == []
+    inside = str(tmp_path / "a" / "out" / "my.ledger")
+    published = plan.with_(output=plan.output.model_copy(update={"ledger": inside}))
+    with pytest.raises(OutputError, match="would be published"):
+        sf.protect(people(), published, seed=1, measures=()).save(tmp_path / "a" / "out")
     (tmp_path / "plans" / "kept").mkdir()
     release.save(tmp_path / "a" / "out")
     with pytest.raises(ReleaseRefused):

@@ -81,7 +81,13 @@ class Publication:
     def ledger(self) -> Ledger:
         """The plan's, else the one beside the release."""
         named = self.plan.output.ledger
-        return Ledger.at(named or self.target.parent / NAME)
+        found = Ledger.at(named) if named else Ledger(self.target.parent / NAME)
+        if found.path.is_relative_to(self.target):
+            raise OutputError(
+                f"the ledger {found.path} would be published with the release",
+                remedy="[output] ledger names a file outside of it",
+            )
+        return found
 
     def standing(self) -> Standing:
         """How it stands to earlier ones; `ReleaseRefused` where it is not judged beside one."""
