@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import sfumato as sf
 from sfumato.data.generalized.label_places import Labels, has_labels
 from sfumato.data.pair import Pair
 from sfumato.data.schema import SUPPRESSED
-from sfumato.data.table import Table
+from sfumato.data.table import Table, table
 from sfumato.errors import MeasureError, SfumatoError
 from sfumato.registry import Entry
 from sfumato.release.plan.step import build
@@ -88,3 +89,14 @@ def test_linkages_find_what_classes_imply(entry: Entry) -> None:
         found = Measuring(0).take(build("measure", name, {}), pair)
         assert found.value >= floor - 1e-9, f"{name}: below {floor}"
         assert found.detail["intruder"]
+
+
+def test_whom_top_coding_hides_is_looked_for_at_the_top() -> None:
+    rng = np.random.default_rng(0)
+    people = {"age": rng.integers(18, 96, 200).tolist(), "sex": rng.choice(["f", "m"], 200)}
+    original = table(people, quasi=["age", "sex"])
+    steps = [sf.method("top-bottom-coding", columns=["age"], top=80), sf.method("mondrian", k=5)]
+    pair = sf.protect(original, steps, seed=0, require={"exposure": False}).pair
+    marketer = Measuring(0).take(build("measure", "marketer-risk", {}), pair)
+    for name in ("record-linkage", "prl", "dbrl"):
+        assert Measuring(0).take(build("measure", name, {}), pair).value >= marketer.value - 1e-9

@@ -82,6 +82,18 @@ class Intruders:
     def fits(self, i: int, j: int) -> bool:
         return all(self.masked[j][c].fits(self.original[i][c]) for c in self.columns)
 
+    def _coded(self, i: int, c: int) -> Hashable:
+        """A number, not beyond what any cell that tells something shows."""
+        value = self.original[i][c]
+        told = [row[c].covers for j, row in enumerate(self.masked) if not self._starred(j, c)]
+        ends = [v for covers in told for v in covers if isinstance(v, int | float)]
+        if not ends or not isinstance(value, int | float):
+            return value
+        return min(max(value, min(ends)), max(ends))
+
+    def fits_at_the_end(self, i: int, j: int) -> bool:
+        return all(self.masked[j][c].fits(self._coded(i, c)) for c in self.columns)
+
     def specific(self, i: int, j: int) -> tuple[int, float]:
         return (0, self.left_open(j)) if self.fits(i, j) else (1, self.distance(i, j))
 
@@ -103,7 +115,9 @@ class Intruders:
     def within_class(self, own: Sequence[int]) -> list[float]:
         rows = [tuple((cell.shown, cell.covers) for cell in row) for row in self.masked]
         return [
-            1 / rows.count(rows[j]) if j >= 0 and self.fits(i, j) else 0.0
+            1 / rows.count(rows[j])
+            if j >= 0 and (self.fits(i, j) or self.fits_at_the_end(i, j))
+            else 0.0
             for i, j in enumerate(own)
         ]
 

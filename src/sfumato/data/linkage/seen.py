@@ -48,6 +48,22 @@ def seen(pair: Pair) -> Pair:
     return Pair(original.with_columns(changed, columns), pair.masked, pair.rows)
 
 
+def at_published_ends(table: Table, masked: Table) -> Table:
+    """A table whose numbers and dates beyond the published ends stand at the end: whoever looks for
+    somebody of 93 among ages that end at 90 looks at 90."""
+    pair = Pair(table, masked, None)
+    moved = {}
+    for column in table.schema:
+        if column.name in masked.schema and column.kind in MEASURED and not column.generalized:
+            ends = _ends(pair, column)
+            if ends is not None:
+                moved[column.name] = (_clipped(table[column.name], ends), column)
+    if not moved:
+        return table
+    series, columns = zip(*moved.values(), strict=True)
+    return table.with_columns(series, columns)
+
+
 def seen_beside(reference: Table, pair: Pair) -> Table:
     """Other people's records, as what was published of the pair lets anyone see them."""
     return seen(Pair(reference, pair.masked, None)).original
@@ -85,12 +101,10 @@ def _constant(series: pl.Series, column: Column) -> pl.Series:
 
 def _within_ends(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     """Numbers or dates between the published ends, or those that the plan declares."""
-    name = column.name
-    before, after = pair.original[name], pair.masked[name]
-    labelled = has_labels(column, pair.masked.schema[name], after)
-    ends = _label_ends(pair, name) if labelled else _value_ends(before, after)
+    before = pair.original[column.name]
+    labelled = _labelled(pair, column)
     declared = column.poset if isinstance(column.poset, Interval) else None
-    ends = _declared(ends, declared, before)
+    ends = _declared(_ends(pair, column), declared, before)
     if ends is None:
         return _constant(before, column), column
     clipped = _clipped(before, ends)
@@ -103,6 +117,18 @@ def _within_ends(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     low, high = (_as_given(end, before.dtype) for end in (ends.low, ends.high))
     poset = (declared or Interval()).model_copy(update={"low": low, "high": high})
     return clipped, column.with_(poset=poset)
+
+
+def _labelled(pair: Pair, column: Column) -> bool:
+    return has_labels(column, pair.masked.schema[column.name], pair.masked[column.name])
+
+
+def _ends(pair: Pair, column: Column) -> Range | None:
+    """The published ends; None where nothing is published."""
+    name = column.name
+    if _labelled(pair, column):
+        return _label_ends(pair, name)
+    return _value_ends(pair.original[name], pair.masked[name])
 
 
 def _physical(series: pl.Series) -> pl.Series:

@@ -24,6 +24,7 @@ import polars as pl
 from ...criteria.classes import Classes, equivalence_classes
 from ...data.linkage.linked import TOLERANCE, Credit, hidden_cells
 from ...data.linkage.linking import numbers_of
+from ...data.linkage.seen import at_published_ends
 from ...data.pair import Pair
 from ...data.people.repeated import OwnRecords
 from ...data.table import Table
@@ -121,6 +122,7 @@ class OpenFile:
         asking, records = asked(rows, own, theirs)
         found = self._found(table, rows[asking], x[asking], records)
         fits = found[SPECIFIC].own <= _FITS
+        fits |= self._fits_at_the_end(table, rows[asking], records, ~fits)
         found[WITHIN] = self._within(asking, records, own, fits, found[SPECIFIC])
         if theirs is None:
             return found
@@ -128,6 +130,36 @@ class OpenFile:
             name: one if name == WITHIN else Links.by_person(one, asking, rows.size)
             for name, one in found.items()
         }
+
+    def _fits_at_the_end(
+        self, table: Table, rows: np.ndarray, records: np.ndarray, missed: np.ndarray
+    ) -> np.ndarray:
+        """Whose own record fits once values beyond the published ends stand there: whoever sees
+        that ages end at 90 knows how they were coded."""
+        fits = np.zeros(rows.size, dtype=bool)
+        some = np.flatnonzero(missed & (records >= 0))
+        if not some.size or self.columns.sets:
+            return fits
+        known = table.take(rows[some])
+        coded = at_published_ends(known, self.pair.masked)
+        moved = [
+            ~known[name].eq_missing(coded[name]).to_numpy()
+            for name in (*self.columns.labels, *self.columns.numbers)
+        ]
+        beyond = np.flatnonzero(np.any(moved, axis=0)) if moved else np.zeros(0, dtype=np.int64)
+        if not beyond.size:
+            return fits
+        fitting = self._fitting(self._grid(coded), coded, beyond)
+        own = self.classes.labels[records[some[beyond]]]
+        found = cover_nearest(
+            fitting.queries,
+            fitting.published._replace(price=self.left),
+            own,
+            tolerance=TOLERANCE,
+            within=_FITS,
+        )
+        fits[some[beyond]] = found.own <= _FITS
+        return fits
 
     def _within(
         self,
