@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,11 +12,12 @@ from pydantic import Field, model_validator
 from ...data.points.space import Scale, Space
 from ...kernels.crest import central, crest_tree, weighted_jsd
 from ...kernels.micro.trees import cut_by_ratio, cut_t_close, minimum_spanning_tree
+from ...kernels.threads import cores
 from ..microaggregation.base import Grouping
 from .classes import Alpha, Around, ClassRestricted, Partial, class_numbers
 
-BLOCK = 100_000
-"""Records of a tree at most, where a table has more than twice as many."""
+BLOCK, LARGE = 50_000, 4
+"""Records of a tree at most, where a table has more than so many times as many."""
 
 
 class Crest(ClassRestricted):
@@ -30,8 +32,9 @@ class Crest(ClassRestricted):
     above 1 further ones are drawn, and the partition with the least weighted divergence is kept.
 
     Growing a tree takes longer than linear, and so does cutting it: a table of more than 200,000
-    records is halved at medians, always across the widest column, until its parts are no larger
-    than 100,000, and each has a tree of its own. Classes are compared with those of the whole.
+    records is halved at the median of a wide column that divides the classes evenly, until its
+    parts are no larger than 50,000, and each has a tree of its own. Classes are compared with those
+    of the whole.
 
     With `exchange`, which the paper does not have, records of neighbouring groups then change
     places wherever that lowers (1 - exchange) SSE/SST + exchange WJSD, the loss of information
@@ -73,17 +76,22 @@ class Crest(ClassRestricted):
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         codes, count, facts = class_numbers(space.side)
         points = space.points
-        blocks = _blocks(points, self.k)
+        blocks = _blocks(points, codes, self.k)
         share = np.bincount(codes, minlength=count) / len(codes) if len(blocks) > 1 else None
         if share is not None:
             facts = {**facts, "trees": len(blocks)}
         columns = max(len(space.names), 1)
         unit = 1.0 / columns if self.length == "attributes" else 1.0 / np.sqrt(columns)
         found, groups = np.empty(len(codes), np.int64), 0
-        for rows in blocks:
-            of_block = self._of_tree(points[rows], codes[rows], count, share, unit, rng)
-            found[rows] = groups + of_block
-            groups += int(of_block.max()) + 1
+        draws = [rng] if share is None else rng.spawn(len(blocks))
+
+        def grown(rows: NDArray[np.int64], draw: np.random.Generator) -> NDArray[np.int64]:
+            return self._of_tree(points[rows], codes[rows], count, share, unit, draw)
+
+        with ThreadPoolExecutor(min(cores(), len(blocks))) as pool:
+            for rows, of_block in zip(blocks, pool.map(grown, blocks, draws), strict=True):
+                found[rows] = groups + of_block
+                groups += int(of_block.max()) + 1
         return self._outcome_facts(points, found, codes, count, facts)
 
     def _of_tree(
@@ -130,21 +138,37 @@ class Crest(ClassRestricted):
         )
 
 
-def _blocks(points: NDArray[np.float64], k: int) -> list[NDArray[np.int64]]:
+def _blocks(
+    points: NDArray[np.float64], codes: NDArray[np.int64], k: int
+) -> list[NDArray[np.int64]]:
     """The rows of each part of the table that has a tree of its own."""
     waiting, found = [np.arange(len(points))], []
     most = max(BLOCK, 4 * k)
     while waiting:
         rows = waiting.pop()
-        if len(points) <= 2 * most or rows.size <= most:
+        if len(points) <= LARGE * most or rows.size <= most:
             found.append(np.sort(rows))
             continue
-        part = points[rows]
-        column = part[:, int(np.argmax(np.ptp(part, axis=0)))] if part.size else np.zeros(rows.size)
         # Equal values may fall into either half, the lower rows into the first.
-        order = rows[np.argsort(column, kind="stable")]
+        order = rows[np.argsort(_across(points[rows], codes[rows]), kind="stable")]
         waiting += [order[rows.size // 2 :], order[: rows.size // 2]]
     return found
+
+
+def _across(points: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of the columns that are at least half as wide as the widest, the one at whose median the
+    classes are divided most evenly: a half without a class could not spread it."""
+    if not points.size:
+        return np.zeros(len(points))
+    wide = points.std(axis=0)
+    best, least = 0, np.inf
+    for j in np.flatnonzero(2 * wide >= wide.max()).tolist():
+        lower = points[:, j] <= np.median(points[:, j])
+        apart = np.abs(np.bincount(codes, np.where(lower, 1.0, -1.0))).sum()
+        if apart < least:
+            best, least = j, apart
+    column: NDArray[np.float64] = points[:, best]
+    return column
 
 
 def _spread(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
