@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import sfumato as sf
 from sfumato.data.classes import class_codes
 from sfumato.data.codec import Matrix
 from sfumato.data.partition import Partition
@@ -27,6 +28,7 @@ from sfumato.kernels.micro.trees._mst import minimum_spanning_tree
 from sfumato.methods.crest import classes as module
 from sfumato.methods.crest.classes import ClassRestricted
 from sfumato.methods.crest.crest import Crest, TClosenessMst
+from sfumato.rng import stream
 
 
 def groups(search: ClassRestricted, given: Table, seed: int = 0) -> Partition:
@@ -111,6 +113,10 @@ def test_large_tables_have_several_trees(partial: bool, monkeypatch: pytest.Monk
     found = groups(Crest(k=5, confidential=("ill",), partial=partial), given)
     assert found.facts["trees"] == 8
     assert found.smallest >= 5
+    step = sf.step(sf.method("crest", k=5, confidential=["ill"], partial=partial))
+    again = step.run(given, stream(0, 1, "crest")).partition
+    assert again is not None
+    assert again.smallest >= 5
     # Hardly worse than one tree: classes are compared with those of the whole table.
     assert found.facts["weighted_jsd"] < one.facts["weighted_jsd"] + 0.05
 

@@ -83,7 +83,10 @@ class Crest(ClassRestricted):
         columns = max(len(space.names), 1)
         unit = 1.0 / columns if self.length == "attributes" else 1.0 / np.sqrt(columns)
         found, groups = np.empty(len(codes), np.int64), 0
-        draws = [rng] if share is None else rng.spawn(len(blocks))
+        draws = [rng]
+        if share is not None:
+            seeds = rng.integers(2**62, size=len(blocks)).tolist()
+            draws = [np.random.default_rng(seed) for seed in seeds]
 
         def grown(rows: NDArray[np.int64], draw: np.random.Generator) -> NDArray[np.int64]:
             return self._of_tree(points[rows], codes[rows], count, share, unit, draw)
