@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 NAIVE_RECORDS = {"tree by composite distance": 150, "minimum spanning tree": 1_500}
 
 
-def normal(n: int) -> sf.Table:
-    """Ten columns, three classes that lean on the first of them."""
+def normal(n: int, classes: int = 3) -> sf.Table:
+    """Ten columns, equally large classes that lean on the first of them."""
     draw = np.random.default_rng(0)
     x = draw.standard_normal((n, 10))
     lean = x[:, 0] + draw.standard_normal(n)
-    classes = np.array(["low", "middle", "high"])[np.digitize(lean, [-0.7, 0.7])]
+    ends = np.quantile(lean, np.arange(1, classes) / classes)
     frame = pl.DataFrame({f"x{j}": x[:, j] for j in range(10)}).with_columns(
-        pl.Series("c", classes)
+        pl.Series("c", np.digitize(lean, ends)).cast(pl.String)
     )
     return sf.table(frame, quasi=frame.columns[:-1], confidential="c")
 
@@ -60,12 +60,15 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def steps(quick: bool) -> None:
     """Whole steps, the smallest first so that the peak of memory is each one's own."""
-    sizes = (2_000, 5_000) if quick else (50_000, 100_000)
+    sizes = (2_000, 5_000, 5_000) if quick else (50_000, 100_000, 1_000_000)
     work = [
         ("Partial CAMP-CREST", "Medicare", medicare, {"partial": True}),
         ("CAMP-CREST", "Medicare", medicare, {}),
         ("CAMP-CREST", "normal", lambda: normal(sizes[0]), {}),
         ("Partial CAMP-CREST", "normal", lambda: normal(sizes[1]), {"partial": True}),
+        ("CAMP-CREST", "normal", lambda: normal(sizes[1]), {}),
+        ("CAMP-CREST", "normal, 64 classes", lambda: normal(sizes[1], 64), {}),
+        ("CAMP-CREST", "normal", lambda: normal(sizes[2]), {}),
     ]
     sf.step(sf.method("crest")).run(normal(300), stream(0, 1, "warm"))
     sf.step(sf.method("crest", partial=True)).run(normal(300), stream(0, 1, "warm"))

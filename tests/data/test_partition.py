@@ -71,3 +71,9 @@ def test_a_cover_gives_each_record_its_own_set() -> None:
     empty = Cover(np.array([0]), np.array([], dtype=np.int64))
     assert len(empty) == 0
     assert repr(empty) == "Cover(no records)"
+
+
+@given(st.lists(st.integers(-1, 12), min_size=1, max_size=13))
+def test_small_numbers_are_numbered_like_any_labels(labels: list[int]) -> None:
+    whole, other = Partition.of(np.array(labels)), Partition.of(np.array(labels, dtype=float))
+    assert whole.labels.tolist() == other.labels.tolist()

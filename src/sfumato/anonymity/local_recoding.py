@@ -35,6 +35,8 @@ SHORT = 0.01
 """Share of the time below which an epoch may become longer."""
 BUILDING = 0.3
 """Share of the time that the construction may take, where it can be ended."""
+NEARLY = 1.2
+"""How much more than the best start one may lose that promises more."""
 AMPLE = 5.0
 """Seconds with which partners are looked for in as many orders as without a clock."""
 LEFT = 0.5
@@ -142,7 +144,8 @@ class LocalRecoding(CheapGroups):
         rng: np.random.Generator,
         begun: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The cheaper of the lattice's groups and Mondrian's, and what keeps the criteria of it."""
+        """The groups to begin with, and the cheapest that keep the criteria: of the lattice's,
+        Mondrian's and those cut under the rules."""
 
         def go_on(left: int) -> bool:
             report(f"{self.name}: first groups", len(x) - left, len(x))
@@ -151,11 +154,17 @@ class LocalRecoding(CheapGroups):
             )
 
         free = Mondrian(k=self.k, strict=False, importance=self.importance).partition(x, rng)
-        starts = cut_groups(given, np.array(free.labels), strict=False)
-        if go_on(len(x) - 1):  # else there is no time for the lattice
-            starts.insert(0, kernel.construct(given, go_on))
+        others = cut_groups(given, np.array(free.labels), strict=False)
+        # Where little time is left there is none for the lattice.
+        built = [kernel.construct(given, go_on)] if go_on(len(x) - 1) else []
+        starts = [*built, *others]
         kept = [(labels, self._kept(priced, given, labels)) for labels in starts]
-        return min(kept, key=lambda one: _loss(given, one[1]))
+        loss = [_loss(given, one) for _, one in kept]
+        best = int(np.argmin(loss))
+        # Under rules the lattice's groups lead further, though they may lose more at first.
+        ruled = given.rules is not None and built
+        begin = 0 if ruled and loss[0] <= NEARLY * loss[best] else best
+        return kept[begin][0], kept[best][1]
 
     def _search(self, search: kernel.Search, seconds: float) -> bool:
         """Take steps until time or steps are over; whether it was the clock."""

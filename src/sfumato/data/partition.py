@@ -54,6 +54,8 @@ class Partition:
     ) -> Partition:
         """Number any labels anew as 0..g-1 by first appearance; -1 stays suppressed."""
         given = np.asarray(labels)
+        if given.dtype.kind == "i" and given.size and -1 <= given.min() <= given.max() < given.size:
+            return cls(_renumbered(given), facts or {}, warnings)
         distinct, first, inverse = np.unique(given, return_index=True, return_inverse=True)
         suppressed = (
             distinct == SUPPRESSED_LABEL
@@ -163,3 +165,16 @@ def require_group(records: int, k: int) -> None:
             f"a table of {records} cannot form a group of {k}",
             remedy="release nothing, or lower k",
         )
+
+
+def _renumbered(labels: np.ndarray) -> np.ndarray:
+    """Whole numbers below their own number, numbered by first appearance without being sorted."""
+    first = np.full(int(labels.max()) + 2, labels.size)
+    # Of equal labels the last to be written counts, which is the first of the table.
+    first[labels[::-1] + 1] = np.arange(labels.size - 1, -1, -1)
+    first[0] = labels.size
+    number = np.empty(first.size, dtype=np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(first.size)
+    number[0] = SUPPRESSED_LABEL
+    found: np.ndarray = number[labels + 1]
+    return found
