@@ -205,6 +205,9 @@ class LabelPoset(ValueSetPoset):
     def height(self, value: Any) -> int:
         return self._of.height(value)
 
+    def height_share(self, label: str) -> float:
+        return self._of.height_share(label)
+
     def measure(self, value: Any) -> float:
         return self._of.measure(value)
 

@@ -132,7 +132,10 @@ def test_the_order_of_rows_is_found_again() -> None:
     assert "record-linkage" not in shuffled.measurements
 
 
-@pytest.mark.parametrize("again", ["mondrian", "local-suppression", "local-recoding", "k-member"])
+AGAIN = ["mondrian", "local-suppression", "local-recoding", "k-member", "full-domain"]
+
+
+@pytest.mark.parametrize("again", AGAIN)
 def test_labels_with_gaps_are_masked_again(again: str) -> None:
     given = people(200)
     steps = [sf.method("mondrian", k=3), sf.method(again, k=8)]

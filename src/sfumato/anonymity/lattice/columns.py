@@ -211,7 +211,7 @@ def _two_steps(coded: Coded, table: Table, used: np.ndarray, counts: np.ndarray)
         for i in np.flatnonzero(present).tolist():
             texts[i] = domain[used[i] - 1]
             lost[i] = coded.poset.measure(texts[i])
-            tall[i] = (coded.column.bound or coded.poset).height_share(str(texts[i]))
+            tall[i] = coded.poset.height_share(str(texts[i]))
     lost[used == m + 1] = tall[used == m + 1] = 1.0
     ones, none = np.ones(used.size), np.zeros(used.size)
     stars: list[str | None] = [SUPPRESSED] * used.size
