@@ -122,7 +122,7 @@ class Measurement:
         if self.depends == "release":
             return replace(bare, baseline=self._base(rounded, exact=not self._from_original))
         told = {**bare._told(rounded), "baseline": self._base(rounded)}
-        detail = _telling(self.detail, self.shown, rounded) if self.depends else {}
+        detail = telling(self.detail, self.shown, rounded) if self.depends else {}
         return replace(bare, **told | {"detail": detail})
 
     @property
@@ -210,8 +210,9 @@ def _rounded(value: Any, by: _Round) -> Any:
     return [_rounded(inner, by) for inner in value] if many else value
 
 
-def _telling(detail: Mapping[str, Any], shown: tuple[str, ...], by: _Round) -> dict[str, Any]:
-    """Details without the counts and verdicts that only the original tells."""
+def telling(detail: Mapping[str, Any], shown: tuple[str, ...], by: _Round) -> dict[str, Any]:
+    """Details without the counts and verdicts that only the original tells; numbers are rounded,
+    and what is shown by its name stays as it is."""
 
     def told(value: Any, at: str) -> Any:
         if at.rpartition("/")[2] in shown:

@@ -18,6 +18,7 @@ from ...protocols import Criterion, Finding, Measure, Measurement
 from ..plan.plan import Plan
 from ..plan.requirement import Requirement
 from .evidence import Evidence, Measuring, panel_of
+from .public_steps import public_notes, public_steps
 
 _UNTOLD = "it does not apply to this release"
 
@@ -54,6 +55,8 @@ def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring
             measurements={name: found for name, found in taken.items() if found is not None},
             not_taken=dict.fromkeys(left, _UNTOLD),
             findings=work.findings(plan, evidence.findings),
+            steps=public_steps(evidence.steps, work.rounding),
+            notes=public_notes(evidence.notes, evidence.steps),
             owner_notes=(),
             ledger=None if evidence.ledger is None else evidence.ledger.public(),
         ),

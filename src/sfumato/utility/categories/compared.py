@@ -22,6 +22,7 @@ from ...data.linkage.linking import require_records
 from ...data.pair import Pair
 from ...data.schema import SET_ASIDE, Kind
 from ...errors import MeasureError
+from ...measurement import Depends
 from ...progress import report
 from ...protocols import Context, Measurement
 from ..columns import Chosen
@@ -102,6 +103,7 @@ class CategoricalDistance(RecordLoss):
     """
 
     name: ClassVar[str] = "categorical-distance"
+    depends: ClassVar[Depends | None] = "records"
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "
         "microdata, in Confidentiality, Disclosure and Data Access, Elsevier"

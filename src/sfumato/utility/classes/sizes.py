@@ -127,6 +127,7 @@ class ClassificationMetric(TableLoss):
     """
 
     name: ClassVar[str] = "classification-metric"
+    depends: ClassVar[Depends | None] = "records"
     paper: ClassVar[str] = (
         "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD; "
         "Nergiz & Clifton (2007), Thoughts on k-anonymization, DKE 63(3)"

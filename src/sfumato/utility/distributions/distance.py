@@ -22,6 +22,7 @@ from ...data.linkage.linking import require_records
 from ...data.pair import Pair
 from ...data.schema import NUMERIC, SET_ASIDE, SUPPRESSED, Kind
 from ...errors import MeasureError
+from ...measurement import Depends
 from ...protocols import Context, Measurement
 from ..columns import Chosen, nothing_left, suppressed
 from ..loss import TableLoss
@@ -171,6 +172,7 @@ class DistributionDistance(TableLoss):
     """
 
     name: ClassVar[str] = "distribution-distance"
+    depends: ClassVar[Depends | None] = "records"
     paper: ClassVar[str] = (
         "Kolmogorov (1933), Sulla determinazione empirica di una legge di distribuzione, GIIA 4; "
         "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, "
