@@ -39,8 +39,9 @@ class Rounding:
     secret: int
 
     def digits(self, value: float, width: float = 1.0, decimals: int | None = None) -> int:
-        """How many decimals are published of a figure whose bounds are so far apart."""
-        size = max(width, 1.0) if math.isfinite(width) else 1.0
+        """How many decimals are published of a figure on a scale of this width; an infinite one is
+        that of a sum over the records."""
+        size = max(width if math.isfinite(width) else float(self.records), 1.0)
         if abs(value) > size:
             size = 10.0 ** math.ceil(math.log10(abs(value)))
         found = math.floor(math.log10(max(self.records, 1) / (5 * size)) + 1e-9)
@@ -98,6 +99,8 @@ class Measurement:
     depends: Depends | None = None
     """What of the original it depends on; None where nobody said: then on values, and its details
     are private."""
+    leverage: float = 1.0
+    """How wide its scale is, where its bounds do not say; infinite for a sum over records."""
     shown: tuple[str, ...] = ()
     """Details that the release or the plan tells by itself; "baseline" where that is so of it, and
     "before" where the figure before masking is a share of records, too."""
@@ -112,7 +115,7 @@ class Measurement:
         bare = replace(self, per_record=None, private={})
         if rounding is None:
             return replace(bare, **bare._told(_decimals(self.decimals)))
-        width = self.bounds[1] - self.bounds[0]
+        width = self.width
 
         def rounded(value: float, at: str) -> float:
             return rounding(value, f"{self.name}/{at}", width, self.decimals)
@@ -124,6 +127,12 @@ class Measurement:
         told = {**bare._told(rounded), "baseline": self._base(rounded)}
         detail = telling(self.detail, self.shown, rounded) if self.depends else {}
         return replace(bare, **told | {"detail": detail})
+
+    @property
+    def width(self) -> float:
+        """How wide its scale is."""
+        found = self.bounds[1] - self.bounds[0]
+        return found if math.isfinite(found) else self.leverage
 
     @property
     def _from_original(self) -> bool:

@@ -225,6 +225,10 @@ class Measure(Declaration, ABC):
     "values", of which one can move it at will. The latter three are published of the original as
     the release lets anyone see it, the last two rounded by the number of records. Of a measure that
     does not say, details are private, too."""
+    leverage: ClassVar[float] = 1.0
+    """Of a figure without bounds, n times what one of n records can move it by: 1 for shares and
+    means in deviations, 3 for variances, 100 and 300 for the same in percent, infinity for sums
+    over records."""
     shown: ClassVar[tuple[str, ...]] = ()
     """Details that the release or the plan tells by itself, which are published as they are;
     "baseline" where that is so of the baseline, "before" where the same figure before masking is a
@@ -257,6 +261,7 @@ class Measure(Declaration, ABC):
             bounds=self.bounds,
             decimals=self.decimals,
             depends=self.depends,
+            leverage=self.leverage,
             shown=(*SIZES, *self.shown),
             **more,
         )

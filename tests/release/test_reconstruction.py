@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.data.linkage.seen import seen
+from sfumato.data.pair import Pair
+from sfumato.measurement import Rounding
+from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.step import build
+from sfumato.release.records.evidence import Evidence, Measuring
+from sfumato.release.records.release import Private, Release
+from sfumato.release.report.columns import gaps, pictures
 
 SEED = 2**70 + 11
 ROLES: dict[str, Any] = {"quasi": ["age", "sex", "town"], "confidential": ["income", "ill"]}
@@ -79,3 +88,162 @@ def test_ncp_does_not_give_back_the_age_that_was_top_coded(
     assert sampled or 107 in solved_age(owners, data)  # the private figure keeps the range
     assert 107 not in solved_age(evidence, data)
     assert math.isfinite(evidence["measures"]["ncp"]["value"])
+
+
+OUTLIERS = (107, 140, 1_000)
+NAMES = ("Vaduz", "Monaco", "San Marino")
+TOP = ("top-bottom-coding", {"columns": ["age"], "top": 90})
+HIDING: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "top-bottom-coding": [TOP],
+    "labels": [("top-bottom-coding", {"columns": ["age"], "top": 90, "replace": "label"})],
+    "mondrian": [TOP, ("mondrian", {"k": 5})],
+    "full-domain": [TOP, ("full-domain", {"k": 3})],
+    "local-recoding": [TOP, ("local-recoding", {"k": 5, "steps": 200})],
+    "mdav": [TOP, ("mdav", {"k": 5})],
+    "individual-ranking": [TOP, ("individual-ranking", {"k": 3})],
+    "rank-swap": [TOP, ("rank-swap", {"columns": ["age", "income"]})],
+    "noise": [TOP, ("uncorrelated-noise", {"columns": ["age", "income"]})],
+    "rounding": [TOP, ("rounding", {"columns": ["age"]})],
+    "pram": [TOP, ("pram", {"columns": ["sex"]})],
+    "data-shuffling": [TOP, ("data-shuffling", {"columns": ["age", "income"]})],
+    "svd-swap": [TOP, ("svd-swap", {})],
+    "local-suppression": [TOP, ("local-suppression", {"k": 3})],
+    "sampling": [TOP, ("sampling", {"share": 0.5})],
+    "drop": [("drop", {"columns": ["age"]})],
+}
+"""Steps after which nothing of an age beyond 90 is published."""
+RARE: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "rare-values": [("rare-values", {"k": 5, "columns": ["town"]})],
+    "drop": [("drop", {"columns": ["town"]})],
+    "rare-values, mondrian": [
+        ("rare-values", {"k": 5, "columns": ["town"]}),
+        ("mondrian", {"k": 5, "columns": ["age", "sex"]}),
+    ],
+    "rare-values, mdav": [
+        ("rare-values", {"k": 5, "columns": ["town"]}),
+        ("mdav", {"k": 5, "columns": ["age"]}),
+    ],
+}
+"""Steps after which nobody sees the name of a town that one person lives in."""
+
+
+def public_files(table: sf.Table, steps: list[tuple[str, dict[str, Any]]], out: Path) -> Any:
+    """The bytes of the public folder."""
+    made = sf.protect(table, [sf.method(n, **w) for n, w in steps], SEED, require=NOBODY)
+    folder = made.save(out)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("how", HIDING)
+def test_who_was_an_outlier_does_not_show_in_any_public_byte(how: str, tmp_path: Path) -> None:
+    found = [public_files(people(age), HIDING[how], tmp_path / str(age)) for age in OUTLIERS]
+    assert found[0]["data.csv"] == found[1]["data.csv"] == found[2]["data.csv"]
+    assert found[0] == found[1]
+    assert found[0] == found[2]
+
+
+@pytest.mark.parametrize("how", RARE)
+def test_a_rare_category_does_not_show_in_any_public_byte(how: str, tmp_path: Path) -> None:
+    tables = {name: people(town=name) for name in NAMES}
+    found = [public_files(table, RARE[how], tmp_path / name) for name, table in tables.items()]
+    assert found[0]["data.csv"] == found[1]["data.csv"] == found[2]["data.csv"]
+    assert found[0] == found[1]
+    assert found[0] == found[2]
+    for name in NAMES:
+        assert not any(name.encode() in content for content in found[0].values())
+
+
+AGES = range(20, 60, 2)
+"""Where a hidden age may lie, as far as anybody knows."""
+MEASURES = (
+    *("sse", "mean-difference", "variance-difference", "correlation-difference", "ncp"),
+    *("distribution-distance", "marginals", "uniques", "class-sizes", "marketer-risk"),
+    *("record-linkage", "median-differences", "abim", "precision", "entropy-loss"),
+)
+PANEL = tuple(build("measure", name, {}) for name in MEASURES)
+
+
+def hidden_age(age: int, seed: int, how: str) -> sf.Release:
+    """A release of people of whom one has this age, which nobody sees."""
+    table = people(age, seed=seed)
+    everybody, gone = np.arange(table.height), np.arange(table.height) == 17
+    if how == "suppressed":
+        ages = pl.Series("age", table["age"].to_list(), dtype=pl.Int64)
+        nothing = pl.Series([None], dtype=pl.Int64)
+        blank = ages.zip_with(pl.Series(~gone), nothing)
+        pair = Pair(table, table.with_columns([blank], suppressed={"age": gone}), everybody)
+    else:
+        pair = Pair(table, table.take(everybody[~gone]), everybody[~gone])
+    plan = Plan(measures=PANEL)
+    taken, left = Measuring(SEED + seed).panel(PANEL, pair)
+    return Release(pair, Evidence(taken, left), Private(SEED + seed, {}, {}, plan), plan)
+
+
+class Unrounded(Rounding):
+    """What an intruder computes for a candidate."""
+
+    def to(self, step: float, value: float, at: str, digits: int = 0) -> float:
+        return value
+
+
+def drawn(pair: Pair, rounding: Rounding) -> dict[str, float]:
+    """The bars of the report."""
+    return {
+        f"bar/{picture.column.name}/{i}": float(share)
+        for picture in pictures(pair, gaps(pair.masked), rounding).drawn
+        for i, share in enumerate(picture.original)
+    }
+
+
+def candidates(age: int, seed: int, how: str) -> dict[str, set[int]]:
+    """By public number: the ages with which it could have come out as it did."""
+    public = hidden_age(age, seed, how).public()
+    rounding, n = public.rounding, public.pair.original.height
+    assert rounding is not None
+    kept: dict[str, set[int]] = {}
+    for other in AGES:
+        guess = hidden_age(other, seed, how)
+        pair = seen(guess.pair)
+        taken = Measuring(SEED + seed).panel(PANEL, pair)[0]
+        for name, m in public.evidence.measurements.items():
+            exact = dict(numbers(taken[name].to_dict())) if name in taken else {}
+            for at, value in numbers(m.to_dict()):
+                digits = min(
+                    rounding.digits(x, m.width, m.decimals) for x in (value, exact.get(at, value))
+                )
+                plain = m.depends in ("release", "domain") and at != "/baseline"
+                step = 0.0 if plain else 10.0**-digits
+                if at in exact and abs(exact[at] - value) <= step + 1e-9:
+                    kept.setdefault(f"{name}{at}", set()).add(other)
+        bars = drawn(pair, Unrounded(n, 0))
+        for at, share in drawn(public.pair, rounding).items():
+            true = bars.get(at, 0.0)
+            fits = abs(true - share) < 10 / n if not math.isnan(share) else not true >= 20 / n
+            if fits:
+                kept.setdefault(at, set()).add(other)
+    return kept
+
+
+@pytest.mark.parametrize("how", ["suppressed", "not sampled"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_two_public_numbers_tell_a_hidden_age(seed: int, how: str) -> None:
+    age = AGES[3 * seed]
+    kept = candidates(age, seed, how)
+    assert len(kept) > 40
+    few = {at: left for at, left in kept.items() if age not in left or len(left) < 5}
+    assert not few
+    for one, other in combinations(sorted(kept), 2):
+        left = kept[one] & kept[other]
+        assert len(left) >= max(5, len(AGES) // 10), (one, other, left)
+
+
+def test_the_exact_figures_would_have_told_it() -> None:
+    """The test can fail: of the owner's figures one alone leaves a single age."""
+    private = hidden_age(40, 0, "not sampled").evidence.measurements
+    told = {at: v for name in ("mean-difference",) for at, v in numbers(private[name].to_dict())}
+    others = [
+        dict(numbers(hidden_age(age, 0, "not sampled").evidence["mean-difference"].to_dict()))
+        for age in AGES
+    ]
+    fits = [age for age, other in zip(AGES, others, strict=True) if other == told]
+    assert fits == [40]

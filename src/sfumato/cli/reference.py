@@ -64,6 +64,31 @@ def public() -> str:
     return "\n\n".join(["# Public names", _MADE, said, "\n".join(rows)]) + "\n"
 
 
+def numbers() -> str:
+    """The page of the public numbers: what each tells of the original, and how precisely."""
+    said = (
+        "What `evidence.json` and the report say of a measure. *release*: it can be counted on the "
+        "published data, and stands as it is. *domain*: besides that it needs the ends and "
+        "categories of columns, for which those of the release are taken. *records*, *values*: it "
+        "compares with the original, which is taken as the release lets anyone see it (numbers "
+        "beyond the published ends stand at the end, categories that no cell shows are missing, "
+        "columns that are not published have one value). Such figures are rounded to at most the "
+        "decimals below, of n records to steps of at least 5/n times the width of their bounds or "
+        "their own size, up or down by the secret seed; counts among their details, and figures "
+        "before masking that one record can set, are the owner's. Of steps the public reads the "
+        "parameters and what the release shows by itself."
+    )
+    rows = ["| measure | depends on | decimals | details as they are |", "|---|---|---|---|"]
+    for entry in (*entries("measure"), *entries("attack")):
+        cls = entry.load()
+        exact = cls.depends in ("release", "domain")
+        most = "all" if exact and cls.decimals is None else "by n"
+        most = most if cls.decimals is None else f"{cls.decimals}, by n"
+        shown = "all" if exact else ", ".join(cls.shown) or "none"
+        rows.append(f"| `{entry.name}` | {cls.depends} | {most} | {shown} |")
+    return "\n\n".join(["# Public numbers", _MADE, said, "\n".join(rows)]) + "\n"
+
+
 def stubs() -> dict[str, str]:
     """The types of the package's lazily loaded names, by the file that tells them."""
     modules = [place.rpartition(".")[::2] for place in sfumato._MODULES.values()]
@@ -89,7 +114,8 @@ def write(folder: Path) -> list[Path]:
     """Every page; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     titles = {kind: _TITLES[kind].lower().replace(" ", "-") for kind in KINDS if any(entries(kind))}
-    pages = {f"{title}.md": page(kind) for kind, title in titles.items()} | {"public.md": public()}
+    pages = {f"{title}.md": page(kind) for kind, title in titles.items()}
+    pages |= {"public.md": public(), "public-numbers.md": numbers()}
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in pages]

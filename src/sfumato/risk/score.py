@@ -96,6 +96,7 @@ class Score(Measure):
     """
 
     name: ClassVar[str] = "score"
+    leverage: ClassVar[float] = 300.0
     depends: ClassVar[Depends | None] = "values"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"

@@ -12,6 +12,7 @@ import polars as pl
 from ...data.codec import encode
 from ...data.schema import ORDERED, SET_ASIDE
 from ...data.table import Table
+from ...errors import MethodError
 from ...kernels.suppression.matches import class_labels
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
@@ -33,6 +34,7 @@ class RankedMethod(Method):
         return {}
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        refuse_lone(table, self.name)
         chosen, left = self.targets(table)
         series, moved, present = [], {}, {}
         for name in chosen:
@@ -47,6 +49,15 @@ class RankedMethod(Method):
             facts=facts,
             secrets={"share of values moved": exact_shares(moved)},
             warnings=without_order(left),
+        )
+
+
+def refuse_lone(table: Table, asking: str) -> None:
+    """A single record has nobody to exchange values with, and would be published as it is."""
+    if table.height == 1:
+        raise MethodError(
+            f"{asking} exchanges values between records, and the table has one",
+            remedy="do not publish it, or mask it together with others",
         )
 
 

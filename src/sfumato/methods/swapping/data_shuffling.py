@@ -21,6 +21,7 @@ from .base import (
     gathered,
     mean_ranks,
     others_with_order,
+    refuse_lone,
     sorted_rows,
     without_order,
 )
@@ -66,6 +67,7 @@ class DataShuffling(Method):
     )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        refuse_lone(table, self.name)
         chosen, left = self.targets(table)
         given = self._given(table, chosen)
         orders = [sorted_rows(table[name], rng) for name in [*chosen, *given]]

@@ -21,6 +21,7 @@ from .base import (
     mean_ranks,
     others_with_order,
     rearranged,
+    refuse_lone,
     sorted_rows,
     without_order,
 )
@@ -122,6 +123,7 @@ class SimilarValueSwap(Method):
     )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        refuse_lone(table, self.name)
         chosen, left = self.targets(table)
         trial = _Trial(self, table, chosen, rng)
         top = max(

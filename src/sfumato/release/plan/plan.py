@@ -142,6 +142,11 @@ class Output(Declaration):
         True, description="put the records in random order, so that position tells nothing"
     )
     suppressed: str = Field("*", description="what stands for a suppressed value")
+    precision: Literal["original", "full"] = Field(
+        "original",
+        description="decimals of published numbers: as many as the original's column has, or all "
+        "that masking gives",
+    )
     escape_formulas: bool = Field(
         False, description="disarm cells that a spreadsheet would run as a formula"
     )

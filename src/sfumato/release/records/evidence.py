@@ -170,6 +170,7 @@ class Measuring:
             found,
             decimals=fewest_decimals(measure.decimals, found.decimals),
             depends=self._depends(measure, found),
+            leverage=max(measure.leverage, found.leverage),
             shown=(*SIZES, *measure.shown),
         )
         self.taken.append((measure, pair, found))

@@ -32,11 +32,12 @@ from ..publish import publish
 from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
-from .evidence import Evidence, Measuring
+from .evidence import Evidence, Measuring, panel_of
 from .given import joined_again
 from .judging import judge, worst
 from .public import public_face
 from .recording import publication
+from .written import as_precise
 
 DATA_NAMES = {format: f"data.{format}" for format in WRITTEN}
 
@@ -122,10 +123,11 @@ class Release:
         made = self._excepted(ledger_exception)
         told = publication(made.pair, made.plan, made.evidence.steps, target)
         recounted: list[Release] = []
+        precise = made._as_precise()
 
         def write_public(folder: Path) -> None:
             standing = told.standing()
-            noted = made._recounted(made._write_data(folder))
+            noted = precise._recounted(precise._write_data(folder))
             recounted.append(noted.with_standing(standing))
             recounted[0]._write_public(folder)
 
@@ -147,6 +149,26 @@ class Release:
             return self
         plan = self.plan.excepted(reason)
         return replace(self, plan=plan, private=replace(self.private, plan=plan))
+
+    def _as_precise(self) -> Release:
+        """The same with numbers as precise as the original's, and what was measured of these."""
+        if self.plan.output.precision == "full":
+            return self
+        made = [as_precise(table, self.pair.original) for table in self.tables]
+        if not any(one.columns for one in made):
+            return self
+        pair = Pair(self.pair.original, made[0].table, self.pair.rows)
+        panel = [m for m in panel_of(self.plan) if m.name in self.evidence]
+        taken, left = self._measuring(self.private.seed).panel(panel, pair)
+        names = dict.fromkeys(name for one in made for name in one.columns)
+        evidence = replace(
+            self.evidence,
+            measurements={**self.evidence.measurements, **taken},
+            not_taken={**self.evidence.not_taken, **left},
+            notes=(*self.evidence.notes, f"rounded as the original is: {', '.join(names)}"),
+        )
+        copies = tuple(one.table for one in made[1:])
+        return replace(self, pair=pair, evidence=evidence, copies=copies)
 
     def _write_data(self, folder: Path) -> list[Path]:
         """Every table that is published, as a file."""

@@ -35,6 +35,7 @@ from .judging import judge
 from .masking import Draft, run_steps
 from .recording import publication
 from .release import Private, Release
+from .written import output_notes
 
 _GUESSABLE = 2**64
 
@@ -144,7 +145,11 @@ def _evidence(
         steps=draft.steps,
         records=records,
         columns=_public_columns(original.schema, masked.schema),
-        notes=(*draft.notes, *uncoded(masked, original.schema, plan.output.format)),
+        notes=(
+            *draft.notes,
+            *uncoded(masked, original.schema, plan.output.format),
+            *output_notes(plan.output, masked),
+        ),
     )
 
 

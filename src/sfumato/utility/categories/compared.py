@@ -177,6 +177,7 @@ class Ctbil(TableLoss):
     """
 
     name: ClassVar[str] = "ctbil"
+    leverage: ClassVar[float] = float("inf")
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "
         "microdata, in Confidentiality, Disclosure and Data Access, Elsevier"

@@ -122,6 +122,7 @@ class Ebil(_Channel):
     """
 
     name: ClassVar[str] = "ebil"
+    leverage: ClassVar[float] = float("inf")
     paper: ClassVar[str] = _PAPER
     _needs_pairs: ClassVar[bool] = False
 
@@ -156,6 +157,7 @@ class Pril(_Channel):
     """
 
     name: ClassVar[str] = "pril"
+    leverage: ClassVar[float] = float("inf")
     paper: ClassVar[str] = _PAPER
 
     def _loss(self, channel: Channel, sides: Sides, name: str) -> tuple[np.ndarray, float]:

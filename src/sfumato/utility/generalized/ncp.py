@@ -105,6 +105,7 @@ class SuppressedEntries(TableLoss):
     """
 
     name: ClassVar[str] = "suppressed-entries"
+    leverage: ClassVar[float] = float("inf")
     paper: ClassVar[str] = (
         "Meyerson & Williams (2004), On the complexity of optimal k-anonymity, PODS; "
         "Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas & Zhu (2005), Approximation "

@@ -77,6 +77,7 @@ class Abim(_Bias):
     """
 
     name: ClassVar[str] = "abim"
+    leverage: ClassVar[float] = 300.0
 
     def change(self, x: np.ndarray, y: np.ndarray, kind: Kind) -> float | str:
         if kind not in NUMERIC:
@@ -102,6 +103,7 @@ class Abisd(_Bias):
     """
 
     name: ClassVar[str] = "abisd"
+    leverage: ClassVar[float] = 300.0
 
     def change(self, x: np.ndarray, y: np.ndarray, kind: Kind) -> float | str:
         if why := _emptied(x, y, 2):
@@ -128,6 +130,7 @@ class Abico(TableLoss):
     """
 
     name: ClassVar[str] = "abico"
+    leverage: ClassVar[float] = 300.0
     paper: ClassVar[str] = _PAPER
 
     columns: _Columns = ()

@@ -220,6 +220,7 @@ class InformationLoss(RecordLoss):
     """
 
     name: ClassVar[str] = "information-loss"
+    leverage: ClassVar[float] = 300.0
     aliases: ClassVar[tuple[str, ...]] = ("il",)
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Torra (2001), Disclosure control methods and information loss for "

@@ -32,6 +32,7 @@ class Sse(RecordLoss):
     """
 
     name: ClassVar[str] = "sse"
+    leverage: ClassVar[float] = 300.0
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Mateo-Sanz (2002), Practical data-oriented microaggregation for "
         "statistical disclosure control, IEEE TKDE 14(1)"
@@ -171,6 +172,7 @@ class VarianceDifference(_Moment):
     """
 
     name: ClassVar[str] = "variance-difference"
+    leverage: ClassVar[float] = 3.0
     _least: ClassVar[int] = 2
 
     def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
