@@ -131,7 +131,7 @@ def shown(counts: np.ndarray, rounding: Rounding | None, at: str) -> np.ndarray:
     them, a bar of ten would say that whoever else may be in it is.
 
     >>> shown(np.array([3.0, 20.0, 126.0]), Rounding(300, 1), "age").tolist()
-    [nan, 20.0, 120.0]
+    [nan, 20.0, 130.0]
     """
     if rounding is None:
         return counts.astype(float)
