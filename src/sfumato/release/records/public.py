@@ -113,5 +113,6 @@ class _Publishing:
 
 
 def _at_limit(found: Finding) -> Finding:
-    """No more than that the limit is kept."""
-    return replace(found, value=found.limit, broken=0, of=0, detail={})
+    """No more than that the limit is kept, and how it was counted."""
+    how = {k: v for k, v in found.detail.items() if isinstance(v, str) and k != "because"}
+    return replace(found, value=found.limit, broken=0, of=0, detail=how)
