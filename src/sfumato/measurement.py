@@ -32,29 +32,38 @@ class Rounding:
     on which side of it a hidden value must lie.
 
     >>> Rounding(300, 7)(0.2617), Rounding(100_000, 7)(0.2617), Rounding(300, 7)(0.3)
-    (0.3, 0.2617, 0.3)
+    (0.26, 0.2617, 0.3)
     """
 
     records: int
     secret: int
 
-    def digits(self, value: float, width: float = 1.0, decimals: int | None = None) -> int:
-        """How many decimals are published of a figure on a scale of this width; an infinite one is
-        that of a sum over the records."""
+    def step(self, value: float, width: float = 1.0, decimals: int | None = None) -> float:
+        """1, 2 or 5 of some decimal place: the steps in which a figure on a scale of this width is
+        published; an infinite scale is that of a sum over the records."""
         size = max(width if math.isfinite(width) else float(self.records), 1.0)
         if abs(value) > size:
             size = 10.0 ** math.ceil(math.log10(abs(value)))
-        found = math.floor(math.log10(max(self.records, 1) / (5 * size)) + 1e-9)
-        return found if decimals is None else min(found, decimals)
+        least = 5 * size / max(self.records, 1)
+        place = math.floor(math.log10(least) + 1e-9)
+        found = next(f * 10.0**place for f in (1, 2, 5, 10) if f * 10.0**place >= least - 1e-12)
+        return found if decimals is None else max(found, 10.0**-decimals)
+
+    def tells(self, width: float) -> bool:
+        """Whether a figure on a scale of this width says anything: of few records, it may be
+        rounded from one end of its scale to the other."""
+        size = max(width if math.isfinite(width) else float(self.records), 1.0)
+        return self.step(0.0, width) < size / 2
 
     def __call__(
         self, value: float, at: str = "", width: float = 1.0, decimals: int | None = None
     ) -> float:
         """The figure that is published at a place."""
-        digits = self.digits(value, width, decimals) if math.isfinite(value) else 0
-        return self.to(10.0**-digits, value, at, digits)
+        if not math.isfinite(value):
+            return value
+        return self.to(self.step(value, width, decimals), value, at)
 
-    def to(self, step: float, value: float, at: str, digits: int = 0) -> float:
+    def to(self, step: float, value: float, at: str) -> float:
         """The next multiple of a step above or below the value."""
         if not math.isfinite(value):
             return value
@@ -62,7 +71,7 @@ class Rounding:
         if abs(steps - round(steps)) > 1e-6:
             steps = math.floor(steps + self._draw(at))
         # Adding 0 makes -0.0 plain.
-        return round(round(steps) * step, max(digits, 0)) + 0.0
+        return round(round(steps) * step, max(0, math.ceil(-math.log10(step) - 1e-9))) + 0.0
 
     def _draw(self, at: str) -> float:
         """A number from 0 to 1 for each place."""

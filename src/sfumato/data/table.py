@@ -289,6 +289,10 @@ def with_person(given: Table, name: str) -> Table:
     own = given.schema[name].with_(person=True)
     if own.role == Role.UNDECIDED:
         own = own.with_(role=Role.IDENTIFIER)
+    if own.role not in (Role.IDENTIFIER, Role.HOUSEHOLD):
+        wrong = f"it tells people apart and has the role {own.role.value}"
+        remedy = 'role = "identifier": what is published cannot tell who is who'
+        raise SchemaError("the table", [Complaint(name, wrong, remedy)])
     return given.with_columns([], [*said, own])
 
 

@@ -45,7 +45,8 @@ def digests(values: pl.Series, key: bytes) -> Digests:
 
 
 def _texts(values: pl.Series) -> pl.Series:
-    """What tells people apart, however a file stores it: 12, 12.0 and " 12" are one."""
+    """What tells people apart, however a file writes it: 12, 12.0, "0012" and " 12" are one, and so
+    are "p7" and "P7". Who is taken for another is asked about once too often."""
     if values.dtype.is_nested():
         raise ParameterError(
             f"column {values.name!r} holds lists, and a person has one name",
@@ -56,7 +57,8 @@ def _texts(values: pl.Series) -> pl.Series:
         whole = values.cast(pl.Int64, strict=False)
         if (whole.cast(values.dtype) == values).all():
             values = whole
-    texts = values.cast(pl.String).str.strip_chars()
+    texts = values.cast(pl.String).str.strip_chars().str.normalize("NFKC").str.to_lowercase()
+    texts = texts.str.replace(r"^0+(\d)", "$1")
     return texts.set(texts == "", None)
 
 

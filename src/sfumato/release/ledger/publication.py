@@ -161,7 +161,7 @@ class Publication:
             owner.append(f"the ledger does not know the people of {', '.join(unknown)}")
         judged = self._given()
         uncovered = [one for one in shared if one.entry.mark not in judged]
-        reason = self.plan.output.ledger_exception
+        reason = self.plan.output.ledger_exception.strip()
         if uncovered and not reason:
             raise self._refusal(uncovered)
         if uncovered:
@@ -212,7 +212,8 @@ class Publication:
         of_records = all(kind == RECORDS for kind in (self.kind, *(s.entry.kind for s in shared)))
         if of_records and any(one.name == "k-anonymity" for one in self.plan.requirements):
             yield f"[input] given = [{', '.join(paths)}], --given: the releases are judged together"
-        yield f"--replace {paths[-1]}, where nobody has it yet: then it is retired"
+        yield f"--replace with --output {paths[-1]}, where nobody has that one yet: it is retired"
+        yield f"sfumato ledger forget {paths[-1]}, where it was never given to anybody"
         yield (
             '[output] ledger-exception = "why", --ledger-exception: published all the same, and '
             "the report says why"

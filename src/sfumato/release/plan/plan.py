@@ -316,7 +316,7 @@ class Plan:
 
     def excepted(self, reason: str) -> Plan:
         """A copy that says why people are published again."""
-        output = self.output.model_copy(update={"ledger_exception": reason})
+        output = self.output.model_copy(update={"ledger_exception": reason.strip()})
         return replace(self, output=output)
 
     def with_(self, **changes: Any) -> Plan:

@@ -21,6 +21,7 @@ from .evidence import Evidence, Measuring, panel_of
 from .public_steps import public_notes, public_steps
 
 _UNTOLD = "it does not apply to this release"
+_TOO_FEW = "of so few records it would tell of single ones"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +48,17 @@ def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring
         evidence if same else None,
     )
     taken = {m.name: work.figure(m, evidence[m.name]) for m in panel_of(plan) if m.name in evidence}
-    left = [*evidence.not_taken, *(name for name in evidence if taken.get(name) is None)]
+    left = dict.fromkeys([*evidence.not_taken, *evidence], _UNTOLD)
+    left |= {m.name: _TOO_FEW for m in panel_of(plan) if m.name in evidence and not work.tells(m)}
+    findings = work.findings(plan, evidence.findings)
+    told = {name: _within(found, findings) for name, found in taken.items() if found is not None}
     return Face(
         shown,
         replace(
             evidence,
-            measurements={name: found for name, found in taken.items() if found is not None},
-            not_taken=dict.fromkeys(left, _UNTOLD),
-            findings=work.findings(plan, evidence.findings),
+            measurements=told,
+            not_taken={name: why for name, why in left.items() if name not in told},
+            findings=findings,
             steps=public_steps(evidence.steps, work.rounding),
             notes=public_notes(evidence.notes, evidence.steps),
             owner_notes=(),
@@ -72,8 +76,15 @@ class _Publishing:
     known: Evidence | None
     """The figures of the pair, where the release hides nothing of it."""
 
+    def tells(self, measure: Measure) -> bool:
+        """Whether its figure, as it is rounded, would say anything."""
+        scale = measure.result(0.0)
+        return scale.depends in ("release", "domain") or self.rounding.tells(scale.width)
+
     def figure(self, measure: Measure, private: Measurement) -> Measurement | None:
         """A measurement as it may be published; None where nothing may."""
+        if not self.tells(measure):
+            return None
         if private.depends == "release" or self.known is not None:
             return private.public(self.rounding)
         try:
@@ -110,6 +121,16 @@ class _Publishing:
             return thing.check(self.pair.masked).value == found.value
         except SfumatoError:
             return False
+
+
+def _within(found: Measurement, findings: tuple[Finding, ...]) -> Measurement:
+    """The figure, not beyond a limit that is kept; words made of exact figures are left out."""
+    detail = {key: value for key, value in found.detail.items() if key != "because"}
+    value = found.value
+    for one in findings:
+        if one.requirement == found.name and one.met:
+            value = max(value, one.limit) if one.at_least else min(value, one.limit)
+    return replace(found, detail=detail, value=value)
 
 
 def _at_limit(found: Finding) -> Finding:

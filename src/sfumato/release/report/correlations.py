@@ -45,10 +45,12 @@ def correlations(pair: Pair, evidence: Evidence, rounding: Rounding | None) -> C
     if found is None or rounding is None:
         return found
     # Too coarse to solve for a record; nothing that rests on a handful of them.
-    before, after = np.round(found.before, 2), np.round(found.after, 2)
+    before, after = found.before.copy(), found.after.copy()
     for i, j in zip(*np.nonzero(~np.isnan(before)), strict=True):
         at = "correlation/" + "/".join(sorted((found.names[i], found.names[j])))
-        before[i, j] = rounding(float(found.before[i, j]), at, 2.0, 2)
+        # Both by one draw: what was left as it is has not changed.
+        for side in (before, after):
+            side[i, j] = rounding(float(side[i, j]), at, 2.0, 2)
     before[_few(pair, found.names)] = np.nan
     return Correlations(found.names, before, after, found.beyond, found.sampled)
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _ROUNDED = (
     "Figures that compare with the original are taken of what this release shows of it, and "
-    "rounded up or down by so much that nobody's value can be worked out: of 300 records to "
-    "tenths, of 3,000 to hundredths."
+    "rounded up or down by so much that nobody's value can be worked out: shares of 300 records to "
+    "multiples of 0.02, of 3,000 to multiples of 0.002; of fewer than 25 none is told."
 )
 _MOST_COLUMNS = 40
 _MOST_NOTES = 40

@@ -217,10 +217,7 @@ def _linkage(m: Measurement, value: str) -> str:
     )
     if m.baseline is None or m.baseline <= 0 or is_before(m):
         return f"{sentence}."
-    times = m.value / m.baseline
-    if times < 1.5:
-        return f"{sentence}: no better than guessing."
-    return f"{sentence}: {number(float(f'{times:.2g}'))} times what guessing would give."
+    return f"{sentence}; guessing finds {percent(m.baseline)}."
 
 
 def _ncp(m: Measurement, value: str) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ...data.codec import encode
 from ...data.generalized.label_places import has_labels
+from ...data.linkage.seen import at_published_ends
 from ...data.people.repeated import repeated_key
 from ...data.recognize import KNOWABLE, Found, recognize
 from ...data.schema import NUMERIC, Kind, Role
@@ -140,7 +141,19 @@ class _View:
             order = np.argsort(self.rng.permutation(whose.max() + 1)[whose], kind="stable")
         chosen = order[: _PEOPLE if rows.size <= _LARGE else _FEWER]
         self.own = records[chosen]
-        return self.pair.original.take(rows[chosen])
+        return self._as_coded(self.pair.original.take(rows[chosen]), self.own)
+
+    def _as_coded(self, people: Table, own: np.ndarray) -> Table:
+        """People with values beyond the published ends at the end, unless theirs were suppressed:
+        whoever sees that ages end at 90 looks for somebody of 93 there."""
+        coded = at_published_ends(people, self.pair.masked)
+        for name in people.names:
+            if coded[name].equals(people[name], null_equal=True):
+                continue
+            hidden = pl.Series(self.pair.masked.suppressed(name)[own])
+            kept = people[name].zip_with(hidden, coded[name].cast(people[name].dtype))
+            coded = coded.with_columns([kept.alias(name)], [people.schema[name]])
+        return coded
 
     @property
     def _alone(self) -> set[str]:
