@@ -37,6 +37,8 @@ class Rounding:
 
     records: int
     secret: int
+    tail: float = 1.0
+    """How much further one record can move squares than in a normal sample."""
 
     def step(self, value: float, width: float = 1.0, decimals: int | None = None) -> float:
         """1, 2 or 5 of some decimal place: the steps in which a figure on a scale of this width is
@@ -54,6 +56,11 @@ class Rounding:
         rounded from one end of its scale to the other."""
         size = max(width if math.isfinite(width) else float(self.records), 1.0)
         return self.step(0.0, width) < size / 2
+
+    @property
+    def tells_squares(self) -> bool:
+        """Whether variances say anything: not where one number makes most of them."""
+        return self.tail <= max(self.records, 1) / 50
 
     def __call__(
         self, value: float, at: str = "", width: float = 1.0, decimals: int | None = None
@@ -110,6 +117,8 @@ class Measurement:
     are private."""
     leverage: float = 1.0
     """How wide its scale is, where its bounds do not say; infinite for a sum over records."""
+    squares: bool = False
+    """Whether one record moves it by the square of how far out it lies."""
     shown: tuple[str, ...] = ()
     """Details that the release or the plan tells by itself; "baseline" where that is so of it, and
     "before" where the figure before masking is a share of records, too."""
@@ -124,7 +133,7 @@ class Measurement:
         bare = replace(self, per_record=None, private={})
         if rounding is None:
             return replace(bare, **bare._told(_decimals(self.decimals)))
-        width = self.width
+        width = self.width * (rounding.tail if self.squares or self.depends is None else 1.0)
 
         def rounded(value: float, at: str) -> float:
             return rounding(value, f"{self.name}/{at}", width, self.decimals)

@@ -229,6 +229,9 @@ class Measure(Declaration, ABC):
     """Of a figure without bounds, n times what one of n records can move it by: 1 for shares and
     means in deviations, 3 for variances, 100 and 300 for the same in percent, infinity for sums
     over records."""
+    squares: ClassVar[bool] = False
+    """Whether one record moves it by the square of how far out it lies, as it moves a variance:
+    then it is rounded by how far out published numbers lie, too."""
     shown: ClassVar[tuple[str, ...]] = ()
     """Details that the release or the plan tells by itself, which are published as they are;
     "baseline" where that is so of the baseline, "before" where the same figure before masking is a
@@ -262,6 +265,7 @@ class Measure(Declaration, ABC):
             decimals=self.decimals,
             depends=self.depends,
             leverage=self.leverage,
+            squares=self.squares,
             shown=(*SIZES, *self.shown),
             **more,
         )

@@ -182,7 +182,7 @@ def hidden_age(age: int, seed: int, how: str) -> sf.Release:
 class Unrounded(Rounding):
     """What an intruder computes for a candidate."""
 
-    def to(self, step: float, value: float, at: str, digits: int = 0) -> float:
+    def to(self, step: float, value: float, at: str) -> float:
         return value
 
 
@@ -208,11 +208,11 @@ def candidates(age: int, seed: int, how: str) -> dict[str, set[int]]:
         for name, m in public.evidence.measurements.items():
             exact = dict(numbers(taken[name].to_dict())) if name in taken else {}
             for at, value in numbers(m.to_dict()):
-                digits = min(
-                    rounding.digits(x, m.width, m.decimals) for x in (value, exact.get(at, value))
-                )
+                width = m.width * (rounding.tail if m.squares else 1.0)
+                both = (value, exact.get(at, value))
+                widest = max(rounding.step(x, width, m.decimals) for x in both)
                 plain = m.depends in ("release", "domain") and at != "/baseline"
-                step = 0.0 if plain else 10.0**-digits
+                step = 0.0 if plain else widest
                 if at in exact and abs(exact[at] - value) <= step + 1e-9:
                     kept.setdefault(f"{name}{at}", set()).add(other)
         bars = drawn(pair, Unrounded(n, 0))

@@ -97,6 +97,7 @@ class Score(Measure):
 
     name: ClassVar[str] = "score"
     leverage: ClassVar[float] = 300.0
+    squares: ClassVar[bool] = True
     depends: ClassVar[Depends | None] = "values"
     paper: ClassVar[str] = _PAPER
     about: ClassVar[Literal["risk", "utility"]] = "risk"

@@ -208,7 +208,7 @@ def in_one_numbering(listed: Sequence[pl.Series]) -> list[np.ndarray]:
         alike = [s.cast(pl.Float64 if numeric else pl.String) for s in alike]
     whole = pl.concat([s.alias("") for s in alike])
     if whole.dtype.is_float():
-        whole = whole + 0.0  # one zero
+        whole = whole.set(whole == 0, 0.0)  # one zero; polars leaves -0.0 + 0.0 as it is
     codes = encode(whole).codes.astype(np.int32)
     return np.split(codes, np.cumsum([len(s) for s in listed])[:-1])
 

@@ -171,6 +171,7 @@ class Measuring:
             decimals=fewest_decimals(measure.decimals, found.decimals),
             depends=self._depends(measure, found),
             leverage=max(measure.leverage, found.leverage),
+            squares=measure.squares,
             shown=(*SIZES, *measure.shown),
         )
         self.taken.append((measure, pair, found))

@@ -10,9 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import numpy as np
+
+from ...data.codec import floats
 from ...data.linkage.seen import seen, seen_beside
 from ...data.pair import Pair
-from ...errors import SfumatoError
+from ...data.schema import MEASURED
+from ...data.table import Table
+from ...errors import SchemaError, SfumatoError
 from ...measurement import Rounding
 from ...protocols import Criterion, Finding, Measure, Measurement
 from ..plan.plan import Plan
@@ -21,6 +26,7 @@ from .evidence import Evidence, Measuring, panel_of
 from .public_steps import public_notes, public_steps
 
 _UNTOLD = "it does not apply to this release"
+_USUAL = 10.0
 _TOO_FEW = "of so few records it would tell of single ones"
 
 
@@ -44,7 +50,7 @@ def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring
     work = _Publishing(
         shown,
         measuring if same else replace(measuring, reference=others, taken=[]),
-        Rounding(min(heights), measuring.seed),
+        Rounding(min(heights), measuring.seed, tail(pair.masked)),
         evidence if same else None,
     )
     taken = {m.name: work.figure(m, evidence[m.name]) for m in panel_of(plan) if m.name in evidence}
@@ -79,7 +85,11 @@ class _Publishing:
     def tells(self, measure: Measure) -> bool:
         """Whether its figure, as it is rounded, would say anything."""
         scale = measure.result(0.0)
-        return scale.depends in ("release", "domain") or self.rounding.tells(scale.width)
+        if scale.depends in ("release", "domain"):
+            return True
+        if (scale.squares or scale.depends is None) and not self.rounding.tells_squares:
+            return False
+        return self.rounding.tells(scale.width)
 
     def figure(self, measure: Measure, private: Measurement) -> Measurement | None:
         """A measurement as it may be published; None where nothing may."""
@@ -121,6 +131,23 @@ class _Publishing:
             return thing.check(self.pair.masked).value == found.value
         except SfumatoError:
             return False
+
+
+def tail(table: Table) -> float:
+    """The square of how many deviations the farthest published number lies out, over the ten of a
+    normal sample: so much more one hidden record may have moved a variance."""
+    most = _USUAL
+    for column in table.schema:
+        if column.kind in MEASURED and not column.generalized and column.name in table.schema:
+            try:
+                x = floats(table[column.name], column)
+            except SchemaError:
+                continue
+            x = x[np.isfinite(x)]
+            x = x / max(float(np.abs(x).max(initial=0.0)), 1e-300)  # lest squares overflow
+            if x.size > 1 and (sd := float(x.std())) > 0:
+                most = max(most, float(np.abs(x - x.mean()).max() / sd) ** 2)
+    return most / _USUAL
 
 
 def _within(found: Measurement, findings: tuple[Finding, ...]) -> Measurement:

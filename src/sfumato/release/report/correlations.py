@@ -44,13 +44,15 @@ def correlations(pair: Pair, evidence: Evidence, rounding: Rounding | None) -> C
     found = found or _counted(pair, names)
     if found is None or rounding is None:
         return found
+    if not rounding.tells_squares:
+        return None
     # Too coarse to solve for a record; nothing that rests on a handful of them.
     before, after = found.before.copy(), found.after.copy()
     for i, j in zip(*np.nonzero(~np.isnan(before)), strict=True):
         at = "correlation/" + "/".join(sorted((found.names[i], found.names[j])))
         # Both by one draw: what was left as it is has not changed.
         for side in (before, after):
-            side[i, j] = rounding(float(side[i, j]), at, 2.0, 2)
+            side[i, j] = rounding(float(side[i, j]), at, 2.0 * rounding.tail, 2)
     before[_few(pair, found.names)] = np.nan
     return Correlations(found.names, before, after, found.beyond, found.sampled)
 

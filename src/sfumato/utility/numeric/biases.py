@@ -38,6 +38,7 @@ _Columns = Annotated[
 class _Bias(TableLoss):
     """What biases in mean and in standard deviation share: a relative change for each column."""
 
+    squares: ClassVar[bool] = True
     paper: ClassVar[str] = _PAPER
 
     columns: _Columns = ()
@@ -129,6 +130,7 @@ class Abico(TableLoss):
     100.0
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "abico"
     leverage: ClassVar[float] = 300.0
     paper: ClassVar[str] = _PAPER

@@ -121,6 +121,7 @@ class MatrixDivergence(TableLoss):
     0.1667
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "matrix-divergence"
     paper: ClassVar[str] = PAPER
     decimals: ClassVar[int | None] = 4
@@ -219,6 +220,7 @@ class InformationLoss(RecordLoss):
     0.0
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "information-loss"
     leverage: ClassVar[float] = 300.0
     aliases: ClassVar[tuple[str, ...]] = ("il",)
@@ -285,6 +287,7 @@ class ProbabilisticLoss(TableLoss):
     0.0
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "probabilistic-loss"
     aliases: ClassVar[tuple[str, ...]] = ("pil",)
     paper: ClassVar[str] = (

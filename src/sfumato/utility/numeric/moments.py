@@ -31,6 +31,7 @@ class Sse(RecordLoss):
     5.882
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "sse"
     leverage: ClassVar[float] = 300.0
     paper: ClassVar[str] = (
@@ -104,6 +105,7 @@ _Columns = Annotated[
 class _Moment(TableLoss):
     """What mean and variance share: a change for each column that varies."""
 
+    squares: ClassVar[bool] = True
     paper: ClassVar[str] = _PAPER
     usual: ClassVar[bool] = True
     _least: ClassVar[int] = 1
@@ -195,6 +197,7 @@ class CorrelationDifference(TableLoss):
     2.0
     """
 
+    squares: ClassVar[bool] = True
     name: ClassVar[str] = "correlation-difference"
     paper: ClassVar[str] = _PAPER
     usual: ClassVar[bool] = True
