@@ -247,3 +247,28 @@ def test_the_exact_figures_would_have_told_it() -> None:
     ]
     fits = [age for age, other in zip(AGES, others, strict=True) if other == told]
     assert fits == [40]
+
+
+def test_variances_say_nothing_where_one_number_makes_them(tmp_path: Path) -> None:
+    """Of one person with 6 million who was not sampled, beside one with 9 who was."""
+    rng = np.random.default_rng(1)
+    income = np.round(rng.lognormal(10, 0.5, 1000))
+    found = None
+    for hidden in (3_000_000.0, 6_000_000.0):
+        pay = income.copy()
+        pay[:2] = 9_000_000.0, hidden
+        table = sf.table(
+            {"pay": pay, "sex": rng.choice(["f", "m"], 1000).tolist()},
+            quasi=["sex"],
+            confidential=["pay"],
+        )
+        for seed in range(9):
+            made = sf.protect(table, sf.method("sampling", share=0.5), SEED + seed, require=NOBODY)
+            if made.data["pay"].max() == 9_000_000 and hidden not in made.data["pay"].to_list():
+                break
+        public = made.public().evidence
+        assert "variance-difference" not in public.measurements
+        assert "sse" not in public.measurements
+        found = public.not_taken["variance-difference"]
+    assert found is not None
+    assert "single ones" in found

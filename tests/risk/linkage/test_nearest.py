@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sfumato.criteria.classes import equivalence_classes
 from sfumato.data.linkage.linking import limits
 from sfumato.data.pair import Pair
 from sfumato.data.schema import Schema
@@ -430,3 +431,13 @@ def test_what_cannot_be_linked_says_why() -> None:
         _take(plain, labels)
     with pytest.raises(MeasureError, match="reference table has no column 'x'"):
         _take(plain, plain, reference=table({"z": [1.0]}))
+
+
+def test_minus_zero_is_zero() -> None:
+    x = np.round(np.random.default_rng(3).normal(0, 0.3, (200, 4)), 1)
+    assert np.signbit(x[x == 0]).any()
+    names = [f"v{j}" for j in range(4)]
+    t = table(pl.DataFrame(x, schema=names), quasi=names)
+    masked = RandomSuppression(k=3).mask(t, np.random.default_rng(0)).table
+    classes = equivalence_classes(masked)
+    assert _take(t, masked).value >= classes.sizes.size / 200 - 1e-9

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from benchmarks.table_data import as_table
-from sfumato.errors import MethodError
+from sfumato.errors import MethodError, ReleaseRefused
 from sfumato.tabular.audit.inversion import Needs, cover
 from sfumato.tabular.outcome import TableOutcome
 from sfumato.tabular.perturbation.adjustment import (
@@ -255,3 +255,45 @@ def test_decimals_are_found() -> None:
     assert unit_of(np.array([3.0, 10.0])) == 1.0
     assert unit_of(np.array([3.25, 10.0])) == 0.01
     assert unit_of(np.array([1 / 3])) == 0.0
+
+
+def crossed(cells: list[tuple[str, str, int]], value: str | None) -> sf.CellTable:
+    frame = pl.DataFrame(cells, schema=["a", "b", "v"], orient="row")
+    return sf.tabulate(sf.table(frame), ["a", "b"], value)
+
+
+def test_a_small_count_that_nobody_has_is_not_published_for_another() -> None:
+    """With a minimum of 3, a published 2 could only have been a 1."""
+    rng = np.random.default_rng(0)
+    seen = 0
+    for trial in range(5):
+        counts = rng.integers(4, 20, (4, 5))
+        counts[rng.integers(4, size=4), rng.integers(5, size=4)] = 1
+        people = [(f"r{i}", f"c{j}", 1) for (i, j), n in np.ndenumerate(counts) for _ in range(n)]
+        table = crossed(people, None)
+        rule = sf.method("minimum-frequency", minimum=3)
+        made = sf.protect(table, "controlled-adjustment", seed=trial, rules=[rule])
+        for (i, j), n in np.ndenumerate(counts):
+            published = made.outcome.published[table.find(a=f"r{i}", b=f"c{j}")]
+            assert n > 1 or published > 2
+            seen += n == 1
+    assert seen
+
+
+def test_whole_amounts_too_small_to_move_by_less_than_one_are_refused() -> None:
+    """A lone 1 goes to 0 or 2 whatever is drawn, and comes from nowhere else."""
+    rng = np.random.default_rng(3)
+    firms = [
+        (f"r{i}", f"c{j}", int(v))
+        for i in range(4)
+        for j in range(5)
+        for v in rng.integers(5, 40, 6)
+    ]
+    firms = [one for one in firms if one[:2] != ("r1", "c1")] + [("r1", "c1", 1)]
+    with pytest.raises(ReleaseRefused):
+        sf.protect(
+            crossed(firms, "v"),
+            "controlled-adjustment",
+            seed=0,
+            rules=[sf.method("p-percent", p=10)],
+        )

@@ -162,7 +162,11 @@ class ControlledAdjustment(TableMethod):
         pieces[:, :, 0] = np.maximum(pieces[:, :, 0], low[:, None])
         pieces[:, :, 1] = np.minimum(pieces[:, :, 1], high[:, None])
         asked = needs(problem.with_(threats=audit.threats))
-        return replace(audit, inverted=cover(pieces, Needs.of(values, *asked, counts=counts)))
+        inverted = cover(pieces, Needs.of(values, *asked, counts=counts))
+        # One step of the table's unit is more than such a cell needs: of the few numbers that it
+        # could have come from, each would be right.
+        coarse = ~small & (np.maximum(*asked) < self._grain(problem))
+        return replace(audit, inverted=np.where(coarse, 0.0, inverted))
 
     def judged(
         self, table: CellTable, problem: Problem, outcome: TableOutcome, audit: Audit

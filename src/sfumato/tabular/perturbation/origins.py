@@ -53,7 +53,7 @@ def small_counts(table: CellTable, problem: Problem) -> tuple[Bools, float]:
     such a count is, it goes above the greatest of them."""
     up, down = problem.needs
     few = problem.primary & table.is_count & (np.maximum(up, down) <= 1.0) & (up + down > 0)
-    return few, float(problem.values[few].max(initial=0.0))
+    return few, max(problem.few, float(problem.values[few].max(initial=0.0)))
 
 
 def counts_from(published: Floats, lower: Floats, greatest: float) -> Floats:

@@ -95,6 +95,8 @@ class Problem:
     threats: Threats
     cubes: tuple[CubeShape, ...] = ()
     """How the cells lie in their cubes; nothing where only relations were given."""
+    few: float = 0.0
+    """The greatest count that is sensitive by the rules, whether or not some cell has it."""
 
     @property
     def n(self) -> int:

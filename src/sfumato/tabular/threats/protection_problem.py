@@ -11,6 +11,7 @@ from ...errors import MethodError, ParameterError
 from ...kernels.arrays import Bools, Floats
 from ..base import Judged, Rule
 from ..cells.table import PUBLISH, SENSITIVE, STATUSES, ZERO, CellTable
+from ..rules.minimum_frequency import MinimumFrequency
 from ..rules.stated import Stated
 from .insiders import ATTACKERS, insiders, joined
 from .problem import Problem, Threats
@@ -77,6 +78,10 @@ def protection_problem(
             np.minimum(slide * np.abs(table.values[at]), room[0] + room[1]),
         ),
         cubes=table.cubes,
+        few=max(
+            (rule.minimum - 1.0 for rule in rules if isinstance(rule, MinimumFrequency)),
+            default=0.0,
+        ),
     )
     if not singletons:
         return problem
