@@ -74,7 +74,8 @@ def numbers() -> str:
         "beyond the published ends stand at the end, categories that no cell shows are missing, "
         "columns that are not published have one value). Such figures are rounded to at most the "
         "decimals below, of n records to steps of at least 5/n times the width of their bounds or "
-        "their own size, up or down by the secret seed; counts among their details, and figures "
+        "their own size, up or down by the secret seed, variances and their like by how far out "
+        "published numbers lie as well; counts among their details, and figures "
         "before masking that one record can set, are the owner's. Of steps the public reads the "
         "parameters and what the release shows by itself."
     )

@@ -213,7 +213,7 @@ class Publication:
         if of_records and any(one.name == "k-anonymity" for one in self.plan.requirements):
             yield f"[input] given = [{', '.join(paths)}], --given: the releases are judged together"
         yield f"--replace with --output {paths[-1]}, where nobody has that one yet: it is retired"
-        yield f"sfumato ledger forget {paths[-1]}, where it was never given to anybody"
+        yield f"sfumato ledger forget {paths[-1]}, where nobody ever got it"
         yield (
             '[output] ledger-exception = "why", --ledger-exception: published all the same, and '
             "the report says why"
