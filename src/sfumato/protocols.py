@@ -405,6 +405,16 @@ class PosetSource(Declaration, ABC):
         """What the ends of its intervals are multiples of; None where it has no intervals."""
         return None
 
+    @property
+    def ends(self) -> tuple[Any, Any] | None:
+        """Where it says that the domain ends, None for an end of which it says nothing; None where
+        it has no intervals."""
+        return None
+
+    def with_ends(self, low: Any, high: Any) -> PosetSource:
+        """The same over a domain with these ends, where it has intervals."""
+        return self
+
     def utilities_of(self, names: Sequence[str]) -> np.ndarray | None:
         """float64: what each of these items is worth; None where nothing is said of items."""
         return None

@@ -58,6 +58,13 @@ class Interval(PosetSource):
     def interval_step(self) -> Any:
         return self.round_to
 
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        return self.low, self.high
+
+    def with_ends(self, low: Any, high: Any) -> Interval:
+        return self.model_copy(update={"low": low, "high": high})
+
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> IntervalPoset:
         """The intervals over the column's values; `counts` is not looked at."""
         given = [end for end in (self.low, self.high) if end is not None]

@@ -103,20 +103,19 @@ def _within_ends(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     """Numbers or dates between the published ends, or those that the plan declares."""
     before = pair.original[column.name]
     labelled = _labelled(pair, column)
-    declared = column.poset if isinstance(column.poset, Interval) else None
-    ends = _declared(_ends(pair, column), declared, before)
+    source = column.poset or Interval()
+    ends = _declared(_ends(pair, column), source.ends, before)
     if ends is None:
         return _constant(before, column), column
     clipped = _clipped(before, ends)
-    if not labelled or not (column.poset is None or declared is not None):
+    if not labelled or source.ends is None:
         return clipped, column
     own = _value_ends(clipped, clipped)
     if own is not None and (own.low, own.high) == (ends.low, ends.high):
         return clipped, column
     # Labels may reach beyond everybody's values: those ends are public, the values' are not.
     low, high = (_as_given(end, before.dtype) for end in (ends.low, ends.high))
-    poset = (declared or Interval()).model_copy(update={"low": low, "high": high})
-    return clipped, column.with_(poset=poset)
+    return clipped, column.with_(poset=source.with_ends(low, high))
 
 
 def _labelled(pair: Pair, column: Column) -> bool:
@@ -186,15 +185,19 @@ def _closed(ends: Range, *, whole: bool) -> Range:
     return Range(min(low, high), max(low, high))
 
 
-def _declared(ends: Range | None, declared: Interval | None, before: pl.Series) -> Range | None:
+def _declared(
+    ends: Range | None, declared: tuple[Any, Any] | None, before: pl.Series
+) -> Range | None:
     """The ends, or those that the plan says, whichever are wider."""
-    if declared is None or (declared.low is None and declared.high is None):
+    first, last = declared or (None, None)
+    said = [end for end in (first, last) if end is not None]
+    if not said:
         return ends
-    scale = scale_of(before.drop_nulls().head(1).to_list() or [declared.low or declared.high])
-    given = [scale.number(end) for end in (declared.low, declared.high) if end is not None]
+    scale = scale_of(before.drop_nulls().head(1).to_list() or said)
+    given = [scale.number(end) for end in said]
     known = [*given, *((ends.low, ends.high) if ends is not None else ())]
-    low = min(known) if declared.low is not None or ends is None else min(ends.low, *given)
-    high = max(known) if declared.high is not None or ends is None else max(ends.high, *given)
+    low = min(known) if first is not None or ends is None else min(ends.low, *given)
+    high = max(known) if last is not None or ends is None else max(ends.high, *given)
     return Range(low, high)
 
 
