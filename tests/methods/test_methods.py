@@ -248,7 +248,8 @@ def test_generalize_with_missing_values_beside_the_oracle(seed: int, values: int
         present = [w for w in group if w is not None]
         if not present:
             return None
-        return oracle.value_set(present, domain) if len(present) == len(group) else "*"
+        found = oracle.value_set(present, domain)
+        return found if len(present) == len(group) or found == "*" else f"{found} or missing"
 
     wanted = [publish([w for l, w in zip(labels, words, strict=True) if l == x]) for x in labels]
     assert out["w"].to_list() == wanted
@@ -330,15 +331,21 @@ def test_every_published_label_covers_what_it_stands_for(seed: int, search: str)
     table = ordinary(120, missing=True).take(np.random.default_rng(seed).permutation(120)[:100])
     prefix = build("poset", "prefix", {"lengths": [5, 3]})
     table = table.with_schema(table.schema.with_column(table.schema["zip"].with_(poset=prefix)))
-    masked = run(table, search, "generalize", k=4).table
+    outcome = run(table, search, "generalize", k=4)
+    masked, groups = outcome.table, outcome.partition.labels
     for name in table.schema.quasi:
-        poset = code(table, name).poset
-        for value, label in zip(table[name].to_list(), masked[name].to_list(), strict=True):
-            if value is None:
-                assert label in (None, "*")
-            else:
-                assert label is not None
-                assert poset.leq(value, label), f"{label} does not cover {value}"
+        poset, missing = code(table, name).poset, table[name].is_null().to_numpy()
+        values, labels = table[name].to_list(), masked[name].to_list()
+        for value, label, group in zip(values, labels, groups, strict=True):
+            gaps = missing[groups == group]
+            # Missing where all are, "or missing" where some are and only there.
+            assert (label is None) == gaps.all()
+            if label is None or label == "*":
+                continue
+            base = label.removesuffix(" or missing")
+            assert (base != label) == gaps.any()
+            if value is not None:
+                assert poset.leq(value, base), f"{label} does not cover {value}"
 
 
 def test_mondrian_cuts_ordinals_along_their_order() -> None:

@@ -185,9 +185,12 @@ def belief_shift(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def covers(label: Hashable, value: Hashable) -> bool:
-    """Whether a label covers a value: itself, an interval "[a, b]", a set "{a, b}" or "*"."""
+    """Whether a label covers a value: itself, an interval "[a, b]", a set "{a, b}" or "*", and a
+    missing value where it says "or missing"."""
     if label == "*":
         return True
+    if isinstance(label, str) and label.endswith(" or missing"):
+        return value is None or covers(label.removesuffix(" or missing"), value)
     if label is None or value is None:
         return label is value
     text = str(label)

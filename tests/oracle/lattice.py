@@ -153,7 +153,11 @@ def _cell(
         return 0.0
     if measure == "precision":
         return paths[value].index(shown) / (len(paths[value]) - 1)
-    return (sum(shown in path for path in paths.values()) - 1) / max(len(paths) - 1, 1)
+    under = sum(shown in path for path in paths.values())
+    if under == len(paths) > 1:
+        return 1.0  # all there is, whatever it is called
+    # Missing is one more value of a column of which some are missing.
+    return (under - 1) / max(len(paths) - 1 + (None in column), 1)
 
 
 def minimal(task: Task) -> set[tuple[int, ...]]:

@@ -19,12 +19,13 @@ def least_upper_bounds(
     """A row for each class: for every quasi-identifier what covers all of its records.
 
     `labels` are those of the records in `rows`, of all unless given. Missing in a whole class stays
-    missing; missing in a part of it, or suppressed before, makes its cell "*".
+    missing; missing in a part of it is added to what covers the others, and suppressed before makes
+    its cell "*".
 
     >>> from sfumato.data.table import table
     >>> t = table({"age": [20, 25, None, 41], "town": list("abcc")}, quasi=["age", "town"])
     >>> least_upper_bounds(t, np.array([0, 0, 1, 1]), 2).frame.rows()
-    [('[20, 25]', '{a, b}'), ('*', 'c')]
+    [('[20, 25]', '{a, b}'), ('41 or missing', 'c')]
     """
     columns = table.schema.quasi
     shown = table.without([name for name in table.names if name not in columns])

@@ -36,8 +36,8 @@ towns = st.sampled_from(["x", "y", "z", None])
 people = st.lists(st.tuples(ages, towns), min_size=1, max_size=30)
 labels = st.lists(
     st.tuples(
-        st.sampled_from(["[20, 24]", "[22, 29]", "25", "*", None]),
-        st.sampled_from(["x", "{x, y}", "{y, z}", "*", None]),
+        st.sampled_from(["[20, 24]", "[22, 29]", "25", "[21, 26] or missing", "*", None]),
+        st.sampled_from(["x", "{x, y}", "{y, z}", "z or missing", "*", None]),
     ),
     min_size=1,
     max_size=15,

@@ -30,10 +30,23 @@ TREE = Hierarchy(
         ["Lyon", "Rhône", "F", "*"],
     ]
 )
-# Label and its penalty: age in [20, 40], tree of five leaves, three kinds.
-AGES = [("[20, 30]", 0.5), ("25", 0.0), ("*", 1.0), ("[35, 40]", 0.25), (">=30", 0.5), (None, 0.0)]
-CITIES = [("D", 0.5), ("Rhineland", 0.25), ("Ulm", 0.0), ("*", 1.0), ("F", 0.25), (None, 0.0)]
-KINDS = [("{a, b}", 0.5), ("{a, b, c}", 1.0), ("c", 0.0), ("*", 1.0), (None, 0.0)]
+# Label and its penalty: age in [20, 40], tree of five leaves, three kinds. Missing is one more
+# value of each: of ages it is as wide as the four known ones lie apart on average.
+APART = 20 / 3
+WIDE = 20 + APART
+AGES = [
+    ("[20, 30]", 10 / WIDE), ("25", 0.0), ("*", 1.0), ("[35, 40]", 5 / WIDE), (">=30", 10 / WIDE),
+    ("[20, 30] or missing", (10 + APART) / WIDE), ("25 or missing", APART / WIDE), (None, 0.0),
+    ("[20, 40] or missing", 1.0),
+]  # fmt: skip
+CITIES = [
+    ("D", 2 / 5), ("Rhineland", 1 / 5), ("Ulm", 0.0), ("*", 1.0), ("F", 1 / 5), (None, 0.0),
+    ("D or missing", 3 / 5), ("Ulm or missing", 1 / 5),
+]  # fmt: skip
+KINDS = [
+    ("{a, b}", 1 / 3), ("{a, b, c}", 1.0), ("c", 0.0), ("*", 1.0), (None, 0.0),
+    ("{a, b} or missing", 2 / 3), ("c or missing", 1 / 3),
+]  # fmt: skip
 NAMES = ["age", "city", "kind"]
 
 

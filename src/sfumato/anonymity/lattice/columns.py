@@ -12,6 +12,7 @@ import polars as pl
 from ...data.codec import Coded, code, encode
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
+from ...poset.or_missing import share_of
 from ...poset.trees.tree import Tree
 from ...protocols import Poset
 
@@ -172,6 +173,9 @@ def _tree_steps(tree: Tree, used: np.ndarray, counts: np.ndarray) -> list[_Step]
     running = np.concatenate(([0], np.cumsum(counts)))
     below = running[tree.last_leaf] - running[tree.first_leaf - 1]
     width = (tree.last_leaf - tree.first_leaf) / max(m - 1, 1)
+    if (used == 0).any():
+        # Missing is one more value of the domain, as NCP counts it (poset/or_missing.py).
+        width = np.array([share_of(tree, share, mixed=False) for share in width.tolist()])
     tall = tree.heights / max(int(tree.heights[star]), 1)
     # One more node, for missing: it leaves nothing open until it is suppressed, and has no bits.
     node_open = np.append(width, 0.0)
