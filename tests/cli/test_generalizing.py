@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.app import run
-from sfumato.poset.values.text import read_set
+from sfumato.poset.values.text import read_set, without_missing
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -110,7 +110,7 @@ use = "drop"
 columns = ["name", "record_no", "household", "birth_date", "zip", "admission_date", "diagnoses"]
 [[steps]]
 use = "mondrian"
-k = 20
+k = 10
 columns = ["sex", "ethnicity", "length_of_stay"]
 importance = { length_of_stay = 9, ethnicity = 2 }
 [output]
@@ -129,6 +129,7 @@ def joined(call: Call, tmp_path: Path) -> pl.DataFrame:
     assert "*" in set(shown["sex"])
     assert set(shown["sex"]) & SEXES
     assert any(label.startswith("{") for label in shown["ethnicity"])
+    assert any(label.endswith(" or missing") for label in shown["ethnicity"])
     assert any(label.startswith("[") for label in shown["length_of_stay"])
     assert any(label.isdigit() for label in shown["length_of_stay"])
     return shown
@@ -141,9 +142,10 @@ def ends(label: str) -> tuple[float, float]:
 
 
 def origins_of(label: str | None, known: set[str]) -> set[str | None]:
-    if label == "*":
-        return {*known}
-    return set(read_set(label)) if label is not None and label.startswith("{") else {label}
+    if label is None or label == "*":
+        return {*known} if label else {None}
+    word, _ = without_missing(label)  # one is filled in where it may be missing, too
+    return set(read_set(word)) if word.startswith("{") else {word}
 
 
 def test_impute_gives_values_within_the_labels(call: Call, joined: pl.DataFrame) -> None:

@@ -248,7 +248,7 @@ def test_a_table_is_a_release_too(tmp_path: Path) -> None:
     made = sf.protect(cells, "modular-suppression", seed=1, **rules)
     with pytest.raises(ReleaseRefused, match="is 400") as refused:
         made.save(tmp_path / "table")
-    assert "given" not in str(refused.value)  # a table is not judged beside others
+    assert "--given" not in str(refused.value)  # a table is not judged beside others
     with pytest.raises(ReleaseRefused, match="is 400"):
         sf.protect(cells, "modular-suppression", seed=1, output=tmp_path / "table", **rules)
     assert not (tmp_path / "table").exists()
@@ -264,7 +264,7 @@ def test_a_table_is_a_release_too(tmp_path: Path) -> None:
     given = {"given": tmp_path / "first", "output": tmp_path / "third"}
     with pytest.raises(ReleaseRefused, match="table") as refused:
         anonymous(people(), **given)
-    assert "given" not in str(refused.value)
+    assert "--given" not in str(refused.value)
 
 
 def test_a_plan_of_a_table_stops_too(tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ class IntervalPublication(TableMethod):
     random: ClassVar[bool] = True
     keeps_totals: ClassVar[bool] = True
     inverts: ClassVar[bool] = True
+    paper: ClassVar[str] = (
+        "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "
+        "statistical disclosure control (intervals in place of crosses; here as wide as follows "
+        "from the publication)"
+    )
 
     by: Protection = named("modular-suppression", "the method that hides cells")
 
