@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data.linkage.earlier import data_file
-from ...errors import OutputError, ReleaseRefused, SfumatoError
+from ...errors import OutputError, ReleaseRefused
 from ...measurement import Finding
 from ..plan.plan import Plan
 from ..remedies.remedy import Hint
@@ -178,13 +178,8 @@ class Publication:
 
     def _given(self) -> set[str]:
         """The marks of the releases that this one is judged beside; of a table none can be."""
-        marks = set()
-        for path in self.plan.input.given if self.kind == RECORDS else ():
-            try:
-                marks.add(mark_of(data_file(path).absolute().parent))
-            except SfumatoError:
-                continue  # whoever reads it will say so
-        return marks
+        paths = self.plan.input.given if self.kind == RECORDS else ()
+        return {mark_of(data_file(path).absolute().parent) for path in paths}
 
     def _refusal(self, shared: list[Overlap]) -> ReleaseRefused:
         everybody = np.logical_or.reduce([one.who for one in shared])
