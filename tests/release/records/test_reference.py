@@ -42,14 +42,15 @@ path = "out"
 
 
 def people(n: int, seed: int = 1) -> pl.DataFrame:
+    """Correlations are all there is between columns, so that swapped components keep the rest."""
     draw = np.random.default_rng(seed)
     age = draw.normal(45, 12, n)
-    pay = np.exp(draw.normal(3, 0.4, n) + age / 50)
+    pay = 20 + 0.6 * age + draw.normal(0, 8, n)
     return pl.DataFrame({
         "home": np.arange(n) // 2,
         "age": age.round(2),
         "pay": pay.round(2),
-        "debt": (pay * draw.gamma(2.0, 1.0, n)).round(2),
+        "debt": (2 * pay + draw.normal(0, 30, n)).round(2),
         "sex": draw.choice(["f", "m"], n),
     })  # fmt: skip
 
