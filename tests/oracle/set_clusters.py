@@ -42,7 +42,7 @@ def cluster(
     `first` is the distinct set from which the first seed shall be far; with a queue, the first free
     set in it is the next seed. With buckets, those of each distinct set, a set joins only classes
     with which it shares one, unless there is no other; more are looked for only while none of those
-    known has all that the class has in common.
+    known has all that the class has in common and that is worth something.
     """
     known = distinct(sets)
     rows = {s: [i for i in range(len(sets)) if sets[i] == known[s]] for s in range(len(known))}
@@ -63,7 +63,10 @@ def cluster(
             free = [s for s in rows if rows[s]]
             if buckets is None:
                 candidates = set(free)
-            elif not any(closure <= known[s] for s in candidates & set(free)):
+            elif not any(
+                worth(known[s] & closure, utilities) >= worth(closure, utilities)
+                for s in candidates & set(free)
+            ):
                 candidates |= {s for s in free if buckets[s] & buckets[chosen]}
                 candidates = candidates & set(free) or set(free)
             chosen = max(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sfumato.kernels.sets.cluster import _cluster as set_cluster
@@ -74,6 +74,7 @@ def test_the_full_search_is_the_naive_one(
 
 @pytest.mark.parametrize("seeds", ["dear", "random", "far"])
 @given(_SETS, _UTILITIES, st.integers(2, 5), st.integers(0, 3), st.integers(0, 99))
+@example([[], [], [0], [3], [0, 1], [0, 1, 3, 4]], [0.0] * 8, 3, 1, 54)
 def test_a_hashed_search_looks_into_the_buckets_of_the_class(
     seeds: Seeds, sets: list[list[int]], utilities: list[float], k: int, bits: int, seed: int
 ) -> None:
