@@ -151,7 +151,7 @@ class _View:
             if coded[name].equals(people[name], null_equal=True):
                 continue
             hidden = pl.Series(self.pair.masked.suppressed(name)[own])
-            kept = people[name].zip_with(hidden, coded[name].cast(people[name].dtype))
+            kept = people[name].cast(coded[name].dtype).zip_with(hidden, coded[name])
             coded = coded.with_columns([kept.alias(name)], [people.schema[name]])
         return coded
 
