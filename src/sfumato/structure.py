@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .poset.trees.tree import Tree
     from .poset.values.ranges import Range
+    from .protocols import Poset
 
 NodeCosts = Callable[[str], "np.ndarray"]
 """What each node costs to publish, by "ncp" or by "height"."""
@@ -46,8 +47,8 @@ class Pairs(Protocol):
         """The node of each code; entry 0 is unused."""
 
     @property
-    def join_table(self) -> np.ndarray | None:
-        """int32 (n, n); None where there are too many nodes."""
+    def join_table(self) -> np.ndarray:
+        """int32 (n, n)."""
 
 
 class Levels(Protocol):
@@ -72,6 +73,17 @@ class Traits(Protocol):
         """How many traits there are."""
 
 
+class Bits(Protocol):
+    """Sets of values that are joined bit by bit, and cost what the number of their bits says."""
+
+    bits: np.ndarray
+    """int64[m + 1]: those of each code; bit 0 is that of a missing value."""
+    costs: np.ndarray
+    """float64: by the number of bits."""
+    star: float
+    """What a suppressed value costs."""
+
+
 class Line(Protocol):
     """An order of values in which every label covers a run."""
 
@@ -90,6 +102,19 @@ class Sets(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """One part of a value that is joined part by part, such as the most frequent of its codes."""
+
+    poset: Poset
+    codes: np.ndarray
+    """int64[m + 1]: the part's code of each code; entry 0 is 0."""
+    share: float
+    """What it contributes to the cost of the whole."""
+    structure: Structure | None = None
+    """How it is joined, where not as its poset says."""
+
+
+@dataclass(frozen=True, eq=False)
 class Structure:
     """How a poset is joined, cut, numbered and read back: whatever is None, nobody relies on."""
 
@@ -99,6 +124,10 @@ class Structure:
     pairs: Pairs | None = None
     levels: Levels | None = None
     traits: Traits | None = None
+    bits: Bits | None = None
+    parts: Callable[[str], Sequence[Part]] | None = None
+    """The parts that are joined each for itself and whose costs, by "ncp" or by "height", add up to
+    that of the whole."""
     line: Line | None = None
     sets: Sets | None = None
     node_costs: NodeCosts | None = None

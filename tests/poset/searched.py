@@ -29,20 +29,26 @@ def one_column(source: PosetSource, values: Sequence[Any], kind: str | None = No
     return table(pl.DataFrame({"x": values}), kinds=kinds, posets={"x": source}, quasi=["x"])
 
 
-def check_joins(source: PosetSource, values: Sequence[Any], kind: str | None = None) -> None:
+def check_joins(
+    source: PosetSource,
+    values: Sequence[Any],
+    kind: str | None = None,
+    rules: Sequence[CostRule] = ("ncp", "height"),
+) -> None:
     """The kernel's costs are the poset's, for every pair of records and for each alone."""
     made = one_column(source, values, kind)
     coded = code(made, "x")
     poset, given = coded.poset, coded.codes.tolist()
-    rules: list[CostRule] = ["ncp", "height"]
     for by in rules:
         cells = cell_costs(Matrix(made, ["x"]), by=by)
-        states = cells.states[:, 0].tolist()
+        states = cells.states.tolist()
         top = max(poset.height("*"), 1)
         for i, j in combinations_with_replacement(range(len(states)), 2):
-            found = cell_cost(cells.joins, 0, join(cells.joins, 0, states[i], states[j]))
+            pairs = enumerate(zip(states[i], states[j], strict=True))
+            bound = [(c, join(cells.joins, c, a, b)) for c, (a, b) in pairs]
+            found = sum(cell_cost(cells.joins, c, state) for c, state in bound)
             if not given[i] or not given[j]:
-                assert found == (given[i] != given[j])
+                assert found == pytest.approx(float(given[i] != given[j]))
                 continue
             pair = sorted({given[i], given[j]})
             (label,) = poset.set_labels(np.array([0, len(pair)]), np.array(pair))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -13,15 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
+from sfumato.anonymity.ambiguators.greedy import Greedy
 from sfumato.anonymity.mondrian import Mondrian
-from sfumato.data.codec import Matrix
+from sfumato.data.codec import Matrix, code
+from sfumato.data.generalized.cell_costs import CostRule
+from sfumato.data.generalized.information import NodeMatrix, node_information, target_codes
 from sfumato.data.generalized.joined_codes import joined_codes
-from sfumato.data.table import table
+from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, SchemaError
+from sfumato.kernels.joins.ancestors import all_pairs
 from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.code_frequency import CodeFrequency, CodeFrequencyPoset, code_counts
 from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import poset as oracle
+from tests.oracle.information import information_of
 from tests.poset.searched import check_joins, check_release
 
 SharedData = Callable[[str], Path]
@@ -138,11 +145,97 @@ def test_values_in_other_spellings() -> None:
         CodeFrequency(over="suppression").bind(["a"]).codes(["a:2"])
 
 
-def test_many_contents_have_no_table() -> None:
-    few = CodeFrequency(over=OVER).bind(["427.89:1", "401.9:2"])
-    assert few.join_table is not None
-    many = CodeFrequency(over="suppression").bind([f"c{i}:{i % 7 + 1}" for i in range(400)])
-    assert many.join_table is None
+OTHERS = [
+    {"kind": "suppression"},
+    {"kind": "value-set"},
+    {"kind": "prefix", "lengths": [6, 3], "pad": ""},
+    {
+        "kind": "partial-order",
+        "parents": {"427.89": ["427", "x"], "427.31": "427", "401.9": ["401", "x"],
+                    "401.1": "401", "250.0": "*", "427": "*", "401": "*", "x": "*"},
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("over", OTHERS, ids=lambda over: str(over["kind"]))
+def test_contents_are_joined_alike_over_any_poset(over: dict[str, object]) -> None:
+    rng = np.random.default_rng(2)
+    values = [spelt(one) for one in drawn(rng, naive.leaves, 40)]
+    rules: list[CostRule] = ["ncp"] if over["kind"] == "value-set" else ["ncp", "height"]
+    check_joins(CodeFrequency(over=over), [*values, "", None], kind="nominal", rules=rules)
+
+
+def drawn(rng: np.random.Generator, codes: Sequence[str], n: int, most: int = 3) -> list[Pairs]:
+    sizes = rng.integers(1, most + 1, n).tolist()
+    chosen = [rng.choice(list(codes), size, replace=False).tolist() for size in sizes]
+    return [{code: int(rng.integers(1, 6)) for code in some} for some in chosen]
+
+
+def patients(n: int, seed: int = 1) -> Table:
+    """As many contents as records, nearly: their joins are beyond counting."""
+    rng = np.random.default_rng(seed)
+    codes = [f"{letter}{digit}" for letter in "ABCD" for digit in range(4)]
+    over = Hierarchy(levels=[[code, code[0], "*"] for code in codes])
+    found = drawn(rng, codes, n)
+    high = [any(code[0] == "A" for code in one) or rng.random() < 0.2 for one in found]
+    return table(
+        {"dx": [spelt(one) for one in found], "high": high},
+        posets={"dx": CodeFrequency(over=over)},
+        kinds={"dx": "nominal"},
+        quasi=["dx"],
+        target=["high"],
+    )
+
+
+def test_many_contents_are_joined_exactly() -> None:
+    """Beyond 300 joins a search once saw nothing but categories."""
+    made = patients(70)
+    poset, values = code(made, "dx").poset, made["dx"].to_list()
+    found = Greedy(k=2).partition(Matrix(made, ["dx"]), np.random.default_rng(0))
+    for own, row in enumerate(found.members.reshape(-1, 2).tolist()):
+        others = values[:own] + values[own + 1 :]
+        least = min(poset.measure(poset.lub([values[own], other])) for other in others)
+        assert own in row
+        assert poset.measure(poset.lub([values[i] for i in row])) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam", "k-member", "local-recoding"])
+def test_a_search_among_many_contents_sees_what_they_have_in_common(search: str) -> None:
+    """Against groups of records as they come, a search that sees the contents loses far less."""
+    made = patients(125)
+    options = {"local-recoding": {"steps": 2_000}, "k-member": {}}.get(search, {"repair": "k"})
+    release = sf.protect(made, sf.method(search, k=3, **options), seed=1, measures=())
+    poset = code(made, "dx").poset
+    values = made["dx"].to_list()
+    blind = np.mean([poset.measure(poset.lub(values[i : i + 3])) for i in range(0, 123, 3)])
+    assert sf.measure("ncp", made, release.table).value < 0.6 * blind
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam", "farthest-pair"])
+@pytest.mark.parametrize("n", [20, 125])
+def test_what_values_tell_is_asked_place_by_place(search: str, n: int) -> None:
+    """Katirai's experiment: diagnoses with frequencies, by what each place tells of the target."""
+    made = patients(n)
+    options = {} if search == "farthest-pair" else {"repair": "k"}
+    chosen = sf.method(search, k=3, measure="value-mi", **options)
+    release = sf.protect(made, chosen, seed=1, measures=())
+    assert release.table.height == n
+    x = Matrix(made, ["dx"])
+    parts = NodeMatrix(x, 6)
+    first = parts.coded(0)
+    told = node_information(first.structure, first.codes, target_codes(made, "high"), 6)
+    assert told is not None
+    ranks = [ranked(dict(code_counts(value))) for value in made["dx"].to_list()]
+    letters = [pairs[0][0][0] for pairs in ranks]
+    lub = first.structure.ancestors
+    assert lub is not None
+    joined = all_pairs(lub.ancestor_ptr, lub.ancestor_idx.astype(np.int32))
+    under = [i for i, letter in enumerate(letters) if letter == "A"]
+    node = functools.reduce(
+        lambda a, b: joined[a, b], [lub.leaf_nodes[first.codes[i]] for i in under]
+    )
+    classes = [str(value) for value in made["high"].to_list()]
+    assert told[node] == pytest.approx(information_of({"A"}, letters, classes, 6), abs=1e-12)
 
 
 # Ordinary columns

@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -18,11 +17,12 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from ..errors import SfumatoError
 from ..protocols import Poset, PosetSource, Structure
 from ..registry import find
+from ..structure import Part
 from .bound import JoinedByAll, unknown
+from .interval import Interval
+from .nodes import member_words, optional_values
+from .plain import Suppression
 from .values.text import SUPPRESSED, text
-
-MOST_NODES = 300
-"""Contents whose least upper bounds are worked out beforehand, for searches."""
 
 NONE = "{}"
 """What is published for whoever has no code at all."""
@@ -68,8 +68,9 @@ class CodeFrequency(PosetSource):
     others 0 times. The measure is the mean over all places of what the code and what the frequency
     leave open.
 
-    Searches know the exact costs of up to 300 different contents; beyond, `joined_codes` makes
-    ordinary columns of them.
+    Searches join contents place by place as well, however many there are, at exact costs; only over
+    a value-set, with more than 60 codes in one place, a set of rare codes counts as one code more
+    than it has. Measures of information ("value-mi") weigh each place as a column of its own.
 
     >>> source = CodeFrequency(over={"kind": "prefix", "lengths": [6, 3], "pad": ""})
     >>> ill = source.bind(["427.89:10 401.9:3", "427.31:8"])
@@ -188,7 +189,7 @@ class CodeFrequencyPoset(JoinedByAll):
 
     @property
     def structure(self) -> Structure:
-        return Structure(pairs=self, node_costs=self.node_costs)
+        return Structure(parts=self._parts)
 
     def _read(self, value: Any) -> Content | None:
         if not isinstance(value, str):
@@ -267,46 +268,34 @@ class CodeFrequencyPoset(JoinedByAll):
         members = [self._contents[code] for code in codes.tolist()]
         return [self._label(self._joined(members[a:b])) for a, b in pairwise(starts.tolist())]
 
-    @cached_property
-    def _nodes(self) -> tuple[list[Content], np.ndarray] | None:
-        """The contents, all that they can be joined to, and the join of every pair."""
-        nodes = self._contents[1:] or [()]
-        number = {content: at for at, content in enumerate(nodes)}
-        joins: dict[tuple[int, int], int] = {}
-        for at, content in enumerate(nodes):  # it grows on the way
-            if len(nodes) > MOST_NODES:
-                return None
-            for other in range(at + 1):
-                joined = self._joined([content, nodes[other]])
-                joins[at, other] = number.setdefault(joined, len(nodes))
-                if len(number) > len(nodes):
-                    nodes.append(joined)
-        table = np.empty((len(nodes), len(nodes)), dtype=np.int32)
-        for (one, other), joined_at in joins.items():
-            table[one, other] = table[other, one] = joined_at
-        return nodes, table
+    def _parts(self, by: str) -> list[Part]:
+        """For each place its code and its frequency."""
+        contents = self._contents[1:]
+        steps = self.over.height(SUPPRESSED)
+        # A height counts the steps of the code and one more where the frequency is open.
+        code_share = steps / (steps + 1) if by == "height" else 0.5
+        out = []
+        for at in range(self.places):
+            here = [content[at] if at < len(content) else None for content in contents]
+            out += self._code_parts(here, code_share / self.places)
+            counts = [0 if place is None else place.high for place in here]
+            out.append(self._count_part(counts, (1 - code_share) / self.places, by))
+        return out
 
-    @property
-    def join_table(self) -> np.ndarray | None:
-        """int32 (n, n): the least upper bound of every pair of contents, where they are few.
+    def _code_parts(self, here: Sequence[Place | None], share: float) -> list[Part]:
+        known = [place.code for place in here if place is not None]
+        codes = np.zeros(len(here), dtype=np.int64)
+        codes[[place is not None for place in here]] = self.over.codes(known) if known else 0
+        nodes = optional_values(self.over, codes)
+        values = self.over.positions.size - 1
+        found = [nodes] if nodes is not None else member_words(codes, values)
+        each = np.arange(len(here) + 1)
+        return [Part(self.over, each, share, one) for one in found]
 
-        Searches that find no table look at the contents as categories.
-        """
-        return None if self._nodes is None else self._nodes[1]
-
-    @property
-    def leaf_nodes(self) -> np.ndarray:
-        """int32[m + 1]: the node of each code; entry 0 is unused."""
-        return np.concatenate(([0], np.arange(len(self._code_of)))).astype(np.int32)
-
-    def node_costs(self, by: str = "ncp") -> np.ndarray:
-        """What each node costs to publish."""
-        nodes = self._nodes[0] if self._nodes is not None else self._contents[1:]
-        labels = [self._label(content) for content in nodes]
-        if by == "height":
-            top = max(self.height(SUPPRESSED), 1)
-            return np.array([self.height(label) / top for label in labels])
-        return np.array([self.measure(label) for label in labels])
+    def _count_part(self, counts: Sequence[int], share: float, by: str) -> Part:
+        steps: PosetSource = Suppression() if by == "height" else Interval(low=0, high=self.most)
+        poset = steps.bind(sorted(set(counts)))
+        return Part(poset, np.concatenate(([0], poset.codes(counts))), share)
 
 
 def _ordered(found: Mapping[str, int]) -> Content:

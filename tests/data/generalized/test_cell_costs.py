@@ -26,7 +26,7 @@ def test_kinds_and_sizes() -> None:
     data = mixed_table(1, 30)
     found = cell_costs(Matrix(data, list(COLUMNS)))
     assert len(found) == 30
-    assert found.names == COLUMNS
+    assert tuple(found.x.names) == COLUMNS
     assert found.states.dtype == np.int64
     kinds = [ORDER, ORDER, INTERVAL, INTERVAL, VALUES, VALUES, POWER]
     assert found.joins.kind.tolist() == kinds

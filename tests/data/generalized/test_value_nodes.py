@@ -19,10 +19,11 @@ from sfumato.data.generalized.information import (
     target_codes,
     value_costs,
 )
-from sfumato.data.generalized.value_nodes import MOST_ENDS, IntervalNodes, LevelNodes
+from sfumato.data.generalized.value_nodes import MOST_ENDS, IntervalNodes
 from sfumato.data.table import table
 from sfumato.kernels.joins.ancestors import all_pairs
 from sfumato.kernels.joins.lub import cell_cost, join
+from sfumato.poset.nodes import LevelNodes
 from tests.oracle import information as oracle
 
 ROWS = st.lists(st.tuples(st.integers(0, 7), st.sampled_from("xy")), min_size=2, max_size=40)

@@ -36,6 +36,8 @@ FEWEST_TOLD = 10
 class Priced:
     """Records as states, and what joining them costs."""
 
+    x: Matrix
+    """The columns that are joined."""
     joins: Joins
     states: np.ndarray
     monotone: np.ndarray
@@ -83,7 +85,7 @@ class Ambiguator(Partitioner):
                 f"a table of {len(x)} cannot form a set of {self.k}",
                 remedy="release nothing, or lower k",
             )
-        monotone = np.ones(len(x.names), dtype=bool)
+        monotone = None
         if self.measure == "column-mi":
             found = cell_costs(x, by="height", importance=self._weights(x))
         elif self.measure == "value-mi":
@@ -91,7 +93,9 @@ class Ambiguator(Partitioner):
         else:
             by: Literal["ncp", "height"] = "height" if self.measure == "height" else "ncp"
             found = cell_costs(x, by=by, importance=self.importance)
-        return Priced(exact_costs(found.joins), found.states, monotone)
+        if monotone is None:
+            monotone = np.ones(len(found.x.names), dtype=bool)
+        return Priced(found.x, exact_costs(found.joins), found.states, monotone)
 
     def facts(self, ties: int, steps: int) -> dict[str, Any]:
         """What may be told: the measure, and the share of steps that the lowest row decided."""
@@ -124,14 +128,13 @@ class Ambiguator(Partitioner):
         target = target_column(x.table, self.target, f"{self.name} by {self.measure}")
         valued = NodeMatrix(x, RARE)
         nodes, most = value_costs(valued, target)
-        plain = [nodes(valued.coded(j).poset, j) is None for j in range(len(x.names))]
+        plain = [nodes(valued.coded(j).poset, j) is None for j in range(len(valued.names))]
         informative = column_weights(x, target)
-        weights = dict(self.importance)
-        for name, without_nodes in zip(x.names, plain, strict=True):
-            if without_nodes:
-                share = min(informative[name] / most, 1.0) if most else informative[name]
-                weights[name] = weights.get(name, 1.0) * share
-        found = cell_costs(valued, by="height", importance=weights, node_costs=nodes)
+        for j, name in enumerate(valued.names):
+            if plain[j]:
+                told = informative[name]
+                valued.shares[j] = min(told / most, 1.0) if most else told
+        found = cell_costs(valued, by="height", importance=self.importance, node_costs=nodes)
         return found, np.array(plain)
 
 

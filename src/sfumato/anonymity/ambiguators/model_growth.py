@@ -113,10 +113,10 @@ class ModelGrowth:
                 remedy="name another target, or leave it out of `columns`",
             )
         columns: list[_Numbers | _Categories] = []
-        for j in range(len(x.names)):
-            poset, own = x.coded(j).poset, records.states[:, j]
-            told = x.coded(j).structure
-            if poset.spans and told.tree is None and told.levels is None:
+        for j in range(len(records.x.names)):
+            poset, own = records.x.coded(j).poset, records.states[:, j]
+            told = records.x.coded(j).structure
+            if poset.spans and not (told.tree or told.levels or told.ancestors or told.bits):
                 columns.append(_Numbers(poset.positions, own))
             else:
                 columns.append(_Categories(records.joins, j, own))

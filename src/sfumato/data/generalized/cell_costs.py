@@ -46,9 +46,12 @@ from ...poset.trees.tree import Tree
 from ...protocols import Poset, Structure
 from ...structure import Ancestors, Levels, Traits
 from ..codec import Coded, Matrix
+from .parts import PartMatrix
 
 CostRule = Literal["ncp", "height"]
 
+EVERYTHING = 3
+"""Bits of a suppressed set: a missing value's and another."""
 SMALL_TREE = 400
 """Nodes of a tree whose least upper bounds are looked up in a table of all pairs."""
 SMALL_ORDER = 1_000
@@ -59,7 +62,8 @@ SMALL_ORDER = 1_000
 class CellCosts:
     """The records of a table as states, and the columns' joins and costs."""
 
-    names: tuple[str, ...]
+    x: PartMatrix
+    """The columns: as many as `joins` and `states` have."""
     joins: Joins
     states: np.ndarray
     """int64 (n, d)."""
@@ -98,10 +102,11 @@ def cell_costs(
 ) -> CellCosts:
     """States and costs of a table's chosen columns; `importance` multiplies a column's costs.
 
-    `node_costs(poset, j)` replaces the costs of a tree's or partial order's nodes. `exact` costs
-    are those published: missing is one more value of its column, and sets of more values than a
-    state has bits are listed by the search (MANY); else what is partly missing costs as much as
-    "*", and such sets are taken for intervals of the values by frequency.
+    A value that is joined part by part has a state for each part. `node_costs(poset, j)` replaces
+    the costs of a tree's or partial order's nodes. `exact` costs are those published: missing is
+    one more value of its column (not where values have parts), and sets of more values than a state
+    has bits are listed by the search (MANY); else what is partly missing costs as much as "*", and
+    such sets are taken for intervals of the values by frequency.
     """
     importance = importance or {}
     stray = [name for name in importance if name not in x.names]
@@ -110,17 +115,18 @@ def cell_costs(
             f"importance names {stray[0]!r}, which is not among the columns",
             remedy=f"the columns are {', '.join(x.names)}",
         )
+    x = x if isinstance(x, PartMatrix) else PartMatrix(x, by)
     axes = []
     for j, name in enumerate(x.names):
         coded = x.coded(j)
         given = node_costs(coded.poset, j) if node_costs else None
         hidden = x.table.suppressed(name)
         axis = _axis(coded, hidden, by, given, exact)
-        if exact and (~hidden & (coded.codes == 0)).any():
+        if exact and x.of.count(x.of[j]) == 1 and (~hidden & (coded.codes == 0)).any():
             axis = _with_missing(axis, coded, ~hidden & (coded.codes == 0))
-        axes.append((axis, float(importance.get(name, 1.0))))
+        axes.append((axis, x.shares[j] * float(importance.get(name, 1.0))))
     states = np.column_stack([axis.states for axis, _ in axes]).astype(np.int64)
-    return CellCosts(tuple(x.names), _flat(axes), np.ascontiguousarray(states))
+    return CellCosts(x, _flat(axes), np.ascontiguousarray(states))
 
 
 def _flat(axes: Sequence[tuple[Axis, float]]) -> Joins:
@@ -158,12 +164,16 @@ def _axis(
         return _tree(structure.tree, codes, hidden, given)
     if structure.ancestors is not None and given is not None:
         return _ancestors(structure.ancestors, codes, hidden, given)
-    if structure.pairs is not None and given is not None and structure.pairs.join_table is not None:
+    if structure.pairs is not None and given is not None:
         return _order(structure.pairs.join_table, structure.pairs.leaf_nodes, codes, hidden, given)
     if structure.levels is not None:
         return _levels(structure.levels, codes, hidden, by)
     if structure.traits is not None:
         return _power(structure.traits, codes, hidden)
+    if structure.bits is not None:
+        bits = structure.bits
+        states = np.where(hidden, EVERYTHING, bits.bits[codes])
+        return Axis(VALUES, states, bits.costs.size, bits.costs, bits.star)
     if poset.spans:
         return _interval(poset, structure, codes, hidden)
     return _values(poset, codes, hidden, exact)

@@ -187,7 +187,7 @@ def node_information(
     elif structure.ancestors is not None:
         counts = class_counts(codes, target, structure.ancestors.leaf_nodes.size)
         under = _under_ancestors(structure.ancestors, counts)
-    elif structure.pairs is not None and structure.pairs.join_table is not None:
+    elif structure.pairs is not None:
         counts = class_counts(codes, target, structure.pairs.leaf_nodes.size)
         under = _under_joins(structure.pairs.join_table, structure.pairs.leaf_nodes, counts)
     else:

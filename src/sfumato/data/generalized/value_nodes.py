@@ -11,9 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ...poset.nodes import LevelNodes
 from ...structure import Structure
 from ..classes import equal_ranges
 from ..codec import Coded, Matrix
+from .parts import PartMatrix
 
 MOST_ENDS = 44
 """Values of a column whose intervals are numbered one by one: 990 of them, as many as the table of
@@ -54,68 +56,24 @@ class IntervalNodes:
         ).astype(np.int32)  # fmt: skip
 
 
-class LevelNodes:
-    """The blocks of nested levels, finest first, and "*" above them all.
+class NodeMatrix(PartMatrix):
+    """Columns whose intervals and levels are nodes; all others stay as they are.
 
-    >>> kept = LevelNodes(np.array([[0, 1, 2]]))
-    >>> kept.leaf_nodes.tolist(), kept.ancestor_ptr.tolist(), kept.ancestor_idx.tolist()
-    ([0, 0, 1], [0, 2, 4, 5], [0, 2, 1, 2, 2])
+    Every part of a value is weighed as a column of its own.
     """
 
-    def __init__(self, level_ids: np.ndarray) -> None:
-        rows, paths = 0, []
-        for ids in level_ids[:, 1:]:
-            found, block = np.unique(ids, return_inverse=True)
-            paths.append(rows + block.reshape(-1))
-            rows += found.size
-        paths.append(np.full(level_ids.shape[1] - 1, rows))
-        # A node's path: itself up to its own level, then what is above it.
-        self._path = np.tile(np.arange(rows + 1)[:, None], len(paths))
-        for level, own in enumerate(paths):
-            for above in range(level, len(paths)):
-                self._path[own, above] = paths[above]
-        self.leaf_nodes = np.concatenate(([0], paths[0])).astype(np.int64)
-
-    @cached_property
-    def _kept(self) -> np.ndarray:
-        """bool (n, levels): where a path reaches a node for the first time."""
-        first = np.ones(self._path.shape, dtype=bool)
-        first[:, 1:] = self._path[:, 1:] != self._path[:, :-1]
-        return first
-
-    @cached_property
-    def ancestor_ptr(self) -> np.ndarray:
-        """int64 (n + 1,): where each node's list of ancestors begins."""
-        return np.concatenate(([0], np.cumsum(self._kept.sum(axis=1)))).astype(np.int64)
-
-    @cached_property
-    def ancestor_idx(self) -> np.ndarray:
-        """The lists, each ascending from the node itself to "*"."""
-        return np.asarray(self._path[self._kept])
-
-
-class NodeMatrix(Matrix):
-    """Columns whose intervals and levels are nodes; all others stay as they are."""
-
     def __init__(self, x: Matrix, rare: int) -> None:
-        super().__init__(x.table, x.names)
-        self._rare = rare
-        self._found: dict[int, Coded] = {}
-
-    def coded(self, j: int) -> Coded:
-        """Column j as codes, and nodes in place of its intervals or levels."""
-        if j not in self._found:
-            found = super().coded(j)
-            nodes = _nodes(found, self._rare)
+        super().__init__(x, "ncp")
+        self.shares = [1.0] * len(self.columns)
+        for at, found in enumerate(self._found):
+            nodes = _nodes(found, rare)
             if nodes is not None:
-                found = replace(found, instead=nodes)
-            self._found[j] = found
-        return self._found[j]
+                self._found[at] = replace(found, instead=nodes)
 
 
 def _nodes(found: Coded, rare: int) -> Structure | None:
     poset, structure = found.poset, found.structure
-    if structure.unchanged or structure.node_costs is not None:
+    if structure.unchanged or structure.node_costs is not None or structure.bits is not None:
         return None
     if structure.levels is not None:
         return Structure(ancestors=LevelNodes(structure.levels.level_ids))

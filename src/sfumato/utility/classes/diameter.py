@@ -16,7 +16,7 @@ from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...kernels.joins.diameter import diameters
 from ...kernels.sets.diameter import Others, SetColumns, set_diameters
-from ...protocols import Context, Measurement, Poset
+from ...protocols import Context, Measurement, Structure
 from ..columns import quasi_names
 from ..loss import RecordLoss
 from ..sets.cells import holds_sets
@@ -99,7 +99,7 @@ def _others(pair: Pair, names: Sequence[str]) -> Others:
     """The columns that hold no sets."""
     x = Matrix(pair.original, names)
     costs = cell_costs(x, by="height")
-    flat = np.array([_flat(x.coded(j).poset) for j in range(len(names))])
+    flat = np.array([_flat(costs.x.coded(j).structure) for j in range(len(costs.x.names))])
     return Others(costs.joins, flat, costs.states)
 
 
@@ -122,7 +122,7 @@ def _sets(pair: Pair, names: Sequence[str]) -> SetColumns:
     )
 
 
-def _flat(poset: Poset) -> bool:
+def _flat(told: Structure) -> bool:
     """Whether values are alike or not, with nothing in between; posets with levels say so
     themselves."""
-    return poset.structure.sets is not None and poset.structure.levels is None
+    return told.sets is not None and told.levels is None
