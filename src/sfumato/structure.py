@@ -128,6 +128,8 @@ class Structure:
     parts: Callable[[str], Sequence[Part]] | None = None
     """The parts that are joined each for itself and whose costs, by "ncp" or by "height", add up to
     that of the whole."""
+    above: Callable[[int], list[str]] | None = None
+    """The label of a code and those of its groups; of the top only where it is a value, too."""
     line: Line | None = None
     sets: Sets | None = None
     node_costs: NodeCosts | None = None

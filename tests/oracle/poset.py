@@ -28,7 +28,8 @@ class Tree:
         for row in self.rows:
             self._finish(row)
         self.labels = list(dict.fromkeys(label for row in self.rows for label in row))
-        self.leaves = list(dict.fromkeys(row[0] for row in self.rows))
+        groups = {b for row in self.rows for a, b in pairwise(row) if a != b}
+        self.leaves = [v for v in dict.fromkeys(row[0] for row in self.rows) if v not in groups]
 
     def _finish(self, row: list[str]) -> None:
         """A row that stops early goes on as other rows do after its last label."""
@@ -41,7 +42,7 @@ class Tree:
 
     def below(self, label: str) -> set[str]:
         """The leaves under a label."""
-        return {row[0] for row in self.rows if label in row}
+        return {row[0] for row in self.rows if label in row and row[0] in self.leaves}
 
     def leq(self, lower: str, upper: str) -> bool:
         """Whether `upper` is met on the way up from `lower`, in some row."""

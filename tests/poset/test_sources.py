@@ -188,8 +188,8 @@ class TestPrefix:
             ["E*", "E*", "E*", "E*", "I*"],
             ["*"] * 5,
         ]
-        with pytest.raises(ValueError, match=r'"E11" is a value and also the prefix .* pad = "\*"'):
-            Prefix(lengths=[3, 1], pad="").bind(values)
+        bare = Prefix(lengths=[3, 1], pad="").bind(values)
+        assert levels_of(bare, values)[1] == ["E10", "E11", "E11", "E11", "I10"]
         plain = Prefix(lengths=[3, 1], pad="").bind(["E10.1", "E11.65", "E11.9", "I10"])
         assert plain.at_level(["E11.9", "I10"], 1) == ["E11", "I10"]
 

@@ -143,4 +143,5 @@ def _arrays(tree: Tree | None) -> TreeArrays | None:
         child_ptr=tree.child_ptr,
         child_idx=tree.child_idx,
         root=tree.root,
+        cost=tree.node_costs() if tree.grouped else None,
     )

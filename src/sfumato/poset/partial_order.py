@@ -126,7 +126,7 @@ class PartialOrderPoset(JoinedByAll):
     Text is read as a label; "*" is the top, whatever its label. For searches, nodes are those that
     the column's values can come to: `label_of_node`, `node_costs`, the lists of ancestors
     (`ancestor_ptr`, `ancestor_idx`) and `leaf_nodes[code]` are numbered by them, the least measured
-    first. A value may be any node but the top.
+    first. A value may be any node; "*" is none.
 
     Least upper bounds of pairs, taken one after the other, may end above that of the whole set.
     What is published for a group is always that of the whole set.
@@ -152,7 +152,13 @@ class PartialOrderPoset(JoinedByAll):
 
     @property
     def structure(self) -> Structure:
-        return Structure(ancestors=self, node_costs=self.node_costs)
+        return Structure(ancestors=self, node_costs=self.node_costs, above=self.above)
+
+    def above(self, code: int) -> list[str]:
+        """The label of a value and those of its groups; of the top where it is a value, too."""
+        found = self.order.above(int(self._whole_nodes[code])).tolist()
+        held = self.order.top in self._code_of
+        return [self.order.labels[node] for node in found if held or node != self.order.top]
 
     def _way(self, node: int) -> list[str]:
         labels = [self.order.labels[node]]
@@ -176,7 +182,7 @@ class PartialOrderPoset(JoinedByAll):
 
     def _value(self, value: Any) -> int:
         node = self.node(value)
-        if node == self.order.top and len(self.order) > 1:
+        if self.order.labels[node] == SUPPRESSED:
             raise unknown("value", [text(value)], "below the top", "make it missing")
         return node
 

@@ -131,7 +131,7 @@ def test_numbers_are_binned_by_their_poset(poset: Any, expected: list[list[str]]
         (["age"], {"width": 0}, "width = 0 is no width"),
         (["age"], {"width": 1e-9}, "bins of width 1e-09"),
         (["tags"], {}, "tags: holds sets already"),
-        (["odd"], {}, "odd: has the poset suppression, which is no tree of categories"),
+        (["odd"], {}, "odd: has the poset suppression, which has no groups of categories"),
     ],
 )
 def test_what_cannot_be_enumerated(

@@ -171,15 +171,14 @@ def _tree_steps(tree: Tree, used: np.ndarray, counts: np.ndarray) -> list[_Step]
     m, star, gap = counts.size, tree.root, len(tree.label_of_node)
     known = int(counts.sum())
     running = np.concatenate(([0], np.cumsum(counts)))
-    below = running[tree.last_leaf] - running[tree.first_leaf - 1]
-    width = (tree.last_leaf - tree.first_leaf) / max(m - 1, 1)
+    below = (running[tree.last_leaf] - running[tree.first_leaf - 1])[tree.shown]
+    width = tree.node_costs()
     if (used == 0).any():
         # Missing is one more value of the domain, as NCP counts it (poset/or_missing.py).
         width = np.array([share_of(tree, share, mixed=False) for share in width.tolist()])
-    tall = tree.heights / max(int(tree.heights[star]), 1)
     # One more node, for missing: it leaves nothing open until it is suppressed, and has no bits.
     node_open = np.append(width, 0.0)
-    node_tall = np.append(tall, 0.0)
+    node_tall = np.append(tree.node_costs("height"), 0.0)
     node_bits = np.append(_bits(below, known), 0.0)
     node_open[star] = node_tall[star] = 1.0
     node_bits[star] = 0.0

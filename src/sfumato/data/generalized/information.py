@@ -184,6 +184,7 @@ def node_information(
         # Leaves under a node are consecutive codes.
         below = np.cumsum(counts, axis=0)
         under = below[structure.tree.last_leaf] - below[structure.tree.first_leaf - 1]
+        under = under[structure.tree.shown]
     elif structure.ancestors is not None:
         counts = class_counts(codes, target, structure.ancestors.leaf_nodes.size)
         under = _under_ancestors(structure.ancestors, counts)

@@ -181,7 +181,7 @@ def _tree_coordinates(tree: Tree, codes: np.ndarray, name: str) -> np.ndarray:
     below = np.searchsorted(present, tree.last_leaf, side="right") - np.searchsorted(
         present, tree.first_leaf
     )
-    cost = (tree.last_leaf - tree.first_leaf) / max(len(tree) - 1, 1)
+    cost = tree.leaf_shares
     gain = cost[np.maximum(tree.parent, 0)] - cost
     used = np.flatnonzero((below > 0) & (below < present.size) & (gain > 0))
     if used.size > MOST_COORDINATES:

@@ -13,7 +13,6 @@ import polars as pl
 
 from ...errors import Complaint, SchemaError, suggest
 from ...poset.trees.sources import Bins
-from ...poset.trees.tree import Tree
 from ...poset.values.text import text
 from ..codec import code, floats
 from ..schema import NUMERIC, Column, Kind, Role, Schema, missing_column
@@ -37,9 +36,10 @@ def enumerate_sets(
     """A copy in which one set-valued column holds what the listed columns said.
 
     A record's items are its values, as "job=Surgeon"; with `hierarchies` also everything above
-    them in the column's tree, but for the root: "job=Doctor". Numbers and dates become the bins of
-    their poset, or of a `width` (one for all, or one for each: `{"age": 5}`). A missing value is no
-    item. The column stands where the first of them stood, with their role.
+    them in the column's tree or partial order, as "job=Doctor", but for the top, unless some record
+    holds it. Numbers and dates become the bins of their poset, or of a `width` (one for all, or one
+    for each: `{"age": 5}`). A missing value is no item. The column stands where the first of them
+    stood, with their role.
 
     >>> from sfumato.data.table import table
     >>> made = table({"job": ["Nurse", None], "age": [37, 41]}, quasi=["job", "age"])
@@ -88,10 +88,11 @@ def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Par
         column = column.with_(poset=_bins(table, column, wide))
         table = table.with_schema(table.schema.with_column(column))
     coded = code(table, name)
-    tree = coded.structure.tree
-    if tree is not None:
+    above = coded.structure.above
+    if above is not None:
         binned = (numeric or column.kind == Kind.DATE) and not column.generalized
-        return _Part(coded.codes, _nodes(name, tree, hierarchies=hierarchies, binned=binned))
+        labels = [above(number) for number in range(1, coded.poset.positions.size)]
+        return _Part(coded.codes, _items(name, labels, hierarchies=hierarchies, binned=binned))
     if numeric or (column.kind == Kind.DATE and not column.generalized):
         raise _complaint(
             name,
@@ -101,7 +102,7 @@ def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Par
     if hierarchies and not (column.poset is None or column.poset.categories):
         raise _complaint(
             name,
-            f"has the poset {column.poset.name}, which is no tree of categories",
+            f"has the poset {column.poset.name}, which has no groups of categories",
             'hierarchies = false, or poset = { kind = "hierarchy", path = "..." }',
         )
     domain = coded.poset.labels(*[np.arange(1, coded.poset.positions.size)] * 2)
@@ -129,20 +130,15 @@ def _bins(table: Table, column: Column, wide: Any) -> Bins:
     return Bins(edges=(tuple(edges),))
 
 
-def _nodes(name: str, tree: Tree, *, hierarchies: bool, binned: bool) -> list[list[str]]:
-    """The labels of each value and of what is above it, below the root."""
+def _items(
+    name: str, labels: Sequence[Sequence[str]], *, hierarchies: bool, binned: bool
+) -> list[list[str]]:
+    """The items of each code: a value and what is above it."""
     found: list[list[str]] = [[]]
-    for leaf in tree.leaf_nodes[1:].tolist():
-        above = int(tree.parent[leaf])
+    for own in labels:
         # A bin that holds one value only is that value.
-        node = above if binned and above != tree.root else leaf
-        labels = []
-        while node != tree.root and node >= 0:
-            labels.append(f"{name}={tree.label_of_node[node]}")
-            if not hierarchies:
-                break
-            node = int(tree.parent[node])
-        found.append(labels)
+        kept = own[1:] if binned and len(own) > 1 else own
+        found.append([f"{name}={label}" for label in (kept if hierarchies else kept[:1])])
     return found
 
 

@@ -52,6 +52,8 @@ class Tree(NamedTuple):
     child_ptr: NDArray[np.int32]
     child_idx: NDArray[np.int32]
     root: int
+    cost: NDArray[np.float64] | None = None
+    """What each node costs to publish; the share of the leaves below it unless given."""
 
 
 COLUMN = np.dtype(
@@ -144,13 +146,14 @@ def _nodes(tree: Tree, m: int, before: int, children: int) -> NDArray[np.void]:
     nodes["begin"], nodes["end"] = tree.child_ptr[:-1], tree.child_ptr[1:]
     nodes["begin"] += children
     nodes["end"] += children
-    nodes["cost"] = (nodes["last"] - nodes["first"]) / max(m - 1, 1)
+    shares = (nodes["last"] - nodes["first"]) / max(m - 1, 1)
+    nodes["cost"] = shares if tree.cost is None else tree.cost
     return nodes
 
 
 def _check_tree(j: int, m: int, tree: Tree) -> Ints:
     """Refuse a hierarchy that is not a tree over 1..m; return its leaf nodes."""
-    first, last, parent, ptr, child, root = tree
+    first, last, parent, ptr, child, root = tree[:6]
     count = first.size
     shapes_fit = last.size == parent.size == count and ptr.size == count + 1 and count > 0
     if not (shapes_fit and 0 <= root < count and child.size == count - 1 == ptr[-1]):

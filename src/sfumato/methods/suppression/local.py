@@ -262,15 +262,15 @@ def tree_ladder(tree: Tree, importance: float) -> Ladder:
     labels = np.stack([tree.nodes_at(level) for level in range(tree.levels)]).astype(np.int64)
     labels[:-1, 0] = nodes  # missing is a label of its own until it is suppressed
     labels[-1] = tree.root
-    width = (tree.last_leaf - tree.first_leaf) / max(len(tree) - 1, 1)
-    price = np.append(width, 0.0) * importance
+    price = np.append(tree.node_costs(), 0.0) * importance
     price[tree.root] = importance
     return Ladder(labels, price)
 
 
 def tree_labels(name: str, tree: Tree, nodes: np.ndarray) -> pl.Series:
     """The labels of these nodes; one beyond the last is missing, the root is "*"."""
-    used, place = np.unique(nodes, return_inverse=True)
+    shown = np.append(tree.shown, tree.shown.size)[nodes]
+    used, place = np.unique(shown, return_inverse=True)
     texts = [
         None if node == len(tree.label_of_node)
         else SUPPRESSED if node == tree.root

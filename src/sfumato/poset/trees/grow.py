@@ -17,8 +17,8 @@ def nodes_from_rows(
     """A tree from rows of labels, each a leaf and then its ancestors up to the root.
 
     A label that repeats upwards in a row is one node. A row may be shorter than others, and may be
-    there twice. `ValueError` where a label has two parents, stands for a value and for a group, or
-    where there is more than one root.
+    there twice; one that begins with a group of others says no more than they do. `ValueError`
+    where a label has two parents, or where there is more than one root.
 
     >>> found = nodes_from_rows([("Bonn", "Germany", "*"), ("Monaco", "Monaco", "*")], "the tree")
     >>> found.labels, found.parent.tolist(), found.paths.tolist()
@@ -31,7 +31,7 @@ def nodes_from_rows(
     joined: list[int] = []  # the row that gave it its parent
     paths: dict[int, list[int]] = {}
     for at, row in enumerate(rows, first_row):
-        if len(row) < 2 or "" in row:
+        if len(row) < 2 or "" in row or row[0] == SUPPRESSED:
             raise ValueError(_bad_row(row, name, at))
         path: list[int] = []
         for label in row:
@@ -55,7 +55,9 @@ def nodes_from_rows(
         paths.setdefault(path[0], path)
     if not labels:
         return Nodes([SUPPRESSED], np.array([-1]), np.zeros((levels, 0), dtype=np.int64))
-    _check_shape(paths, labels, parent, seen, name)
+    _check_shape(labels, parent, seen, name)
+    groups = set(parent)
+    paths = {leaf: path for leaf, path in paths.items() if leaf not in groups}
     return Nodes(labels, np.array(parent), _even_paths(paths, np.array(parent), levels))
 
 
@@ -64,27 +66,17 @@ def _bad_row(row: Sequence[str], name: str, at: int) -> str:
         what = f'"{row[0]}" has no ancestor' if row else "it is empty"
         remedy = f'a row is a value, then its ancestors, last "{SUPPRESSED}"'
         return f"{name}, row {at}: {what} -> {remedy}"
+    if row[0] == SUPPRESSED:
+        what = f'"{SUPPRESSED}" is a value, but it means suppressed'
+        return f"{name}, row {at}: {what} -> rename it, or make it missing"
     what = "the value" if not row[0] else f"column {list(row).index('') + 1}"
     return f"{name}, row {at}: {what} is empty -> fill it in, or repeat the label before it"
 
 
 def _check_shape(
-    paths: dict[int, list[int]],
-    labels: Sequence[str],
-    parent: Sequence[int],
-    seen: Sequence[int],
-    name: str,
+    labels: Sequence[str], parent: Sequence[int], seen: Sequence[int], name: str
 ) -> None:
     up = np.array(parent, dtype=np.int64)
-    inner = np.zeros(up.size, dtype=bool)
-    inner[up[up >= 0]] = True
-    both = [leaf for leaf in paths if inner[leaf]]
-    if both:
-        child = parent.index(both[0])
-        raise ValueError(
-            f'{name}: "{labels[both[0]]}" is a value (row {seen[both[0]]}) and also a group that '
-            f'"{labels[child]}" belongs to (row {seen[child]}) -> rename the group'
-        )
     roots = np.flatnonzero(up < 0)
     if roots.size > 1:
         one, other = roots[0], roots[1]

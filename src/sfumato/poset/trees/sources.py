@@ -30,7 +30,7 @@ class Hierarchy(PosetSource):
 
     One row for each value: first the value, then its ancestors, last "*" (ARX's layout). A row may
     be shorter than others. Values of any kind are looked up by their text, so that the integer 39
-    finds "39".
+    finds "39". A record may hold a group: "Germany" beside "Bonn".
 
     >>> tree = Hierarchy(levels=[["Bonn", "Germany", "*"], ["Ulm", "Germany", "*"],
     ...                          ["Nice", "France", "*"]]).bind(["Bonn", "Nice", "Ulm"])
@@ -67,7 +67,7 @@ class Hierarchy(PosetSource):
         return self
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:
-        """The tree, every value of the column among its leaves; `counts` is not looked at."""
+        """The tree, every value of the column in it; `counts` is not looked at."""
         if self.path is not None:
             tree = read_tree(self.path, header=self.header, delimiter=self.delimiter)
         else:
@@ -75,6 +75,7 @@ class Hierarchy(PosetSource):
             if not self.levels:
                 raise ValueError(f"{name} has no rows -> give one row for each value")
             tree = Tree(nodes_from_rows(self.levels, name), name)
+        tree = tree.holding(domain)
         tree.codes(domain)
         return tree
 
@@ -123,9 +124,11 @@ class Prefix(PosetSource):
         cuts = [length for length in self.lengths if length < longest]
         columns = [values, *(self._cut(values, cut, widths) for cut in cuts)]
         rows = [(*labels, SUPPRESSED) for labels in zip(*columns, strict=True)]
-        self._check_clear(columns)
+        if self.pad:
+            self._check_clear(columns)
         name = "the tree of prefixes"
-        return Tree(nodes_from_rows(rows, name, levels=len(columns) + 1), name, values)
+        nodes = nodes_from_rows(rows, name, levels=len(columns) + 1)
+        return Tree(nodes, name).holding(values)
 
     def _cut(self, values: Sequence[str], length: int, widths: set[int]) -> list[str]:
         """The labels of one level. Where all values are equally long, so are their labels."""
@@ -140,14 +143,14 @@ class Prefix(PosetSource):
         ]
 
     def _check_clear(self, columns: Sequence[Sequence[str]]) -> None:
-        """A label must not be both a value and a prefix of others."""
+        """A padded label must not be a value as well."""
         leaves = set(columns[0])
         for level in columns[1:]:
             for value, label in zip(columns[0], level, strict=True):
                 if label != value and label in leaves:
-                    remedy = 'pad = "*"' if not self.pad else 'pad = "…", or another character'
                     raise ValueError(
-                        f'"{label}" is a value and also the prefix of "{value}" -> {remedy}'
+                        f'"{label}" is a value and also the prefix of "{value}" -> '
+                        'pad = "…", or another character'
                     )
 
 

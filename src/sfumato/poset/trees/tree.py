@@ -1,5 +1,8 @@
 """Trees: every value is a leaf, every generalization a node above it.
 
+A value that is itself a group, such as "Doctor" beside "Surgeon", has a leaf of its own below the
+group, which is published by the group's label and costs as much: nobody can tell the two apart.
+
 Nodes are numbers in arrays, so that searches can walk the tree without objects. Node 0 is the root,
 children follow their parents, and leaves are coded 1..m from left to right: the leaves below any
 node are consecutive codes, and the least upper bound of a set of leaves is that of its first and
@@ -36,6 +39,26 @@ class Nodes:
     labels: Sequence[str]
     parent: np.ndarray
     paths: np.ndarray
+    own: int = 0
+    """How many of the last nodes are leaves of groups that are values themselves."""
+
+    def holding(self, groups: Sequence[int]) -> Nodes:
+        """The same tree in which these groups are values, too."""
+        size = len(self.labels)
+        columns = []
+        for at, group in enumerate(groups):
+            below = int(np.argmax((self.paths == group).any(axis=0)))
+            path = self.paths[:, below]
+            up = np.arange(path.size) >= int(np.argmax(path == group))
+            column = np.where(up, path, group)
+            column[0] = size + at
+            columns.append(column)
+        return Nodes(
+            [*self.labels, *(self.labels[group] for group in groups)],
+            np.append(self.parent, groups),
+            np.column_stack([self.paths, *columns]),
+            len(groups),
+        )
 
 
 class Tree(Poset):
@@ -43,8 +66,9 @@ class Tree(Poset):
 
     `parent`, `first_leaf`, `last_leaf`, `depth` and `heights` have an entry for each node; the
     children of node i are `child_idx[child_ptr[i]:child_ptr[i + 1]]`; `leaf_nodes[code]` is the
-    node of a leaf (entry 0 is unused). `name` says in errors where the tree comes from; `texts` are
-    the values as the column has them, where they differ from the leaves' labels.
+    node of a leaf (entry 0 is unused). `shown` is the node that a node is published as: the group
+    of its own leaf, every other itself. `name` says in errors where the tree comes from; `texts`
+    are the values as the column has them, where they differ from the leaves' labels.
 
     Text is read as a label, then as a value; "*" is the root, whatever its label.
     """
@@ -68,11 +92,16 @@ class Tree(Poset):
         degree = np.bincount(self.parent[1:], minlength=order.size)
         self.child_ptr = np.concatenate(([0], np.cumsum(degree))).astype(np.int32)
         self.child_idx = np.arange(1, order.size, dtype=np.int32)
-        self._node_of = {label: node for node, label in enumerate(self.label_of_node)}
-        if len(self._node_of) != order.size:
+        own = number[order.size - nodes.own :]
+        self.shown = np.arange(order.size)
+        self.shown[own] = self.parent[own]
+        named: list[int] = np.unique(self.shown).tolist()
+        self._node_of = {self.label_of_node[node]: node for node in named}
+        if len(self._node_of) != order.size - nodes.own:
             raise ValueError(f"{name} gives one label to two nodes -> rename one of them")
         if texts is None:
             texts = [nodes.labels[node] for node in nodes.paths[0].tolist()]
+        self._given, self._texts = nodes, texts
         self._code_of = dict(zip(texts, codes.tolist(), strict=True))
         arrays = (self.parent, self.depth, self.first_leaf, self.last_leaf)
         for array in (*arrays, self.child_ptr, self.child_idx):
@@ -89,7 +118,31 @@ class Tree(Poset):
 
     @property
     def structure(self) -> Structure:
-        return Structure(tree=self, line=self, node_costs=self.node_costs)
+        return Structure(tree=self, line=self, node_costs=self.node_costs, above=self.above)
+
+    def holding(self, values: Sequence[Any]) -> Tree:
+        """The tree with a leaf for each of these values that is one of its groups."""
+        spelt = [text(value) for value in values if not self._find(value)]
+        groups = [label for label in spelt if label in self._node_of and label != SUPPRESSED]
+        if not groups:
+            return self
+        at = {label: node for node, label in enumerate(self._given.labels)}
+        nodes = self._given.holding([at[label] for label in groups])
+        return Tree(nodes, self.name, [*self._texts, *groups])
+
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether some values are groups."""
+        return bool((self.shown != np.arange(self.shown.size)).any())
+
+    def above(self, code: int) -> list[str]:
+        """The label of a value and those of its groups; of the root where it is a value, too."""
+        node, labels = int(self.shown[self.leaf_nodes[code]]), []
+        held = bool((self.parent[self.shown != np.arange(self.shown.size)] == self.root).any())
+        while node > self.root or (held and node == self.root):
+            labels.append(self.label_of_node[node])
+            node = int(self.parent[node])
+        return labels
 
     @property
     def root(self) -> int:
@@ -183,9 +236,7 @@ class Tree(Poset):
 
     def measure(self, value: Any) -> float:
         node = self.node(value)
-        if node == self.root:
-            return 1.0
-        return int(self.last_leaf[node] - self.first_leaf[node]) / max(len(self) - 1, 1)
+        return 1.0 if node == self.root else float(self.leaf_shares[node])
 
     def codes(self, values: Sequence[Any]) -> np.ndarray:
         found = [self._find(value) for value in values]
@@ -209,15 +260,31 @@ class Tree(Poset):
         node = self.node(label)
         return int(self.last_leaf[node] - self.first_leaf[node]) + 1
 
+    @cached_property
+    def leaf_shares(self) -> np.ndarray:
+        """float64: (leaves below a node - 1) / (leaves - 1), groups that are values left aside."""
+        own = np.zeros(len(self) + 1, dtype=np.int64)
+        own[self.first_leaf[self.shown != np.arange(self.shown.size)]] = 1
+        groups = np.cumsum(own)
+        below = (
+            self.last_leaf
+            - self.first_leaf
+            + 1
+            - (groups[self.last_leaf] - groups[self.first_leaf - 1])
+        )
+        out: np.ndarray = np.maximum(below - 1, 0) / max(len(self) - int(groups[-1]) - 1, 1)
+        out.flags.writeable = False
+        return out
+
     def node_costs(self, by: str = "ncp") -> np.ndarray:
         """What each node costs: the share of the leaves below it, or its height."""
         if by == "height":
             cost = self.heights / max(int(self.heights[self.root]), 1)
         else:
-            cost = (self.last_leaf - self.first_leaf) / max(len(self) - 1, 1)
+            cost = self.leaf_shares.copy()
         cost = np.asarray(cost, dtype=np.float64)
         cost[self.root] = 1.0 if cost.size > 1 else 0.0
-        return cost
+        return np.asarray(cost[self.shown])
 
     @cached_property
     def positions(self) -> np.ndarray:

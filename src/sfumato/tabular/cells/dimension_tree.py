@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...kernels.arrays import Ints
 
 TOTAL, MISSING = "Total", "(missing)"
+UNSPECIFIED = " (not specified)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +111,7 @@ def tree_of(
         if isinstance(given, PosetSource):
             given = given.bind(domain, counts)
         if isinstance(given, Poset) and (tree := given.structure.tree) is not None:
+            tree = tree.holding(domain)
             tree.codes(domain)
             return tree
     except ValueError as error:
@@ -166,6 +168,9 @@ def arranged(tree: Tree, total: str) -> tuple[list[str], Ints, Ints]:
     place = np.empty(order.size + 1, np.int64)
     place[order], place[-1] = np.arange(order.size), -1
     codes = [tree.label_of_node[node] for node in order.tolist()]
+    for at in np.flatnonzero(tree.shown[order] != order).tolist():
+        # What is known no closer is a part of its group's total, beside the others.
+        codes[at] += UNSPECIFIED
     codes[0] = total
     return codes, place[tree.parent[order]], place
 
