@@ -18,18 +18,19 @@ import sfumato as sf
 from sfumato.anonymity.ambiguators.greedy import Greedy
 from sfumato.anonymity.mondrian import Mondrian
 from sfumato.data.codec import Matrix, code
-from sfumato.data.generalized.cell_costs import CostRule
+from sfumato.data.generalized.cell_costs import CellCosts, CostRule, cell_costs
 from sfumato.data.generalized.information import NodeMatrix, node_information, target_codes
 from sfumato.data.generalized.joined_codes import joined_codes
 from sfumato.data.table import Table, table
 from sfumato.errors import MethodError, SchemaError
 from sfumato.kernels.joins.ancestors import all_pairs
+from sfumato.kernels.joins.lub import cell_cost, join
 from sfumato.methods.verbs.generalize import Generalize
 from sfumato.poset.code_frequency import CodeFrequency, CodeFrequencyPoset, code_counts
 from sfumato.poset.trees.sources import Hierarchy
 from tests.oracle import poset as oracle
 from tests.oracle.information import information_of
-from tests.poset.searched import check_joins, check_release
+from tests.poset.searched import check_joins, check_release, one_column
 
 SharedData = Callable[[str], Path]
 ROWS = [
@@ -169,6 +170,33 @@ def drawn(rng: np.random.Generator, codes: Sequence[str], n: int, most: int = 3)
     sizes = rng.integers(1, most + 1, n).tolist()
     chosen = [rng.choice(list(codes), size, replace=False).tolist() for size in sizes]
     return [{code: int(rng.integers(1, 6)) for code in some} for some in chosen]
+
+
+@pytest.mark.parametrize("kind", ["prefix", "value-set"])
+def test_many_codes_of_a_place(kind: str) -> None:
+    """More nodes than a table of all pairs has, and more values than bits: joined all the same."""
+    rng = np.random.default_rng(3)
+    codes = [f"{letter}{at:02d}" for letter in "ABCDEFG" for at in range(90)]
+    over = {"kind": kind, "lengths": [3, 1]} if kind == "prefix" else {"kind": kind}
+    values = [spelt(one) for one in drawn(rng, codes, 700, 2)]
+    source = CodeFrequency(over=over, columns=4)
+    made = one_column(source, [*values, None], "nominal")
+    cells = cell_costs(Matrix(made, ["x"]))
+    poset = code(made, "x").poset
+    # A set of rare codes counts as one more than it has, in either of two places.
+    found = {one for value in values for one in code_counts(value)}
+    slack = 0.0 if kind == "prefix" else 2 / (len(found) - 1) / 2 / 4
+    for a, b in rng.integers(0, 700, (150, 2)).tolist():
+        wanted = poset.measure(poset.lub([values[a], values[b]]))
+        assert wanted - 1e-12 <= joined_cost(cells, a, b) <= wanted + slack + 1e-12
+    assert joined_cost(cells, 0, 700) == pytest.approx(1)
+    assert joined_cost(cells, 700, 700) == 0
+
+
+def joined_cost(cells: CellCosts, a: int, b: int) -> float:
+    joins = cells.joins
+    both = enumerate(zip(*cells.states[[a, b]].tolist(), strict=True))
+    return sum(cell_cost(joins, c, join(joins, c, one, other)) for c, (one, other) in both)
 
 
 def patients(n: int, seed: int = 1) -> Table:

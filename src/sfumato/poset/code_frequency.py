@@ -274,12 +274,17 @@ class CodeFrequencyPoset(JoinedByAll):
         steps = self.over.height(SUPPRESSED)
         # A height counts the steps of the code and one more where the frequency is open.
         code_share = steps / (steps + 1) if by == "height" else 0.5
-        out = []
-        for at in range(self.places):
+        out: list[Part] = []
+        used = max(map(len, contents), default=0)
+        for at in range(used):
             here = [content[at] if at < len(content) else None for content in contents]
             out += self._code_parts(here, code_share / self.places)
             counts = [0 if place is None else place.high for place in here]
             out.append(self._count_part(counts, (1 - code_share) / self.places, by))
+        if used < self.places:
+            # Places that nobody fills are alike in all; only a missing value is unlike them.
+            alike = np.minimum(np.arange(len(contents) + 1), 1)
+            out.append(Part(Suppression().bind([""]), alike, 1 - used / self.places))
         return out
 
     def _code_parts(self, here: Sequence[Place | None], share: float) -> list[Part]:

@@ -124,8 +124,6 @@ def optional_values(over: Poset, codes: np.ndarray) -> Structure | None:
 
 def _lists_of(found: Structure) -> tuple[np.ndarray, Above, NodeCosts] | None:
     """The node of each code, the lists of ancestors, and what nodes cost, numbered upwards."""
-    if found.unchanged:
-        return None
     if found.tree is not None:
         tree, top = found.tree, found.tree.parent.size - 1
         return top - tree.leaf_nodes, _climbing(tree.parent), lambda by: tree.node_costs(by)[::-1]
