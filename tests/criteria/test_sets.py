@@ -64,6 +64,22 @@ def test_dear_items_stay() -> None:
     assert outcome.table["s"].to_list()[0] == ["b"]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_utilities_never_cost_utility(seed: int) -> None:
+    """What is kept with utilities is worth at least what is kept without."""
+    rng = np.random.default_rng(seed)
+    held = rng.random((int(rng.integers(10, 80)), 12)) < rng.uniform(0.05, 0.5, 12)
+    worth = rng.choice([1, 2, 5, 10, 50, 100], 12)
+    sets = [np.flatnonzero(row).tolist() for row in held]
+    method = KmSuppression(k=int(rng.integers(2, 6)), m=int(rng.integers(1, 4)))
+    kept = []
+    for poset in ({"s": {"kind": "items", "utilities": dict(enumerate(worth.tolist()))}}, {}):
+        table = sf.table(pl.DataFrame({"s": sets}), quasi=["s"], posets=poset)
+        shown = method.mask(table, np.random.default_rng(0)).table["s"].to_list()
+        kept.append(sum(int(worth[item]) for one in shown for item in one))
+    assert kept[0] >= kept[1]
+
+
 def test_a_release_is_refused_and_another_kept() -> None:
     table = sf.table({"s": [["a", "b"]] + [["a"]] * 4 + [["b"]] * 4}, quasi=["s"])
     with pytest.raises(ReleaseRefused, match="1 of 9 records"):

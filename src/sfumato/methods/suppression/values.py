@@ -21,6 +21,9 @@ from ...protocols import Method, Outcome
 from ..counts import at_least
 from .local import Cells, checked_columns, suppressed_outcome
 
+_WAYS = ((1, 1), (1, 0), (0, 1))
+"""Which item of a rare combination goes: the least by these powers of utility and frequency."""
+
 
 class RareValues(Method):
     """Suppress the values of a column that fewer than k records have.
@@ -154,10 +157,12 @@ class RandomSuppression(Method):
 class KmSuppression(Method):
     """Suppress items until any m of them that occur together are shared by k records.
 
-    Of every combination that is too rare, the item is given up that is worth least to all together
-    (its utility times its frequency), in the records that hold the combination and nowhere else.
-    That makes other combinations rarer, so it goes in rounds, until none is rare: the release is
-    k^m-anonymous. No set is joined with another, and no item is generalized.
+    Of every combination that is too rare one item is given up, in the records that hold the
+    combination and nowhere else. That makes other combinations rarer, so it goes in rounds, until
+    none is rare: the release is k^m-anonymous. No set is joined with another, and no item is
+    generalized. Which item goes is tried in three ways: the one worth least to all together (its
+    utility times its frequency), the one of least utility, and the rarest; what keeps most utility
+    is published.
 
     >>> import sfumato as sf
     >>> baskets = sf.table({"buys": [["tea", "milk"], ["tea"], ["tea", "ham"]]}, quasi=["buys"])
@@ -184,7 +189,7 @@ class KmSuppression(Method):
         for name in chosen:
             sets = SetTable.of(table, name)
             worth = item_utilities(table.schema[name], sets.names)
-            starts, items, rounds = self._suppressed(sets, worth)
+            starts, items, rounds = self._best(sets, worth)
             before += float(weights_of(sets.starts, sets.items, worth).sum())
             after += float(weights_of(starts, items, worth).sum())
             most = max(most, rounds)
@@ -194,13 +199,22 @@ class KmSuppression(Method):
         warnings = tuple(f"{name} was left alone: it holds no sets" for name in left)
         return Outcome(changed, facts={"rounds": most, "utility kept": kept}, warnings=warnings)
 
-    def _suppressed(self, sets: SetTable, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    def _best(self, sets: SetTable, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """The way that keeps most: utility alone at times keeps less of itself than frequency."""
+        alike = bool((worth == worth[:1]).all())
+        ways = _WAYS[:1] if alike else _WAYS
+        tried = [self._suppressed(sets, worth**power, often) for power, often in ways]
+        return max(tried, key=lambda found: float(worth[found[1]].sum()))
+
+    def _suppressed(
+        self, sets: SetTable, worth: np.ndarray, often: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         starts, items, d = sets.starts, sets.items, len(sets.names)
         row = np.repeat(np.arange(len(sets)), sets.sizes)
         rounds = 0
         while True:
             support = np.bincount(items, minlength=d)
-            found = rare_itemsets(starts, items, d, self.k, self.m, worth * support)
+            found = rare_itemsets(starts, items, d, self.k, self.m, worth * support**often)
             rounds += 1
             gone = int(found.drops.sum())
             if not gone:
