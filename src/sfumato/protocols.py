@@ -423,6 +423,10 @@ class PosetSource(Declaration, ABC):
         """The items that a utility is given of."""
         return set()
 
+    def above(self) -> Mapping[str, str]:
+        """Of each item what stands next above it, where anything does but the root."""
+        return {}
+
     def for_ordered(self) -> PosetSource:
         """The source for a column whose values have an order."""
         return self

@@ -20,6 +20,7 @@ from .anonymity.sets.k1 import K1TopDown as K1TopDown
 from .anonymity.sets.kk_cluster import KKCluster as KKCluster
 from .anonymity.sets.mondrian import SetMondrian as SetMondrian
 from .anonymity.sets.refine import SetRefine as SetRefine
+from .anonymity.sets.top_down import SetTopDown as SetTopDown
 from .anonymity.sets.two_phase import TwoPhase as TwoPhase
 from .attacks.bayes_inference import BayesInference as BayesInference
 from .attacks.intersection import ReleaseIntersection as ReleaseIntersection
@@ -79,6 +80,7 @@ from .methods.numeric.resampling import Resampling as Resampling
 from .methods.pram.pram import Pram as Pram
 from .methods.recoding.camouflage import Camouflage as Camouflage
 from .methods.recoding.global_recoding import GlobalRecoding as GlobalRecoding
+from .methods.recoding.km_generalization import KmGeneralization as KmGeneralization
 from .methods.recoding.rounding import MultivariateRounding as MultivariateRounding
 from .methods.recoding.rounding import RandomRounding as RandomRounding
 from .methods.recoding.rounding import Rounding as Rounding

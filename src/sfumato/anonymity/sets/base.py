@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from pydantic import Field
 from ...criteria.classes import Grouping
 from ...data.codec import Matrix
 from ...data.partition import Cover, Partition, require_group
-from ...data.sets.items import check_utilities, item_utilities
+from ...data.sets.items import check_utilities, item_parents, item_utilities
 from ...data.sets.table import SetTable, item_type
 from ...data.table import Table
 from ...errors import MethodError
@@ -36,6 +36,8 @@ class Sets:
     """uint16, or int32 where there are more than 65,536 different items."""
     utilities: np.ndarray
     """float64[d]: what an occurrence of each item is worth; never negative."""
+    parents: np.ndarray | None = None
+    """int64[d]: the item that stands above each one, -1 for none; None where none does."""
 
     def __len__(self) -> int:
         return int(self.starts.size) - 1
@@ -52,7 +54,7 @@ class Sets:
 
     def take(self, rows: np.ndarray) -> Sets:
         """The sets of some records."""
-        return Sets(*take_rows(self.starts, self.items, rows), self.utilities)
+        return Sets(*take_rows(self.starts, self.items, rows), self.utilities, self.parents)
 
 
 def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
@@ -67,19 +69,24 @@ def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
         item_utilities(x.table.schema[name], view.names)
         for name, view in zip(x.names, views, strict=True)
     ]
+    parents = [
+        item_parents(x.table.schema[name], view.names)
+        for name, view in zip(x.names, views, strict=True)
+    ]
     missing = np.logical_and.reduce([view.missing for view in views])
     if len(views) == 1:
-        return Sets(views[0].starts, views[0].items, utilities[0]), missing
+        return Sets(views[0].starts, views[0].items, utilities[0], parents[0]), missing
     d = sum(len(view.names) for view in views)
     starts = np.sum([view.starts for view in views], axis=0)
     items = np.empty(int(starts[-1]), dtype=item_type(d))
     place, offset = starts[:-1].copy(), 0
-    for view in views:
+    for which, view in enumerate(views):
         at = np.repeat(place - view.starts[:-1], view.sizes) + np.arange(view.items.size)
         items[at] = view.items.astype(np.int64) + offset
         place += view.sizes
+        parents[which] = np.where(parents[which] < 0, -1, parents[which] + offset)
         offset += len(view.names)
-    return Sets(starts, items, np.concatenate(utilities)), missing
+    return Sets(starts, items, np.concatenate(utilities), np.concatenate(parents)), missing
 
 
 def checked_start(start: Partitioner, of: str, example: str) -> SetSearch:
@@ -179,6 +186,11 @@ class HashedSearch(SetSearch):
 
     random: ClassVar[bool] = True
 
+    hashing: Literal["even", "hamming"] = Field(
+        "even",
+        description="what a bit of a key tells: whether a set holds one of some items that half "
+        "of the sets hold (the thesis), or one item drawn at random (Gionis et al. 1999)",
+    )
     tables: int = Field(5, ge=1, le=64, description="hash tables")
     sample: float = Field(50.0, gt=0, description="a search looks at about this times log(n) sets")
     bits: int | None = Field(

@@ -47,6 +47,7 @@ class SetCluster(HashedSearch):
                 tables=self.tables,
                 sample=self.sample,
                 bits=self.bits,
+                even=self.hashing == "even",
                 rng=rng,
             )
         )
@@ -85,6 +86,7 @@ class IterCluster(HashedSearch):
                 tables=self.tables,
                 sample=self.sample,
                 bits=self.bits,
+                even=self.hashing == "even",
                 rng=rng,
             )
         )

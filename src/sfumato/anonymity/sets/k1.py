@@ -48,6 +48,7 @@ class K1Cluster(HashedSearch):
         hashed = lsh_tables(
             sets.starts, sets.items, sets.d, self.tables,
             lsh_bits(n, self.tables, self.sample) if self.bits is None else self.bits, rng=rng,
+            even=self.hashing == "even",
         )  # fmt: skip
         # Buckets differ in size: twice the aim keeps most of them whole.
         most = int(2 * self.sample * np.log(max(n, 2))) + 1

@@ -6,12 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...errors import Complaint, SchemaError, suggest
+from ...poset.sets.items import Items
 from ...poset.trees.sources import Bins
 from ...poset.values.text import text
 from ..codec import code, floats
@@ -39,7 +41,8 @@ def enumerate_sets(
     them in the column's tree or partial order, as "job=Doctor", but for the top, unless some record
     holds it. Numbers and dates become the bins of their poset, or of a `width` (one for all, or one
     for each: `{"age": 5}`). A missing value is no item. The column stands where the first of them
-    stood, with their role.
+    stood, with their role. A column that holds sets already stands alone: its items are joined by
+    what stands above them in its poset.
 
     >>> from sfumato.data.table import table
     >>> made = table({"job": ["Nurse", None], "age": [37, 41]}, quasi=["job", "age"])
@@ -53,6 +56,8 @@ def enumerate_sets(
         complaints.append(Complaint(into, "is made of no columns", "list at least one"))
     if into in table.schema and into not in listed:
         complaints.append(Complaint(into, "is there already", "into = another name"))
+    if not complaints and len(listed) == 1 and table.schema[listed[0]].kind == Kind.SET:
+        return _with_ancestors(table, table.schema[listed[0]], into, role)
     stray = [name for name in width if name not in listed] if isinstance(width, Mapping) else []
     complaints += [Complaint(name, "has a width and is not listed", "list it") for name in stray]
     parts: list[_Part] = []
@@ -65,7 +70,43 @@ def enumerate_sets(
         raise SchemaError("the table", complaints)
     lists = _joined(parts, into)
     chosen = Role(role) if role is not None else _role(table.schema, listed)
-    return _replaced(table, listed, lists, Column(into, Kind.SET, chosen))
+    above = {item: up for part in parts for item, up in part.above.items()}
+    poset = Items(parents=above) if above else None
+    return _replaced(table, listed, lists, Column(into, Kind.SET, chosen, poset=poset))
+
+
+def _with_ancestors(table: Table, column: Column, into: str, role: str | None) -> Table:
+    """Sets with everything that stands above their items."""
+    above = {} if column.poset is None else column.poset.above()
+    if not above or column.generalized:
+        raise _complaint(
+            column.name,
+            "holds sets already, and nothing stands above their items",
+            'poset = { kind = "items", hierarchy = "..." }, or leave it out of `columns`',
+        )
+    lists = table[column.name]
+    items = lists.explode().drop_nulls().unique()
+    lines = [_line(text(item), above) for item in items.to_list()]
+    line = pl.DataFrame({"item": items, "line": pl.Series(lines, dtype=pl.List(pl.String))})
+    flat = pl.DataFrame({"at": np.arange(len(lists)), "item": lists}).explode("item")
+    held = flat.drop_nulls().join(line, on="item").explode("line")
+    found = held.group_by("at").agg(pl.col("line").unique().sort())
+    whole = pl.DataFrame({"at": np.arange(len(lists)), "gone": lists.is_null()})
+    whole = whole.join(found, on="at", how="left", maintain_order="left")
+    none = pl.lit([], dtype=pl.List(pl.String))
+    shown = whole.select(
+        pl.when("gone").then(None).otherwise(pl.col("line").fill_null(none)).alias(into)
+    ).to_series()
+    made = Column(into, Kind.SET, column.role if role is None else Role(role), poset=column.poset)
+    return _replaced(table, [column.name], shown, made)
+
+
+def _line(item: str, above: Mapping[str, str]) -> list[str]:
+    """An item and what stands above it."""
+    found = [item]
+    while found[-1] in above:
+        found.append(above[found[-1]])
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +115,12 @@ class _Part:
 
     codes: np.ndarray
     items: list[list[str]]
-    """By code; the first is that of a missing value, and empty."""
+    """By code; the first is that of a missing value, and empty. Each stands below the next."""
+
+    @property
+    def above(self) -> dict[str, str]:
+        """Each item's next above it."""
+        return {item: up for listed in self.items for item, up in pairwise(listed)}
 
 
 def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Part:

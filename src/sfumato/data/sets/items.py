@@ -9,6 +9,12 @@ from ...errors import Complaint, SchemaError
 from ...poset.values.text import text
 from ..schema import Column
 
+UNCLOSED = (
+    "sets that hold what stands above their items, and some do not",
+    'sets = { columns = ["NAME"], into = "NAME", hierarchies = true }, or enumerate_sets',
+)
+"""What is wrong with sets that a hierarchy is searched in, and what to do."""
+
 
 def places(names: pl.Series, others: pl.Series) -> np.ndarray:
     """int64: where each of the other names stands among the first; -1 where it does not.
@@ -35,6 +41,25 @@ def check_utilities(column: Column, names: pl.Series) -> None:
         remedy = f"write items as the column has them, such as {items[0]!r}"
     if what:
         raise SchemaError("the table", [Complaint(column.name, what, remedy)])
+
+
+def item_parents(column: Column, names: pl.Series) -> np.ndarray:
+    """int64: the number of the item next above each one, of those that there are; -1 for none.
+
+    The poset "items" tells: `poset = { kind = "items", parents = { milk = "dairy" } }`.
+    """
+    try:
+        above = {} if column.poset is None else column.poset.above()
+    except ValueError as error:
+        raise SchemaError("the table", [Complaint(column.name, str(error))]) from error
+    labels = [text(name) for name in names.to_list()] if above else []
+    number = {label: at for at, label in enumerate(labels)}
+    found = np.full(len(names), -1, dtype=np.int64)
+    for at, label in enumerate(labels):
+        while label in above and found[at] < 0:
+            label = above[label]
+            found[at] = number.get(label, -1)
+    return found
 
 
 def item_utilities(column: Column, names: pl.Series) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 A hash function has groups of items; bit j of a record's key says whether the record holds any item
 of group j. Random items join a group until about half of the records hold one of them, so that the
-buckets are even although most items are rare (Podgursky 2011, algorithms 10-13).
+buckets are even although most items are rare (Podgursky 2011, algorithms 10-13). In the original
+hashing of Hamming space a group is one item, drawn uniformly with replacement (Gionis, Indyk &
+Motwani 1999).
 """
 
 from __future__ import annotations
@@ -45,9 +47,14 @@ def lsh_bits(n: int, tables: int = 5, sample: float = 50.0) -> int:
     return int(np.clip(round(float(found)), 0, MOST_BITS))
 
 
-def bit_groups(shares: np.ndarray, bits: int, rng: np.random.Generator) -> list[Ints]:
+def bit_groups(
+    shares: np.ndarray, bits: int, rng: np.random.Generator, *, even: bool = True
+) -> list[Ints]:
     """Random items for each bit, until half of the records would hold one if items were
-    independent. Where all items together do not reach that, a group holds them all."""
+    independent. Where all items together do not reach that, a group holds them all. Where buckets
+    need not be `even`, a group is one item, rare or not."""
+    if not even:
+        return list(rng.integers(max(shares.size, 1), size=(bits, 1)))
     candidates = np.flatnonzero(shares > 0)
     groups = []
     for _ in range(bits):
@@ -77,6 +84,7 @@ def lsh_tables(
     bits: int | None = None,
     *,
     rng: np.random.Generator,
+    even: bool = True,
     threads: int | None = None,
 ) -> LshTables:
     """Hash the records into `tables` tables with keys of `bits` bits (`lsh_bits` unless given).
@@ -88,7 +96,7 @@ def lsh_tables(
     shares = np.bincount(items, minlength=d)[:d] / max(n, 1)
     masks = np.zeros((max(d, 1), tables), dtype=np.int64)
     for t in range(tables):
-        for j, group in enumerate(bit_groups(shares, width, rng)):
+        for j, group in enumerate(bit_groups(shares, width, rng, even=even)):
             masks[group, t] |= 1 << j
     bucket = np.zeros((tables, n), dtype=np.int64)
     given = frozen(starts), frozen(items), masks

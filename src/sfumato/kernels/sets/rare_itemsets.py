@@ -63,9 +63,19 @@ def _drop(
 
 
 @njit(cache=True, nogil=True)
+def _list(listed: Ints, tally: Ints, path: Ints, depth: int, last: int) -> None:
+    """Note a rare combination while there is room."""
+    at = tally[3]
+    if at < listed.shape[0]:
+        listed[at, :depth] = path[:depth]
+        listed[at, depth] = last
+        tally[3] += 1
+
+
+@njit(cache=True, nogil=True)
 def _extend(
     starts: Ints, items: Items, records: Ints, places: Ints, path: Ints, depth: int, m: int, k: int,
-    count: Ints, worth: Floats, marks: Flags, drops: Flags, tally: Ints,
+    count: Ints, worth: Floats, marks: Flags, drops: Flags, tally: Ints, listed: Ints,
 ) -> tuple[Ints, Ints, Ints, Ints]:  # fmt: skip
     """Count what follows path[:depth] in the records that hold it; `places` is its last item.
 
@@ -87,6 +97,7 @@ def _extend(
                 found += 1
                 tally[1] = min(tally[1], count[b])
                 if count[b] < k:
+                    _list(listed, tally, path, depth, b)
                     rare += 1
                 else:
                     frequent += 1
@@ -131,12 +142,13 @@ def _extend(
 @njit(cache=True, nogil=True)
 def _from_items(
     starts: Ints, items: Items, heads: Ints, records: Ints, places: Ints, first: int, step: int,
-    m: int, k: int, worth: Floats, marks: Flags, drops: Flags, tally: Ints,
+    m: int, k: int, worth: Floats, marks: Flags, drops: Flags, tally: Ints, listed: Ints,
 ) -> None:  # fmt: skip
     """Every combination whose smallest item is first, first + step, first + 2 step ...
 
     Depth first, with a stack of its own: compiled code that calls itself cannot be kept on disk.
-    `tally` becomes the rare combinations, the fewest sets of one that occurs, and all looked at.
+    `tally` becomes the rare combinations, the fewest sets of one that occurs, all looked at, and
+    those on `listed`; a list that is full ends the search.
     """
     d = heads.size - 1
     count = np.zeros(d, dtype=np.int64)
@@ -151,10 +163,13 @@ def _from_items(
         size = heads[a + 1] - heads[a]
         if size == 0:
             continue
+        if 0 < listed.shape[0] == tally[3]:
+            return
         tally[2] += 1
         tally[1] = min(tally[1], size)
         if size < k:
             tally[0] += 1
+            _list(listed, tally, path, 0, a)
             for e in range(heads[a], heads[a + 1]):
                 marks[records[e]] = True
                 drops[places[e]] = True
@@ -167,7 +182,7 @@ def _from_items(
             depth += 1
             kept[depth], bounds[depth], rows[depth], ends[depth] = _extend(
                 starts, items, rows[depth - 1][low:high], ends[depth - 1][low:high], path, depth,
-                m, k, count, worth, marks, drops, tally,
+                m, k, count, worth, marks, drops, tally, listed,
             )  # fmt: skip
             turn[depth] = 0
             while depth > 0 and turn[depth] == kept[depth].size:
@@ -209,13 +224,14 @@ def rare_itemsets(
     worth = np.ones(d) if worth is None else np.ascontiguousarray(worth, dtype=np.float64)
     marks = np.zeros((parts, starts.size - 1), dtype=np.bool_)
     drops = np.zeros((parts, items.size), dtype=np.bool_)
-    tally = np.zeros((parts, 3), dtype=np.int64)
+    tally = np.zeros((parts, 4), dtype=np.int64)
+    none = np.empty((0, m), dtype=np.int64)
     tally[:, 1] = np.iinfo(np.int64).max
 
     def run(part: int) -> None:
         _from_items(
             starts, items, heads, records, places, part, parts, m, k, worth, marks[part],
-            drops[part], tally[part],
+            drops[part], tally[part], none,
         )  # fmt: skip
 
     with ThreadPoolExecutor(parts) as pool:
@@ -224,3 +240,23 @@ def rare_itemsets(
     least = int(tally[:, 1].min()) if looked else 0
     held, gone = np.logical_or.reduce(marks), np.logical_or.reduce(drops)
     return Rare(int(tally[:, 0].sum()), least, looked, held, gone)
+
+
+def listed_itemsets(starts: Ints, items: Items, d: int, k: int, m: int, most: int) -> Ints:
+    """int64 (found, m): the first `most` or so of them, sorted, -1 behind the last item of each.
+
+    >>> starts, items = np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 2], dtype=np.uint16)
+    >>> listed_itemsets(starts, items, 3, 2, 2, 9).tolist()
+    [[2, -1]]
+    """
+    starts, items = frozen(starts), frozen(items)
+    listed = np.full((most, m), -1, dtype=np.int64)
+    tally = np.array([0, np.iinfo(np.int64).max, 0, 0])
+    marks = np.zeros(starts.size - 1, dtype=np.bool_)
+    drops = np.zeros(items.size, dtype=np.bool_)
+    # One after the other: which are the first must not depend on the number of cores.
+    _from_items(
+        starts, items, *inverted(starts, items, d), 0, 1, m, k, np.ones(d), marks, drops, tally,
+        listed,
+    )  # fmt: skip
+    return np.unique(listed[: tally[3]], axis=0)

@@ -1,3 +1,3 @@
 """Values made coarser: levels of detail, codes for extremes, rounding, intervals."""
 
-ORDER = ("global_recoding", "top_bottom", "rounding", "camouflage")
+ORDER = ("global_recoding", "top_bottom", "rounding", "camouflage", "km_generalization")

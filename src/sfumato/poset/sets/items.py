@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from ...protocols import PosetSource
 from ..bound import unknown
+from ..files.hierarchies import read_tree
 from ..files.utilities import as_utility, read_utilities
-from ..values.text import text
+from ..values.text import SUPPRESSED, text
 from .member_sets import MemberSets, Reader, read_items, refuse_suppressed
 
 
@@ -24,6 +25,9 @@ class Items(PosetSource):
     counts, and what neither names is worth `default`. There may be any number of items. As a label,
     "{milk}+" is milk and perhaps more. The measure is the share of all items' utility that is not
     told: 0 for a set that is published as it is.
+
+    Items may stand below others, by `parents` or a `hierarchy`: {"milk": "dairy"}. Sets that hold
+    what stands above their items (`enumerate_sets`) can then be published at any level.
 
     >>> worth = Items(utilities={"tea": 3})
     >>> worth.utilities_of(["milk", "tea"]).tolist()
@@ -49,6 +53,33 @@ class Items(PosetSource):
     default: float = Field(
         1.0, ge=0, allow_inf_nan=False, description="what any other item is worth"
     )
+    parents: dict[str, str] = Field(
+        default_factory=dict, description='what stands above items: { milk = "dairy" }'
+    )
+    hierarchy: str | None = Field(
+        None, description="or a file, item;ancestor;...;* in each row; may be compressed"
+    )
+
+    @model_validator(mode="after")
+    def _no_circle(self) -> Items:
+        for item in self.parents:
+            above, seen = item, set()
+            while above in self.parents:
+                if above in seen:
+                    raise ValueError(f"{item!r} stands above itself -> mend `parents`")
+                seen.add(above)
+                above = self.parents[above]
+        return self
+
+    def above(self) -> dict[str, str]:
+        """Each item's parent, the root left out; `ValueError` names what a file has wrong."""
+        found = {}
+        if self.hierarchy is not None:
+            tree = read_tree(self.hierarchy, header=False, delimiter="")
+            labels, parent = tree.label_of_node, tree.parent.tolist()
+            found = {labels[node]: labels[up] for node, up in enumerate(parent) if up > 0}
+        found |= self.parents
+        return {item: up for item, up in found.items() if up != SUPPRESSED}
 
     @field_validator("utilities", mode="before")
     @classmethod

@@ -173,7 +173,7 @@ class Reader:
         poset: PosetSource | None = None
         if given is not None:
             place = [*path, "poset"]
-            poset = self.named("poset", place, given, key="kind", files=("path",))
+            poset = self.named("poset", place, given, key="kind", files=("path", "hierarchy"))
         for word in words:
             close = suggest(word, ("role", "kind", "categories", "poset"))
             remedy = f"did you mean {close[0]}?" if close else "role, kind, categories or poset"

@@ -65,6 +65,7 @@ def cluster_sets(
     tables: int = 5,
     sample: float = 50.0,
     bits: int | None = None,
+    even: bool = True,
     rng: np.random.Generator,
     threads: int | None = None,
 ) -> Ints:
@@ -72,8 +73,8 @@ def cluster_sets(
 
     A class begins with the record of most utility that is free, with a random one, or with one far
     from where the last one began. There are `tables` hash tables, and about `sample * log(n)`
-    records are looked at for each that joins; `bits` overrides the length of the hash keys.
-    `threads` never alters the result.
+    records are looked at for each that joins; `bits` overrides the length of the hash keys,
+    whose buckets are `even` or those of one item for each bit. `threads` never alters the result.
 
     >>> starts, items = np.array([0, 2, 3, 5, 6]), np.array([0, 1, 2, 0, 1, 2], dtype=np.uint16)
     >>> cluster_sets(starts, items, np.ones(3), 2, rng=np.random.default_rng(0)).tolist()
@@ -91,8 +92,9 @@ def cluster_sets(
             width = lsh_bits(distinct, tables, sample) if bits is None else bits
             chance = np.random.default_rng(hashing)
             hashed = lsh_tables(
-                g.starts, g.items, utilities.size, tables, width, rng=chance, threads=threads
-            )
+                g.starts, g.items, utilities.size, tables, width, rng=chance, even=even,
+                threads=threads,
+            )  # fmt: skip
         buckets = buckets_of(hashed, full=True)
         most = sample_size(n, sample)
         room = distinct + most

@@ -100,6 +100,7 @@ def iter_cluster_sets(
     tables: int = 5,
     sample: float = 50.0,
     bits: int | None = None,
+    even: bool = True,
     rng: np.random.Generator,
     threads: int | None = None,
 ) -> Ints:
@@ -117,7 +118,9 @@ def iter_cluster_sets(
     hashed = None
     if neighbours == "lsh":
         width = lsh_bits(n, tables, sample) if bits is None else bits
-        hashed = lsh_tables(starts, items, utilities.size, tables, width, rng=rng, threads=threads)
+        hashed = lsh_tables(
+            starts, items, utilities.size, tables, width, rng=rng, even=even, threads=threads
+        )
     search = _Search(starts, items, utilities, k, hashed, sample_size(n, sample), rng)
     best, found = -np.inf, search.labels
     for stage in range(stages - 1, 0, -1):
