@@ -60,6 +60,8 @@ from .methods.microaggregation.hierarchical import MaxDistanceWard as MaxDistanc
 from .methods.microaggregation.hierarchical import MstPartition as MstPartition
 from .methods.microaggregation.matching import RecursiveMatching as RecursiveMatching
 from .methods.microaggregation.mdav import Mdav as Mdav
+from .methods.microaggregation.one_pass import HybridKMeans as HybridKMeans
+from .methods.microaggregation.one_pass import OnePassKMeans as OnePassKMeans
 from .methods.microaggregation.ordered import Mhm as Mhm
 from .methods.microaggregation.ordered import OptimalUnivariate as OptimalUnivariate
 from .methods.microaggregation.projected import Projected as Projected

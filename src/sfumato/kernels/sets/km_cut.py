@@ -31,20 +31,18 @@ def preorder(parents: Ints) -> tuple[Ints, Ints, Ints]:
     children: list[list[int]] = [[] for _ in range(d + 1)]
     for item, up in enumerate(parents.tolist()):
         children[up].append(item)
-    order, low = [], np.empty(d, dtype=np.int64)
-    high = np.empty(d, dtype=np.int64)
+    order: list[int] = []
+    low, size = np.empty(d, dtype=np.int64), np.ones(d, dtype=np.int64)
     waiting = children[-1][::-1]
     while waiting:
         item = waiting.pop()
         low[item] = len(order)
         order.append(item)
         waiting += children[item][::-1]
-    size = np.ones(d, dtype=np.int64)
     for item in reversed(order):
         if parents[item] >= 0:
             size[parents[item]] += size[item]
-    high = low + size
-    return np.array(order, dtype=np.int64), low, high
+    return np.array(order, dtype=np.int64), low, low + size
 
 
 @njit(cache=True, nogil=True)

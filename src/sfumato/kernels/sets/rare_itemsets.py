@@ -63,7 +63,7 @@ def _drop(
 
 
 @njit(cache=True, nogil=True)
-def _list(listed: Ints, tally: Ints, path: Ints, depth: int, last: int) -> None:
+def _list(listed: Ints, tally: Ints, path: Ints, depth: int, last: np.int64 | int) -> None:
     """Note a rare combination while there is room."""
     at = tally[3]
     if at < listed.shape[0]:

@@ -2,5 +2,5 @@
 
 ORDER = (
     "blocks", "mdav", "refine", "v_mdav", "ordered", "projected", "hierarchical", "fuzzy",
-    "genetic", "delaunay", "matching", "clusterer",
+    "one_pass", "genetic", "delaunay", "matching", "clusterer",
 )  # fmt: skip
