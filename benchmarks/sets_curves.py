@@ -35,6 +35,10 @@ SEARCHES: dict[str, tuple[str, dict[str, Any]]] = {
     "CLUSTER_RAND": ("set-cluster", {"neighbours": "random", "seeds": "far"}),
     "CLUSTER_LSH": ("set-cluster", {"neighbours": "lsh", "seeds": "far"}),
     "CLUSTER_ALL": ("set-cluster", {"neighbours": "all", "seeds": "far"}),
+    "CLUSTER_LSH, Hamming": (
+        "set-cluster",
+        {"neighbours": "lsh", "seeds": "far", "hashing": "hamming"},
+    ),
     "CLUSTER_LSH, dear seeds": ("set-cluster", {}),
     "ITER_CLUSTER_LSH": ("iter-cluster", {"neighbours": "lsh"}),
     "ITER_CLUSTER_ALL": ("iter-cluster", {"neighbours": "all"}),
@@ -42,12 +46,20 @@ SEARCHES: dict[str, tuple[str, dict[str, Any]]] = {
     "TWO_PHASE, better of two starts": ("two-phase", {}),
     "MOND_UTILITY + finisher 10 s": ("set-refine", {"seconds": 10.0}),
     "K1_LSH": ("k1-cluster", {"neighbours": "lsh"}),
+    "K1_LSH, Hamming": ("k1-cluster", {"neighbours": "lsh", "hashing": "hamming"}),
     "K1_ALL": ("k1-cluster", {"neighbours": "all"}),
     "K1 top-down": ("k1-top-down", {}),
 }
 RANDOM = {
     *("CLUSTER_RAND", "CLUSTER_LSH", "CLUSTER_LSH, dear seeds", "CLUSTER_ALL"),
-    *("ITER_CLUSTER_LSH", "ITER_CLUSTER_ALL", "K1_LSH", "K1 top-down"),
+    *(
+        "CLUSTER_LSH, Hamming",
+        "K1_LSH, Hamming",
+        "ITER_CLUSTER_LSH",
+        "ITER_CLUSTER_ALL",
+        "K1_LSH",
+        "K1 top-down",
+    ),
     "MOND_UTILITY + finisher 10 s",
 }
 SLOW = {"CLUSTER_ALL", "ITER_CLUSTER_ALL", "K1_ALL"}

@@ -71,3 +71,18 @@ def covering(
         sum(all(v in s for v, s in zip(person, record, strict=True)) for person in population)
         for record in shown
     ]
+
+
+def bounds(
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]], parents: int, prior: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest probability of a child's state given its parent's, over all ways to settle
+    records of which several values of both are possible."""
+    low, high = np.ones((parents, prior.size)), np.zeros((parents, prior.size))
+    for settled in itertools.product(*(itertools.product(*row) for row in rows)):
+        counts = np.tile(prior, (parents, 1)).astype(float)
+        for parent, child in settled:
+            counts[parent, child] += 1
+        share = counts / counts.sum(axis=1, keepdims=True)
+        low, high = np.minimum(low, share), np.maximum(high, share)
+    return low, high

@@ -14,9 +14,11 @@ from ..errors import MeasureError
 from ..measurement import Depends
 from ..models.augmented import Reading, read
 from ..models.axis import BINS, MOST, Axis, Bins, Most, Parents
+from ..models.gibbs import Inference, engine
 from ..models.network import library
 from ..models.records import Records
 from ..models.released import Cells, Columns, posteriors
+from ..models.robust import Estimation
 from ..models.structure import learn
 from ..protocols import Attack, Context, Measurement
 
@@ -55,6 +57,8 @@ class BayesInference(Attack):
     parents: Parents = 2
     most: Most = MOST
     bins: Bins = BINS
+    estimation: Estimation = "shares"
+    inference: Inference = "exact"
     sample: int = Field(
         10_000, ge=0, description="records to attack, drawn where there are more; 0: all"
     )
@@ -89,8 +93,8 @@ class BayesInference(Attack):
                 "there is no suppressed or generalized cell to infer",
                 remedy="attack a release that suppresses or generalizes quasi-identifiers",
             )
-        network = learn(released, parents=self.parents)
-        found = posteriors(network.engine, released, asked)
+        network = learn(released, parents=self.parents, estimation=self.estimation)
+        found = posteriors(engine(network, self.inference, context.rng), released, asked)
         guesses = _Guesses(released, found)
         tally = _Tally()
         for j in wanted:

@@ -29,6 +29,19 @@ class Node(NamedTuple):
     level: int
 
 
+class Extremes(NamedTuple):
+    """float64 (parents..., states): records by what may be true of them."""
+
+    sure: np.ndarray
+    """Those that have the state beside the parents' for sure."""
+    open: np.ndarray
+    """Others that may."""
+    away: np.ndarray
+    """Those that need not have it, and may have a sibling of it."""
+    forced: np.ndarray
+    """Those that have one of several siblings of it, nobody knows which."""
+
+
 @dataclass(frozen=True, eq=False)
 class Records:
     """Distinct records, by the contents of their cells."""
@@ -146,6 +159,34 @@ class Records:
             for _ in range(8):
                 found = _reweighed(chances, tuples, weights, found)
         return found
+
+    def extremes(self, nodes: Sequence[Node]) -> Extremes:
+        """What bounds the probability of the last field's states given the others'."""
+        shape = tuple(self.axes[n.axis].size(n.level) for n in nodes)
+        columns = [n.axis for n in nodes]
+        sizes = [self.readings[a].likelihood.shape[0] for a in columns]
+        tuples, which, _ = _distinct(self.places[:, columns], sizes)
+        weights = np.bincount(which, self.weights, tuples.shape[0])
+        possible = [self._possible(n) for n in nodes]
+        single = [p * (p.sum(axis=1, keepdims=True) == 1) for p in possible]
+        sure = _expected(single, tuples, weights, shape)
+        above = self.axes[columns[-1]].above(nodes[-1].level)
+        family = (above[:, None] == above).astype(np.float64)
+        others = ((possible[-1] @ family - possible[-1]) > 0).astype(np.float64)
+        inside = possible[-1] @ family == possible[-1].sum(axis=1, keepdims=True)
+        elsewhere = (inside & (possible[-1] == 0)).astype(np.float64)
+        siblings = sure @ family - sure
+        open_ = _expected(possible, tuples, weights, shape) - sure
+        away = _expected([*possible[:-1], others], tuples, weights, shape) - siblings
+        forced = _expected([*single[:-1], elsewhere], tuples, weights, shape) - siblings
+        # What adds up to nothing is nothing, whatever rounding leaves of it.
+        return Extremes(sure, *(np.maximum(one, 0.0) for one in (open_, away, forced)))
+
+    def _possible(self, node: Node) -> np.ndarray:
+        """float64 (contents, states): 1 where a content allows a state of a field."""
+        reading = self.readings[node.axis]
+        allowed = (reading.likelihood > 0).astype(np.float64)
+        return (_lifted(allowed, reading.axis, node.level) > 0).astype(np.float64)
 
     def _chances(self, node: Node) -> np.ndarray:
         """float64 (contents, states): the likelihood of a content in each state of a field."""

@@ -13,6 +13,7 @@ from ..data.table import Table
 from ..errors import MeasureError, MethodError
 from .augmented import Reading, axes_of, read
 from .axis import Axis
+from .gibbs import Gibbs
 from .network import Engine, Network
 from .records import Node, Records
 
@@ -81,7 +82,7 @@ class Cells:
 
 
 def posteriors(
-    engine: Engine, records: Records, asked: np.ndarray
+    engine: Engine | Gibbs, records: Records, asked: np.ndarray
 ) -> dict[tuple[int, int], np.ndarray]:
     """The probability of each finest state of the asked columns, for each distinct record.
 

@@ -18,6 +18,7 @@ from ..progress import report
 from .axis import Axis
 from .network import FEWEST, Network, all_nodes, backbone, conditional, fit
 from .records import Node, Records
+from .robust import fit_robust
 
 TEST_SHARE = 0.25
 STRENGTHS = (1.0, 4.0, 16.0)
@@ -36,9 +37,11 @@ def learn(
     *,
     parents: int = 2,
     target: int | None = None,
+    estimation: str = "shares",
 ) -> Network:
     """A network for these records. With a `target` (a column's number), only links into or out of
-    that column's fields are sought first; then the others, as ever."""
+    that column's fields are sought first; then the others, as ever. Cells that are known in part
+    count in shares, or by robust Bayes `estimation`."""
     axes = records.axes
     if not axes or not records.weights.sum():
         raise MethodError(
@@ -48,7 +51,7 @@ def learn(
     if target is not None:
         search.grow(lambda a, b: target in (a, b))
     search.grow(lambda a, b: True)
-    return search.network()
+    return search.network(robust=estimation == "robust")
 
 
 class _Search:
@@ -205,7 +208,7 @@ class _Search:
                 waiting += self._arcs(node)
         return False
 
-    def network(self) -> Network:
+    def network(self, *, robust: bool = False) -> Network:
         """The network, its tables learnt from all records."""
         best, strength = -np.inf, STRENGTHS[1]
         if self.test.weights.any():
@@ -214,13 +217,19 @@ class _Search:
                 score = self._score(tables, test=True)
                 if score > best:
                     best, strength = score, candidate
-        tables = fit(self.records, self.nodes, self.parents, strength, refine=True)
+        apart = None
+        if robust:
+            tables, apart = fit_robust(self.records, self.nodes, self.parents, strength)
+        else:
+            tables = fit(self.records, self.nodes, self.parents, strength, refine=True)
         alone = fit(self.train, self.nodes, [[] for _ in self.nodes], strength)
         facts = {
             "test bits": -best if np.isfinite(best) else None,
             "test bits without links": -self._score(alone, test=True, links=False),
             "strength": strength,
         }
+        if apart is not None:
+            facts["bounds apart"] = apart
         parents = tuple(map(tuple, self.parents))
         return Network(tuple(self.axes), self.nodes, parents, tables, facts)
 

@@ -12,7 +12,8 @@ from ...data.pair import Pair
 from ...errors import MeasureError
 from ...models.augmented import read
 from ...models.axis import BINS, MOST, Bins, Most, Parents
-from ...models.network import Network, library
+from ...models.gibbs import Gibbs, Inference, engine
+from ...models.network import Engine, Network, library
 from ...models.records import Records
 from ...models.released import Cells, Columns, posteriors
 from ...models.structure import learn
@@ -55,6 +56,7 @@ class BayesLoss(RecordLoss):
     parents: Parents = 2
     most: Most = MOST
     bins: Bins = BINS
+    inference: Inference = "exact"
     sample: int = Field(
         20_000, ge=0, description="records to measure, drawn where there are more; 0: all"
     )
@@ -93,15 +95,16 @@ class BayesLoss(RecordLoss):
             detail["left_out"] = columns.left_out
         if rows.size < pair.masked.height:
             detail["sample"] = int(rows.size)
+        asking = engine(network, self.inference, context.rng)
         if at is not None:
-            return self._target(at, network, cells, before, pair, rows, detail)
+            return self._target(at, asking, cells, before, pair, rows, detail)
         wanted = [j for j, axis in enumerate(columns.axes) if axis.name in named]
-        return self._cells(wanted, network, cells, before, pair, rows, detail)
+        return self._cells(wanted, asking, cells, before, pair, rows, detail)
 
     def _cells(
         self,
         wanted: list[int],
-        network: Network,
+        asking: Engine | Gibbs,
         cells: Cells,
         before: Records,
         pair: Pair,
@@ -113,14 +116,14 @@ class BayesLoss(RecordLoss):
                 "none of the quasi-identifiers can be predicted",
                 remedy="give the columns hierarchies with coarser levels",
             )
-        released = Records.of(cells.readings)
+        network, released = asking.network, Records.of(cells.readings)
         open_cells = np.column_stack([cells.open(j) for j in range(len(network.axes))])
         against = np.column_stack([cells.contradicted(j) for j in range(len(network.axes))])
         asked = np.zeros(released.places.shape, dtype=bool)
         for j in wanted:
             inside = rows[open_cells[rows, j] & ~against[rows, j]]
             asked[released.which[inside], j] = True
-        found = posteriors(network.engine, released, asked)
+        found = posteriors(asking, released, asked)
         alone = nothing_known(network)
         bits = np.zeros((rows.size, len(wanted)))
         blind = np.zeros((rows.size, len(wanted)))
@@ -181,7 +184,7 @@ class BayesLoss(RecordLoss):
     def _target(
         self,
         at: int,
-        network: Network,
+        asking: Engine | Gibbs,
         cells: Cells,
         before: Records,
         pair: Pair,
@@ -196,9 +199,9 @@ class BayesLoss(RecordLoss):
             )
         assert pair.rows is not None
         truth = cells.truth[rows, at]
-        after = _bits_of(network, _without(Records.of(cells.readings), at), rows, truth, at)
-        first = _bits_of(network, _without(before, at), pair.rows[rows], truth, at)
-        nothing = -np.log2(nothing_known(network)[at][truth])
+        after = _bits_of(asking, _without(Records.of(cells.readings), at), rows, truth, at)
+        first = _bits_of(asking, _without(before, at), pair.rows[rows], truth, at)
+        nothing = -np.log2(nothing_known(asking.network)[at][truth])
         per_record = np.full(pair.masked.height, np.nan)
         per_record[rows] = after - first
         detail |= {
@@ -229,12 +232,12 @@ def _without(records: Records, axis: int) -> Records:
 
 
 def _bits_of(
-    network: Network, records: Records, rows: np.ndarray, truth: np.ndarray, axis: int
+    asking: Engine | Gibbs, records: Records, rows: np.ndarray, truth: np.ndarray, axis: int
 ) -> np.ndarray:
     """-log2 of the probability of each row's truth."""
     asked = np.zeros(records.places.shape, dtype=bool)
     asked[records.which[rows], axis] = True
-    found = posteriors(network.engine, records, asked)
+    found = posteriors(asking, records, asked)
     chance = [found[int(u), axis][s] for u, s in zip(records.which[rows], truth, strict=True)]
     return np.asarray(-np.log2(np.maximum(chance, 1e-300)))
 
