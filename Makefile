@@ -152,6 +152,7 @@ bench-sets: .venv/.installed
 	$(BIN)/python benchmarks/sets_curves.py adult
 	$(BIN)/python benchmarks/sets_curves.py synthetic --seeds 0
 	$(BIN)/python benchmarks/sets_curves.py baskets
+	$(BIN)/python benchmarks/named_searches.py
 	$(BIN)/python benchmarks/sets_scale.py --curve
 
 # Two hours on two cores with ten minutes to each instance of CSPLIB.

@@ -35,8 +35,8 @@ class HybridKMeans(Microaggregator):
     """One-pass k-means within blocks, which are cut as Mondrian cuts them.
 
     The table is halved at the median of the coordinate that varies most until no part has more than
-    `block` records, and each part is grouped by itself: the time grows with the records, and the
-    groups are hardly worse.
+    `block` records, and each part is grouped by itself: the time grows with the records alone, and
+    the groups are somewhat worse.
     """
 
     name: ClassVar[str] = "hybrid-k-means"
