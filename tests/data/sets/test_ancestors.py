@@ -14,6 +14,8 @@ from sfumato.data.sets.enumeration import enumerate_sets
 from sfumato.data.sets.items import item_parents
 from sfumato.errors import MethodError, SchemaError
 from sfumato.poset.sets.items import Items
+from sfumato.release.plan.plan import Plan
+from sfumato.release.records.run import read_input
 
 _PARENTS = {"milk": "dairy", "cheese": "dairy", "dairy": "food", "ham": "food"}
 _BUYS = [["milk", "tea"], ["cheese", "tea"], ["ham"], [], None, ["dairy"]]
@@ -100,3 +102,37 @@ def test_a_release_for_k_to_the_m_has_one_cut() -> None:
     ]
     assert counts[: len(shown)] == counts[len(shown) :]
     assert shown < before
+
+
+def test_a_plan_reads_sets_with_what_stands_above(tmp_path: Path) -> None:
+    (tmp_path / "goods.csv").write_text("milk;dairy;food;*\nham;food;*\ntea;*\n")
+    path = tmp_path / "baskets.csv"
+    path.write_text("buys,zone\n" + "milk;tea,a\nham,b\n" * 4)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        """
+[input]
+path = "baskets.csv"
+sets = [
+    { column = "buys", separator = ";" },
+    { columns = ["buys"], into = "buys", hierarchies = true },
+]
+
+[columns]
+zone = { role = "insensitive" }
+buys = { role = "quasi", kind = "set", poset = { kind = "items", hierarchy = "goods.csv" } }
+
+[[steps]]
+use = "km-generalization"
+k = 4
+
+[require]
+km-anonymity = { k = 4, m = 2 }
+
+[output]
+path = "release"
+"""
+    )
+    words = Plan.read(plan)
+    found = sf.protect(read_input(words, tmp_path)[0], words, seed=0).table["buys"].to_list()
+    assert sorted(found) == [["dairy", "food", "milk", "tea"]] * 4 + [["food", "ham"]] * 4

@@ -121,6 +121,10 @@ def read_decided(
     words = _Words(said_of, dict(categories or {}), _with(worth, posets, end), listed_roles)
     now, later = words.apart(made_columns(listed))
     made = _finish(frame, end, now, content.complaints)
+    # Sets that are made of themselves: what stands above their items is said of the same name.
+    same = [name for name in made_columns(listed) if name in made.schema]
+    same = [name for name in same if made.schema[name].kind == Kind.SET]
+    made = _laid_over(made, later.apart(same)[1], end)
     made, said = make_sets(made, listed)
     made = with_person(_named(_laid_over(made, later, end), content.words), person)
     if others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
