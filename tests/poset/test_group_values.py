@@ -202,3 +202,14 @@ def test_a_star_is_no_group() -> None:
     for source in (Hierarchy(levels=STARRED), PartialOrder(parents={"a": "*", "b": "*"})):
         with pytest.raises(ValueError, match=r'"\*"'):
             source.bind(["*"])
+
+
+def test_items_of_a_partial_order_have_no_single_parent() -> None:
+    source = PartialOrder(
+        parents={"nurse": ["carer", "clinical"], "carer": "job", "clinical": "job"}
+    )
+    made = enumerate_sets(
+        table({"job": ["nurse", "carer"]}, quasi=["job"], posets={"job": source}), ["job"]
+    )
+    assert sorted(made["attributes"].to_list()[0]) == ["job=carer", "job=clinical", "job=nurse"]
+    assert made.schema["attributes"].poset is None

@@ -115,12 +115,15 @@ class _Part:
 
     codes: np.ndarray
     items: list[list[str]]
-    """By code; the first is that of a missing value, and empty. Each stands below the next."""
+    """By code; the first is that of a missing value, and empty."""
+    tree: bool = False
+    """Whether each item stands below the next; in a partial order several may stand above one."""
 
     @property
     def above(self) -> dict[str, str]:
         """Each item's next above it."""
-        return {item: up for listed in self.items for item, up in pairwise(listed)}
+        lines = self.items if self.tree else ()
+        return {item: up for listed in lines for item, up in pairwise(listed)}
 
 
 def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Part:
@@ -138,7 +141,8 @@ def _part(table: Table, column: Column, hierarchies: bool, width: Width) -> _Par
     if above is not None:
         binned = (numeric or column.kind == Kind.DATE) and not column.generalized
         labels = [above(number) for number in range(1, coded.poset.positions.size)]
-        return _Part(coded.codes, _items(name, labels, hierarchies=hierarchies, binned=binned))
+        items = _items(name, labels, hierarchies=hierarchies, binned=binned)
+        return _Part(coded.codes, items, tree=coded.structure.tree is not None)
     if numeric or (column.kind == Kind.DATE and not column.generalized):
         raise _complaint(
             name,
