@@ -26,7 +26,7 @@ from sfumato.release.report import figures
 from sfumato.release.report.columns import FEWEST, Picture, gaps, pictures, shown
 from sfumato.release.report.correlations import correlations
 from sfumato.release.report.parts import number, percent, plain, printable
-from sfumato.release.report.report import render
+from sfumato.release.report.report import _correlations, render
 from sfumato.release.report.risk import Sizes, riskiest, size_bins, sizes
 from sfumato.release.report.spread import bars, intervals
 
@@ -497,6 +497,12 @@ def test_measured_correlations_are_those_drawn() -> None:
     assert found.names == ["age", "pay", "cost"]
     assert found.before[0, 1] in (0.1, 0.2)  # one decimal in public, of 400 records
     assert np.isnan(found.before[1, 2])
+
+
+def test_correlations_that_one_record_makes_are_said_to_be_left_out(release: Release) -> None:
+    said = str(_correlations(release, Rounding(400, 1, tail=50.0)))
+    assert "They are not told" in said
+    assert "They are not told" not in str(_correlations(release, Rounding(400, 1)))
 
 
 def test_correlations_of_undecided_columns_are_drawn() -> None:

@@ -218,8 +218,10 @@ def _column(picture: Picture, index: int) -> Markup:
 def _correlations(release: Release, rounding: Rounding | None) -> Markup:
     found = correlations(release.pair, release.evidence, rounding)
     if found is None:
-        few = "Fewer than two columns hold numbers both in the original and in the release."
-        return tag("p", few)
+        why = "Fewer than two columns hold numbers both in the original and in the release."
+        if rounding is not None and not rounding.tells_squares:
+            why = "They are not told: too few records, or a few that make up most of a variance."
+        return tag("p", why)
     upper = np.triu_indices(len(found.names), 1)
     change = np.abs(found.after - found.before)[upper]
     if np.isnan(change).all():
