@@ -39,3 +39,24 @@ def test_too_few_people_for_any_group() -> None:
     table = visits(3, 0)
     with pytest.raises(MethodError, match="do not keep k-anonymity"):
         sf.protect(table, sf.method("mondrian", k=2, criteria=[PEOPLE]), seed=1)
+
+
+KINDS = [["cancer", "hiv"], ["healthy", "flu"]]
+
+
+@pytest.mark.parametrize("search", ["mondrian", "local-recoding"])
+@pytest.mark.parametrize("use", ["l-diversity", "p-sensitive", "p-alpha-sensitive"])
+def test_every_group_holds_every_category(search: str, use: str) -> None:
+    rng = np.random.default_rng(4)
+    columns = {"age": rng.integers(20, 70, 60), "ill": rng.choice([*KINDS[0], *KINDS[1]], 60)}
+    table = sf.table(columns, quasi=["age"], confidential=["ill"])
+    words = {"l-diversity": {"at-least": 2}, "p-sensitive": {"k": 2, "p": 2}}
+    rule = {**words.get(use, {"k": 2, "p": 2, "alpha": 1}), "categories": KINDS}
+    step = sf.method(search, k=2, criteria=[{"use": use, **rule}])
+    release = sf.protect(table, step, seed=1, require={use: rule, "exposure": False}, measures=())
+    shown = release.table.frame.with_columns(
+        grave=release.table["ill"].cast(pl.String).is_in(KINDS[0])
+    )
+    held = shown.group_by("age").agg(pl.col("grave").n_unique())
+    assert held["grave"].min() == 2
+    assert held.height >= 8

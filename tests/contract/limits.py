@@ -35,6 +35,7 @@ class Limit:
 
 
 KINDS_OF_ILLNESS = [["gout"], ["flu"], ["cold"]]
+GRAVE = {"column": "illness", "categories": [["gout"], ["flu", "cold"]]}
 
 CRITERIA: dict[str, tuple[Limit, ...]] = {
     "k-anonymity": (
@@ -46,6 +47,17 @@ CRITERIA: dict[str, tuple[Limit, ...]] = {
         Limit("at_least", "whole floor"),
         Limit("at_least", "floor", {"variant": "entropy"}, probe=99.0),
         Limit("at_least", "whole floor", {"variant": "recursive", "c": 3.0}),
+        Limit("at_least", "whole floor", GRAVE),
+        Limit("at_least", "floor", {"variant": "entropy", **GRAVE}, probe=99.0),
+        Limit(
+            "at_least", "whole floor", {"variant": "recursive", "c": 3.0, "may_disclose": ["cold"]}
+        ),
+        Limit(
+            "c2",
+            "floor",
+            {"at_least": 1, "variant": "recursive", "c": 99.0, "never_ruled_out": ["gout"]},
+            probe=1.0,
+        ),
     ),
     "t-closeness": (
         Limit("at_most", "ceiling"),
@@ -57,12 +69,14 @@ CRITERIA: dict[str, tuple[Limit, ...]] = {
     ),
     "p-sensitive": (
         Limit("p", "whole floor", {"k": 4}),
+        Limit("p", "whole floor", {"k": 4, **GRAVE}),
         Limit("k", "whole floor", {"p": 1}),
     ),
     "p-alpha-sensitive": (
         Limit("alpha", "ceiling", {"k": 1, "p": 1}),
         Limit("alpha", "floor", {"k": 1, "p": 1, "categories": KINDS_OF_ILLNESS}, probe=99.0),
         Limit("p", "whole floor", {"k": 4, "alpha": 1.0}),
+        Limit("p", "whole floor", {"k": 4, "alpha": 0.5, "categories": KINDS_OF_ILLNESS}),
         Limit("k", "whole floor", {"p": 1, "alpha": 1.0}),
     ),
     "beta-likeness": (

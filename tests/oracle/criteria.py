@@ -218,3 +218,26 @@ def presence(published: Sequence[Row], people: Sequence[Row]) -> list[float]:
                      if all(covers(a, b) for a, b in zip(row, person, strict=True))))
         for person in people
     ]  # fmt: skip
+
+
+def kinds_of(group: Group, categories: Sequence[Sequence[str]]) -> list[int]:
+    """The category of each known value."""
+    return [[value in one for one in categories].index(True) for value in known(group)]
+
+
+def pd_recursive(group: Group, may: Sequence[Hashable], c: float, l: int) -> bool:
+    """Machanavajjhala et al. (2007), by their two cases: s_y is the y-th most frequent value, the
+    first of which positive disclosure is not allowed."""
+    ranked = Counter(group).most_common()
+    if not ranked:
+        return False
+    r = [0, *(count for _, count in ranked)]
+    m = len(ranked)
+    y = next((i for i, (value, _) in enumerate(ranked, 1) if value not in may), None)
+    if y is None:
+        return True
+    if l == 1:
+        return r[y] < c * sum(r)
+    if y <= l - 1:
+        return r[y] < c * sum(r[l : m + 1])
+    return r[y] < c * (sum(r[l - 1 : y]) + sum(r[y + 1 : m + 1]))

@@ -126,6 +126,18 @@ def test_what_is_not_counted_is_said(tmp_path: Path) -> None:
     assert found.confidential["ill"] == (2, 0.0)
 
 
+def test_categories_are_not_counted_by_sql(tmp_path: Path) -> None:
+    people = sf.table(
+        {"age": [1, 1, 2, 2], "ill": ["hiv", "flu", "flu", "hiv"]},
+        quasi=["age"],
+        confidential=["ill"],
+    )
+    rule = {"at-least": 2, "categories": [["hiv"], ["flu"]]}
+    release = sf.protect(people, sf.method("mondrian", k=2), seed=1, require={"l-diversity": rule})
+    found = sql_recount(release.save(tmp_path / "out"))
+    assert found.not_counted == ("category by category l-diversity of ill",)
+
+
 @pytest.mark.parametrize("format", ["xlsx", "ods", "sav", "dta", "xpt", "arrow", "duckdb"])
 def test_other_formats_say_that_sql_does_not_count_them(tmp_path: Path, format: str) -> None:
     people = sf.table({"age": [1, 1, 2, 2]}, quasi=["age"])

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..criteria.classes import confidential_column
+from ..criteria.values.categories import categorized
 from ..criteria.values.l_diversity import LDiversity
 from ..criteria.values.t_closeness import TCloseness
 from ..data.codec import encode
@@ -64,7 +65,7 @@ def _diversity(table: Table, criterion: LDiversity) -> tuple[int, float, np.ndar
     if criterion.variant == "recursive":
         return None
     column = confidential_column(table, criterion.column, criterion.name)
-    series = table[column.name]
+    series = categorized(table, column, criterion.categories, criterion.missing)[column.name]
     codes = encode(series).codes.astype(np.int64)
     if codes.max() >= MOST_CODES:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -194,6 +194,12 @@ def verdict(criterion: Criterion, grouping: Grouping, judged: Judged) -> Finding
             **judged.detail,
         },
     )
+
+
+def all_of(parts: Sequence[Judged]) -> Judged:
+    """What keeps every part; the first part that is broken is told, the first where none is."""
+    told = next((part for part in parts if not part.kept.all()), parts[0])
+    return told._replace(kept=np.logical_and.reduce([part.kept for part in parts]))
 
 
 def and_of_size(judged: Judged, grouping: Grouping, k: int, name: str) -> Judged:

@@ -253,6 +253,8 @@ def _way(detail: Mapping[str, Any]) -> str:
     not say, so that people and households are not counted from it."""
     if (unit := detail.get("unit", "record")) != "record":
         return f"{unit} by {unit}"
+    if of := detail.get("by"):
+        return f"{of} by {of}"
     return str(detail.get("variant", detail.get("distance", "")))
 
 

@@ -8,19 +8,20 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
+from ...data.schema import Column
 from ...errors import MeasureError
 from ..classes import Grouping, ValueCounts
 from ..verdict import (
     ROUNDING,
     Judged,
-    OfClasses,
     OfValues,
+    all_of,
     and_of_size,
     different,
     largest,
     shares,
-    telling,
 )
+from .categories import Lists, OfCategories, category_counts, check_listed, check_lists
 
 
 class AlphaK(OfValues):
@@ -81,7 +82,7 @@ class AlphaK(OfValues):
         return int(found[0]) + 1
 
 
-class PSensitive(OfClasses):
+class PSensitive(OfCategories):
     """Classes of k with at least p different confidential values.
 
     That is k-anonymity and distinct p-diversity of every confidential column (or of the one named).
@@ -91,11 +92,16 @@ class PSensitive(OfClasses):
     holding none, as far as there are different sets; an item that all of a class hold leaves one
     value.
 
+    With `categories`, p different categories of values: a class of healthy people and people with
+    flu holds one, if both are of one category. Every value needs a category.
+
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "flu"]
     >>> t = table({"q": list("aaabb"), "ill": ill}, quasi=["q"], confidential="ill")
     >>> print(PSensitive(k=2, p=2).check(t))
     the number of different values of ill is 1 (limit 2) in 1 of 2 classes
+    >>> print(PSensitive(k=2, p=2, categories=[["hiv", "flu"], ["healthy"]]).check(t))
+    the number of different categories of ill is 1 (limit 2) in 2 of 2 classes
     """
 
     name: ClassVar[str] = "p-sensitive"
@@ -108,9 +114,6 @@ class PSensitive(OfClasses):
     k: int = Field(ge=1, description="smallest class allowed")
     p: int = Field(ge=1, description="different confidential values in every class")
     column: str = Field("", description="confidential column; every one of them unless given")
-    missing: Literal["ignore", "value"] = Field(
-        "ignore", description="whether a missing confidential value counts as a value"
-    )
 
     @model_validator(mode="after")
     def _p_fits_k(self) -> Self:
@@ -127,14 +130,17 @@ class PSensitive(OfClasses):
                 f"{self.name} speaks of confidential columns, and the table has none",
                 remedy=f'{self.name} = {{ column = "NAME", ... }}',
             )
+        if len(found) > 1 and self.categories and not isinstance(self.categories, int):
+            raise MeasureError(
+                f"categories are of one column, and {self.name} speaks of {', '.join(found)}",
+                remedy=f'{self.name} = {{ column = "{found[0]}", ... }}',
+            )
         return found
 
     def _figures(self, grouping: Grouping) -> np.ndarray:
         fewest = np.full(len(grouping), np.iinfo(np.int64).max)
         for name in self._columns(grouping):
-            counts = grouping.counts(name)
-            if self.missing == "ignore":
-                counts = telling(counts)
+            counts = self._counts(grouping, grouping.table.schema[name])
             fewest = np.minimum(fewest, different(counts, len(grouping)))
         return fewest
 
@@ -144,9 +150,9 @@ class PSensitive(OfClasses):
         detail = {
             "columns": columns,
             "k": int(grouping.people.min()),
-            "different_values": int(figures.min()),
+            f"different_{self._things()}": int(figures.min()),
         }
-        subject = f"the number of different values of {', '.join(columns)}"
+        subject = f"the number of different {self._things()} of {', '.join(columns)}"
         judged = Judged(figures, figures >= self.p, subject, self.p, detail, at_least=True)
         return and_of_size(judged, grouping, self.k, self.name)
 
@@ -161,7 +167,8 @@ class PAlphaSensitive(OfValues):
     - with `categories`, that of Sun et al.: confidential values are sorted into categories, the
       most sensitive first. A value of the i-th of m categories weighs (i - 1) / (m - 1), and the
       different values of every class weigh at least alpha together, so that not all of them are of
-      the worst kind. Every value needs a category.
+      the worst kind. Every value needs a category. The p different ones are then categories, so
+      that not all are of one kind, be it the best; `of = "values"` counts values, as Sun et al. do.
 
     The figure is that of alpha; where alpha holds and another part is broken, the finding speaks of
     that part. A missing or suppressed value is none of the p and weighs nothing, and shares are of
@@ -176,6 +183,10 @@ class PAlphaSensitive(OfValues):
     >>> kinds = [["hiv", "cancer"], ["flu"], ["cold"]]
     >>> print(PAlphaSensitive(k=2, p=2, alpha=1, categories=kinds).check(t))
     the weight of the values of ill is 0 (limit 1) in 1 of 2 classes
+    >>> kinds = [["hiv", "cancer"], ["flu", "cold"]]
+    >>> few = table({"q": ["a", "a"], "ill": ["flu", "cold"]}, quasi=["q"], confidential="ill")
+    >>> print(PAlphaSensitive(k=2, p=2, alpha=1, categories=kinds).check(few))
+    the number of different categories of ill is 1 (limit 2) in 1 of 1 classes
     """
 
     name: ClassVar[str] = "p-alpha-sensitive"
@@ -193,8 +204,11 @@ class PAlphaSensitive(OfValues):
         allow_inf_nan=False,
         description="largest share of a value in a class, or least weight of its values",
     )
-    categories: tuple[tuple[str, ...], ...] = Field(
+    categories: Lists = Field(
         (), description="values by category, the most sensitive category first"
+    )
+    of: Literal["categories", "values"] = Field(
+        "categories", description="what p counts where there are categories"
     )
 
     @model_validator(mode="after")
@@ -203,16 +217,12 @@ class PAlphaSensitive(OfValues):
             raise ValueError(f"{self.p} different values need classes of {self.p}: p is at most k")
         if not self.categories and self.alpha > 1:
             raise ValueError("a share alpha is at most 1; weights need categories")
-        if len(self.categories) == 1:
-            raise ValueError("one category weighs nothing: give two or more")
-        listed = [value for category in self.categories for value in category]
-        if len(set(listed)) != len(listed):
-            raise ValueError("a value belongs to one category only")
+        check_lists(self.categories)
         return self
 
     def _judged(self, grouping: Grouping) -> Judged:
         column, counts = self._of(grouping)
-        sizes, values = grouping.people, different(counts, len(grouping))
+        sizes, (things, values) = grouping.people, self._different(grouping, column, counts)
         if self.categories:
             weights = self._weights(counts, column.name)[counts.code]
             alpha = np.bincount(counts.cls, weights=weights, minlength=len(grouping))
@@ -224,9 +234,9 @@ class PAlphaSensitive(OfValues):
         detail = {
             "column": column.name,
             "k": int(sizes.min()),
-            "different_values": int(values.min()),
+            f"different_{things}": int(values.min()),
         }
-        of_values = f"the number of different values of {column.name}"
+        of_values = f"the number of different {things} of {column.name}"
         of_classes = f"the smallest class under {self.name}"
         by_weight = bool(self.categories)
         parts = (
@@ -234,20 +244,21 @@ class PAlphaSensitive(OfValues):
             Judged(values, values >= self.p, of_values, self.p, detail, at_least=True),
             Judged(sizes, sizes >= self.k, of_classes, self.k, detail, at_least=True),
         )
-        # The first part that is broken is told; alpha where none is.
-        told = next((part for part in parts if not part.kept.all()), parts[0])
-        return told._replace(kept=np.logical_and.reduce([part.kept for part in parts]))
+        return all_of(parts)
+
+    def _different(
+        self, grouping: Grouping, column: Column, counts: ValueCounts
+    ) -> tuple[str, np.ndarray]:
+        """What p counts, and how many different ones each class holds."""
+        if not self.categories or self.of == "values":
+            return "values", different(counts, len(grouping))
+        found = category_counts(grouping, column, self.categories, self.missing)
+        return "categories", different(found, len(grouping))
 
     def _weights(self, counts: ValueCounts, name: str) -> np.ndarray:
         """By code, the weight of its category."""
         steps = len(self.categories) - 1
         of = {v: i / steps for i, category in enumerate(self.categories) for v in category}
         texts = ["", *counts.values.cast(pl.String).to_list()]
-        used = np.unique(counts.code)
-        stray = sum(texts[code] not in of for code in used)
-        if stray:
-            raise MeasureError(
-                f"{stray} values of column {name!r} belong to no category",
-                remedy="list every value of the column in `categories`",
-            )
+        check_listed(of, [texts[code] for code in np.unique(counts.code)], name)
         return np.array([of.get(text, 0.0) for text in texts])
