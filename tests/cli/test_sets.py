@@ -103,9 +103,15 @@ def test_answers_on_demand_tell_a_part_of_the_set(call: Call) -> None:
     code, out, err = call("on-demand", "visitors.parquet", "17", "--k", "3", "--json")
     assert code == 0, err
     assert {str(item) for item in json.loads(out)["items"]} <= own
+    assert json.loads(out)["surest"] == pytest.approx(1 / 3)
     code, out, err = call("on-demand", "visitors.parquet", "17", "--k", "3")
     assert code == 0, err
     assert set(out.split()) <= own or out.strip() == "(nothing can be told)"
+    assert "nobody can be surer than 0.333 of whom this is about" in err
+    words = ("--k", "3", "--choice", "admissible", "--json")
+    code, out, err = call("on-demand", "visitors.parquet", "17", *words)
+    assert code == 0, err
+    assert 0 < json.loads(out)["surest"] <= 1
     code, out, err = call("on-demand", "visitors.parquet", "201")
     assert code != 0
     assert not out

@@ -160,12 +160,20 @@ def on_demand(
     k: Annotated[int, Option(help="People who may be meant by the answer.", min=2)] = 5,
     column: Annotated[str, Option(help="The column of sets (the only one).")] = "",
     choice: Annotated[
-        str, Option(help="tree (nobody likelier than 1/k), or admissible (more items).")
+        str,
+        Option(
+            help="tree (nobody likelier than 1/k to be meant), or admissible (any set that k "
+            "people have, each with the same chance; who has few such sets is likelier than 1/k)."
+        ),
     ] = "tree",
     plan: base.ColumnsPlan = None,
     json: base.Json = False,
 ) -> None:
-    """Tell items of one person, chosen anew at each call so that k people may be meant."""
+    """Tell items of one person, chosen anew at each call so that k people may be meant.
+
+    Says beside them how sure the best informed reader can be at most of whom they are about. That
+    holds for one answer: several that are tied to one person can be joined.
+    """
     from ..anonymity.sets.on_demand import OnDemand
 
     table = base.read_by(plan, file)
@@ -175,7 +183,11 @@ def on_demand(
         )
     desk = OnDemand(table, k, column or None, choice=choice)  # type: ignore[arg-type]
     answer = desk.release(row - 1)
+    surest = desk.surest(answer)
     if json:
-        show.print_json({"items": answer})
-    else:
-        print("\n".join(map(str, answer)) if answer else "(nothing can be told)")
+        show.print_json({"items": answer, "surest": surest})
+        return
+    print("\n".join(map(str, answer)) if answer else "(nothing can be told)")
+    show.notes_aside(
+        f"nobody can be surer than {surest:.3g} of whom this is about; 1/k is {1 / k:.3g}"
+    )

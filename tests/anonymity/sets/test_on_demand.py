@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.anonymity.sets import on_demand
+from sfumato.anonymity.sets.admissible import Family
 from sfumato.anonymity.sets.on_demand import OnDemand
 from sfumato.data.table import Table, table
 from sfumato.errors import ParameterError
@@ -124,23 +126,124 @@ def test_utilities_steer_the_draw() -> None:
     assert set(found) == {("tea",), ("rum",)}
 
 
-@given(lists, st.integers(2, 3), st.integers(0, 99))
-def test_admissible_sets_are_largest(cells: list[list[int]], k: int, seed: int) -> None:
-    service = OnDemand(_table(cells), k, seed=seed, choice="admissible")
+def _admissible(cells: list[list[int]], k: int, row: int) -> list[Answer]:
+    """Every subset of a record's items that k records have."""
+    own = sorted(cells[row])
+    subsets = [c for size in range(len(own) + 1) for c in combinations(own, size)]
+    return [one for one in subsets if sum(set(one) <= set(other) for other in cells) >= k]
+
+
+class Walks:
+    """Takes every decision of a walk in turn, and multiplies the chances of those taken."""
+
+    def __init__(self) -> None:
+        self.script: list[int] = []
+        self.start()
+
+    def start(self) -> None:
+        self.made: list[int] = []
+        self.chance = 1.0
+
+    def pick(self, weights: np.ndarray) -> int:
+        if len(self.made) == len(self.script):
+            self.script.append(0)
+        at = self.script[len(self.made)]
+        self.made.append(weights.size)
+        self.chance *= float(weights[at] / weights.sum())
+        return at
+
+    def more(self) -> bool:
+        """Whether there are decisions that were not taken; the next ones will be."""
+        while self.script and self.script[-1] + 1 == self.made[len(self.script) - 1]:
+            self.script.pop()
+        if self.script:
+            self.script[-1] += 1
+        self.start()
+        return bool(self.script)
+
+
+def _chances(family: Family) -> dict[Answer, float]:
+    """The chance of every answer of one walk, by all decisions that it can take."""
+    found: dict[Answer, float] = defaultdict(float)
+    walks = Walks()
+    while True:
+        told = family.attempt(walks.pick)
+        if told is not None and walks.chance > 0:
+            found[tuple(sorted(told))] += walks.chance
+        if not walks.more():
+            return found
+
+
+@given(lists, st.integers(2, 4))
+def test_every_admissible_set_is_as_likely_as_another(cells: list[list[int]], k: int) -> None:
+    """Exactly, by all decisions that a walk can take: also those sets that could be added to."""
     for row, one in enumerate(cells):
-        told = set(service.release(row))
-        assert told <= set(one)
-        assert sum(told <= set(other) for other in cells) >= k
-        for item in set(one) - told:
-            assert sum(told | {item} <= set(other) for other in cells) < k
+        own = sorted(i for i in one if sum(i in other for other in cells) >= k)
+        if len(cells) < k or not own:
+            continue
+        has = np.array([[i in other for i in own] for j, other in enumerate(cells) if j != row])
+        family = Family.of(has, k)
+        chances = _chances(family)
+        expected = _admissible(cells, k, row)
+        told = {tuple(own[i] for i in places): chance for places, chance in chances.items()}
+        assert sorted(told) == sorted(expected)
+        first = family.bound(np.arange(family.others.size), np.arange(len(own)))
+        assert list(told.values()) == pytest.approx([1 / first] * len(told))
+        assert first >= len(expected) - 1e-9
 
 
-def test_admissible_sets_do_not_bound_the_guess() -> None:
-    """Why it is not the default: who has nothing else to tell is answered so more often."""
+@given(lists, st.integers(2, 3))
+def test_how_sure_a_reader_can_be(cells: list[list[int]], k: int) -> None:
+    service = OnDemand(_table(cells), k, seed=1, choice="admissible")
+    ways = [_admissible(cells, k, row) for row in range(len(cells))]
+    for told in {one for of in ways for one in of}:
+        likely = [1 / len(of) if told in of else 0.0 for of in ways]
+        assert service.surest(told) == pytest.approx(max(likely) / sum(likely))
+    assert OnDemand(_table(cells), k).surest([]) == 1 / k
+
+
+def test_what_is_not_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    cells = [np.flatnonzero(row).tolist() for row in rng.random((40, 8)) < 0.6]
+    exact = OnDemand(_table(cells), 3, seed=1, choice="admissible")
+    answers = [exact.release(row) for row in range(40)]
+    known = [exact.surest(told) for told in answers]
+    for counted in (0, 50, 500):
+        monkeypatch.setattr(on_demand, "_COUNTED", counted)
+        bounds = [exact.surest(told) for told in answers]
+        assert all(bound >= true - 1e-12 for bound, true in zip(bounds, known, strict=True))
+
+
+def test_an_answer_is_given_to_everybody_who_has_it() -> None:
+    """Of largest sets alone, {a} was told of the first person only: 150 times of 150."""
     cells = [["a"], *[["a", "b"]] * 2, *[["a", "c"]] * 2, *[["b", "d"]] * 2, *[["c", "d"]] * 2]
     service = OnDemand(_table_of(cells), 2, seed=0, choice="admissible")
-    often = [sum(service.release(row) == ["a"] for _ in range(500)) for row in range(len(cells))]
-    assert often[0] / sum(often) > 1 / 2
+    often = [sum(service.release(row) == ["a"] for _ in range(200)) for row in range(len(cells))]
+    assert min(often[:5]) > 20
+    assert sum(often[5:]) == 0
+    # The first has two sets to be told, the others four each: 1/2 of 1/2 + 4 * 1/4.
+    assert service.surest(["a"]) == pytest.approx(1 / 3)
+
+
+def test_who_has_few_sets_is_likelier_than_one_in_k() -> None:
+    """Why it is not the default."""
+    cells = [["a"], *[["a", "b", "c", "d"]] * 2]
+    service = OnDemand(_table_of(cells), 2, seed=0, choice="admissible")
+    # {a} of two sets against {a} of sixteen, twice.
+    assert service.surest(["a"]) == pytest.approx((1 / 2) / (1 / 2 + 2 / 16))
+
+
+def test_sets_are_drawn_uniformly_where_nobody_can_list_them() -> None:
+    """Sixty items, 2^30 admissible sets and more: by how many items an answer has."""
+    rng = np.random.default_rng(5)
+    own = np.arange(60)
+    # Ten people share thirty of the items, and two others nearly all.
+    cells = [own.tolist(), *[own[:30].tolist()] * 10, own[:58].tolist(), own[1:].tolist()]
+    cells += [rng.choice(60, 4, replace=False).tolist() for _ in range(50)]
+    service = OnDemand(_table(cells), 6, seed=2, choice="admissible")
+    told = [service.release(0) for _ in range(300)]
+    assert all(sum(set(one) <= set(other) for other in cells) >= 6 for one in told)
+    assert np.mean([len(one) for one in told]) == pytest.approx(15, abs=0.8)
 
 
 def _table_of(cells: list[list[str]]) -> Table:
@@ -158,7 +261,9 @@ def test_a_large_table_is_answered_as_asked() -> None:
         assert set(told) <= set(cells[row])
         assert has[:, told].all(axis=1).sum() >= 20
     rough = OnDemand(_table(cells), 20, seed=1, choice="admissible")
-    assert len(rough.release(0)) >= 1
+    told = rough.release(0)
+    assert has[:, told].all(axis=1).sum() >= 20
+    assert 0 < rough.surest(told) <= 1
 
 
 def test_missing_sets_alike_records_and_nothing_to_tell() -> None:

@@ -3,7 +3,8 @@ person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from random import SystemRandom
 from typing import Any, Literal
 
@@ -15,11 +16,14 @@ from ...data.sets.table import SetTable
 from ...data.table import Table
 from ...data.table import table as make_table
 from ...errors import ParameterError
-from ...kernels.sets.on_demand import held, holders, size_within
+from ...kernels.sets.on_demand import admissible_sets, held, holders, size_within
+from .admissible import Family
 
 _MOST_BYTES = 6 << 30
 _FEW = 1024
 """Records of a node of which all are counted; of larger ones, about as many."""
+_COUNTED = 1 << 22
+"""Admissible sets that are counted to say how sure anybody can be."""
 
 
 class OnDemand:
@@ -44,11 +48,11 @@ class OnDemand:
     sum_j P(j is answered a) >= k * P(i is answered a), and by Bayes' rule with a uniform prior
     P(i | a) = P(i is answered a) / sum_j P(j is answered a) <= 1/k. The same holds if T is known.
 
-    `choice = "admissible"` is the thesis' own: the person's items in random order, each kept if at
-    least k records have it beside those kept before. The answer is always contained in k records,
-    and chosen at random among those that no item can be added to. It tells more items, but does not
-    bound the intruder's guess by 1/k: people who are answered with a set more often than others are
-    likelier.
+    `choice = "admissible"` is the thesis' own: of all subsets of the person's items that k people
+    have, the empty one among them, each is told with the same chance. Everybody who has the items
+    of an answer could have been answered so, and these are k at least. What does not hold is 1/k:
+    who has few such subsets is answered with each of them more often than the others, and is
+    likelier to be meant. `surest` says how likely.
 
     Either way a promise is about one answer. Who can tie several answers to one person can join
     them: tell a person's items once, or to people who do not compare.
@@ -115,7 +119,7 @@ class OnDemand:
                 f"there is no row {row} among {len(self):,}",
                 remedy=f"rows are 0 to {len(self) - 1:,}",
             )
-        told = self._by_tree(row) if self._choice == "tree" else self._by_items(row)
+        told = self._by_tree(row) if self._choice == "tree" else self._by_sets(row)
         return [self._names[item] for item in told]
 
     def _of(self, row: int) -> list[int]:
@@ -160,21 +164,47 @@ class OnDemand:
             return None
         return int(np.searchsorted(sums, self._draw() * sums[-1], side="right"))
 
-    def _by_items(self, row: int) -> list[int]:
-        group, kept = self._all, []
-        for item in self._shuffled(self._of(row)):
-            if size_within(group, self._holders[item]) >= self._k:
-                group = group & self._holders[item]
-                kept.append(item)
-        return sorted(kept)
+    def _by_sets(self, row: int) -> list[int]:
+        own = np.array(self._of(row), dtype=np.int64)
+        if not own.size:
+            return []
+        has = np.unpackbits(self._holders[own].view(np.uint8), axis=1, bitorder="little").T
+        has = np.delete(has[: len(self)], row, axis=0).astype(bool)
+        # The rarest first: where they are told, few people are left to count.
+        order = np.argsort(has.sum(axis=0), kind="stable")
+        told = Family.of(has[:, order], self._k).drawn(self._pick)
+        return sorted(own[order[told]].tolist())
 
-    def _shuffled(self, items: list[int]) -> list[int]:
-        """The items in random order."""
-        listed = items.copy()
-        for i in range(len(listed) - 1, 0, -1):
-            j = int(self._draw() * (i + 1))
-            listed[i], listed[j] = listed[j], listed[i]
-        return listed
+    def surest(self, answer: Sequence[Any]) -> float:
+        """How sure anybody can be at most of whom an answer is about, who took everybody for
+        equally likely before and knows every record.
+
+        It depends on the answer alone, not on who was asked for, and so tells no more than the
+        answer. Where people have too many admissible sets to be counted, it is a bound.
+        """
+        if self._choice == "tree":
+            return 1.0 / self._k
+        group = self._all
+        for name in answer:
+            group = group & self._holders[self._names.index(name)]
+        rows = np.flatnonzero(np.unpackbits(group.view(np.uint8), bitorder="little")).tolist()
+        alike = Counter(tuple(self._of(row)) for row in rows)
+        ways, left = {}, _COUNTED
+        for own in sorted(alike, key=lambda own: (len(own), own)):
+            ways[own] = self._ways(own, left)
+            left -= int(ways[own][0])
+        told = sum(many / ways[own][1] for own, many in alike.items())
+        likely = (1.0 / low / (told - 1.0 / high + 1.0 / low) for low, high in ways.values())
+        return min(max(likely), 1.0)
+
+    def _ways(self, own: tuple[int, ...], most: int) -> tuple[float, float]:
+        """No more and no fewer than the admissible sets of who has these items: the same number
+        twice, unless there are more than can be counted."""
+        few, many = len(own) + 1.0, 2.0 ** min(len(own), 1023)
+        if most < few:
+            return few, many
+        counted = admissible_sets(self._holders[list(own)], self._k, most)
+        return (counted, counted) if counted >= 0 else (float(most), many)
 
 
 def _column(table: Table, named: str | None) -> str:

@@ -41,7 +41,7 @@ class Cover(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _ones(word: np.uint64) -> int:
+def ones(word: np.uint64) -> int:
     """The bits of a word that are set."""
     x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -88,7 +88,7 @@ def _block(
                     break
             if word == 0:
                 continue
-            counts[c] += _ones(word)
+            counts[c] += ones(word)
             if weights.size:
                 base = start + 64 * w
                 for bit in range(64):

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from ..arrays import Ints
+from ..coverage.containment import ones
 from .rows import Items, Words, take_rows
 
 
@@ -38,3 +39,32 @@ def held(
     rows = np.flatnonzero(np.unpackbits(some.view(np.uint8), bitorder="little"))
     at = place[take_rows(starts, items, rows)[1]]
     return np.bincount(at[at >= 0], minlength=kept), rows.size
+
+
+@njit(cache=True, nogil=True)
+def admissible_sets(bits: Words, k: int, most: int) -> int:
+    """How many sets of the rows of bits, the empty one among them, have k bits in common; -1 where
+    they are more than `most`."""
+    items, words = bits.shape
+    groups = np.empty((items + 1, words), dtype=np.uint64)
+    groups[0] = ~np.uint64(0)
+    after = np.zeros(items + 1, dtype=np.int64)
+    found, depth = 1, 0
+    while depth >= 0:
+        item = after[depth]
+        if item == items:
+            depth -= 1
+            continue
+        after[depth] = item + 1
+        size = 0
+        for w in range(words):
+            word = groups[depth, w] & bits[item, w]
+            groups[depth + 1, w] = word
+            size += ones(word)
+        if size >= k:
+            found += 1
+            if found > most:
+                return -1
+            depth += 1
+            after[depth] = item + 1
+    return found
