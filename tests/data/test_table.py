@@ -187,3 +187,59 @@ def test_a_notebook_shows_names_safely() -> None:
     assert repr(table(ROWS, quasi=["age"])) == (
         "Table(3 records x 3 columns; quasi: age; undecided: sex, pay)"
     )
+
+
+LEVELS = ["low", "mid", "high"]
+
+
+def _ordered(kind: str) -> object:
+    cells = ["high", None, "low", "low"]
+    graded = pd.Categorical(cells, categories=LEVELS, ordered=True)
+    frame = pd.DataFrame({"n": [1, 2, 3, 4], "e": graded})
+    if kind == "pandas":
+        return frame
+    return pa.Table.from_pandas(frame) if kind == "pyarrow" else pl.DataFrame(
+        {"n": [1, 2, 3, 4], "e": pl.Series(cells, dtype=pl.Enum(LEVELS))}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "polars"])
+@pytest.mark.parametrize("kinds", [{}, {"e": "ordinal"}])
+def test_an_order_that_a_frame_carries_is_kept(kind: str, kinds: dict[str, str]) -> None:
+    made = table(_ordered(kind), kinds=kinds, quasi=["e"])
+    assert (made.schema["e"].kind, made.schema["e"].categories) == (Kind.ORDINAL, tuple(LEVELS))
+    assert made["e"].to_list() == ["high", None, "low", "low"]
+    assert made.names == ["n", "e"]
+
+
+def test_other_categories_of_pandas() -> None:
+    frame = pd.DataFrame(
+        {
+            "plain": pd.Categorical(["b", "a", "b"]),
+            "numbers": pd.Categorical([3, 1, 3], ordered=True),
+            "turned": pd.Categorical([3, 1, 3], categories=[3, 1], ordered=True),
+            "cut": pd.cut(pd.Series([1, 9, 5]), [0, 4, 10]),
+        }
+    )
+    before = frame.copy()
+    made = table(frame)
+    kinds = {column.name: column.kind for column in made.schema}
+    assert kinds == {
+        "plain": Kind.NOMINAL,
+        "numbers": Kind.INTEGER,
+        "turned": Kind.ORDINAL,
+        "cut": Kind.ORDINAL,
+    }
+    assert made.schema["turned"].categories == ("3", "1")
+    assert made.schema["cut"].categories == ("(0, 4]", "(4, 10]")
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_dictionaries_without_an_order_in_common_are_nominal() -> None:
+    one, two = (
+        pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), words, ordered=True)
+        for words in (["low", "high"], ["high", "low"])
+    )
+    made = table(pa.table({"e": pa.chunked_array([one, two])}))
+    assert made.schema["e"].kind == Kind.NOMINAL
+    assert made["e"].to_list() == ["low", "high", "high", "low"]

@@ -17,6 +17,7 @@ from ..errors import Complaint, InputError, SchemaError, SfumatoError, suggest
 from ..protocols import PosetSource
 from ..registry import find
 from .kinds import Misfit, complaint, fit, kind_of, lists_of, order_of
+from .ordered import from_arrow, from_pandas
 from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
 from .sets.flat_lists import canonical
 
@@ -198,10 +199,9 @@ def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
                 source = source.copy(deep=False) if sets else source
                 for name, lists in sets.items():
                     source[name] = lists
-            return pl.from_pandas(source, include_index=False), "pandas"
+            return from_pandas(source), "pandas"
         if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-            # Chunks stay as they came: joining them would copy every column.
-            return pl.DataFrame(pl.from_arrow(_stream(source), rechunk=False)), package
+            return from_arrow(_stream(source)), package
         if isinstance(source, Mapping):
             objects = [n for n, cells in source.items() if isinstance(cells, list | tuple)]
             return pl.DataFrame({**source, **_python_sets(source, objects)}, strict=False), "polars"

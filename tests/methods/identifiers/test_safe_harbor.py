@@ -215,10 +215,31 @@ def test_what_remains_is_said() -> None:
             "remark": ["ok", "ok", "mail a@b.org"] * 8,
         }
     )
-    said = " | ".join(mask(table).warnings)
+    outcome = mask(table, unique="keep")
+    assert outcome.table.names == table.names
+    said = " | ".join(outcome.warnings)
     assert "nearly every record has its own score" in said
     assert "code has five digits" in said
     assert "8 cells of remark hold what looks like an e-mail address" in said
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [37 * i % 1009 for i in range(N)],
+        [float(37 * i % 1009) for i in range(N - 1)] + [None],
+    ],
+)
+def test_what_nobody_else_has_is_not_published_unless_somebody_says_so(values: list[Any]) -> None:
+    table = sf.table({"score": values, "sex": ["f", "m"] * 12})
+    outcome = mask(table)
+    assert outcome.table.names == ["sex"]
+    assert outcome.facts["columns"]["score"]["item"] == 18
+    assert 'columns_are = {score = "none"}' in " | ".join(outcome.warnings)
+    for words in ({"unique": "keep"}, {"columns_are": {"score": "none"}}):
+        assert mask(table, **words).table.names == ["score", "sex"]
+    measured = sf.table({"level": [i + 0.5 for i in range(N)]})
+    assert mask(measured).table.names == ["level"]
 
 
 def test_population_as_given_or_from_a_file(tmp_path: Path) -> None:

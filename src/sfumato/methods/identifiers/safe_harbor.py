@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...data.recognize import recognize
 from ...data.recognize.texts import mentions
-from ...data.recognize.view import views
+from ...data.recognize.view import View, views
 from ...data.recognize.words import BIRTH, plain_name
 from ...data.schema import Role
 from ...data.table import Table
@@ -96,6 +96,7 @@ _OTHERWISE: dict[str, Item] = {
 }
 """What the recognizers call otherwise."""
 _OLDEST = 90
+_OWN = "nearly every record has a value of its own"
 
 
 class Seen(NamedTuple):
@@ -117,9 +118,10 @@ class SafeHarbor(Method):
     Identifiers and places smaller than a state go; ZIP codes keep three digits, 000 where the area
     has 20,000 people or fewer; dates keep the year, published as a label of the whole year; ages
     above 89 become 90, which then means 90 or older; the year 90 years before the release and all
-    earlier ones, which would tell such an age, are joined ("<=1934"). What may still identify is
-    listed in the warnings. It is a rule of law, not a measure of risk: what remains can still
-    single people out.
+    earlier ones, which would tell such an age, are joined ("<=1934"). A text or whole number that
+    nearly every record has for itself goes as the rule's last item, whatever it is, unless `unique`
+    or `columns_are` says otherwise. What may still identify is listed in the warnings. It is a rule
+    of law, not a measure of risk: what remains can still single people out.
     """
 
     name: ClassVar[str] = "safe-harbor"
@@ -147,6 +149,10 @@ class SafeHarbor(Method):
     )
     free_text: Literal["drop", "keep"] = Field(
         "drop", description="what to do with columns of free text, where anything may stand"
+    )
+    unique: Literal["drop", "keep"] = Field(
+        "drop",
+        description="what to do with other columns of which nearly every record has its own value",
     )
 
     def targets(self, table: Table) -> tuple[list[str], list[str]]:
@@ -196,7 +202,7 @@ class SafeHarbor(Method):
 
     def _seen(self, table: Table) -> dict[str, Seen]:
         """What every column is among the eighteen, as far as anything speaks for it."""
-        found = recognize(table)
+        found, looks = recognize(table), views(table)
         seen: dict[str, Seen] = {}
         for column in table.schema:
             one = found.get(column.name)
@@ -209,6 +215,8 @@ class SafeHarbor(Method):
                 seen[column.name] = Seen(_OTHERWISE.get(one.what, one.what), one.why)
             elif column.role in (Role.IDENTIFIER, Role.HOUSEHOLD):
                 seen[column.name] = Seen("other", f"its role is {column.role}")
+            elif self.unique == "drop" and not text and _own(looks[column.name]):
+                seen[column.name] = Seen("other", _OWN)
         return seen
 
     def _year(self, table: Table, findings: dict[str, Seen], warnings: list[str]) -> int | None:
@@ -252,7 +260,9 @@ class SafeHarbor(Method):
             return dates_to_years(series, column, first)
         if found.item == "age" and not isinstance(series.dtype, pl.List):
             return ages_to_90(series, column, plain_name(name))
-        return Treated(None, None, "removed")
+        keep = f'to publish it say columns_are = {{{name} = "none"}}'
+        warning = f"{name} was removed, since {_OWN}: {keep}" if found.why == _OWN else ""
+        return Treated(None, None, "removed", warning)
 
     def _remains(self, table: Table, findings: dict[str, Seen]) -> list[str]:
         """What may still identify, in the columns that were left as they are."""
@@ -275,7 +285,7 @@ class SafeHarbor(Method):
             for what, cells in mentions(table[name]).items():
                 words = ITEMS[_OTHERWISE.get(what, what)][1]
                 notes.append(f"{cells:,} cells of {name} hold what looks like {words}")
-            if looks[name].unique and not table[name].dtype.is_float():
+            if _own(looks[name]):
                 notes.append(
                     f"nearly every record has its own {name}: if it is a number that identifies, "
                     f'say columns_are = {{{name} = "other"}}'
@@ -286,6 +296,15 @@ class SafeHarbor(Method):
                     f'columns_are = {{{name} = "zip"}}'
                 )
         return notes
+
+
+def _own(view: View) -> bool:
+    """Whether nearly every record has a text or a whole number of its own; what was measured with
+    decimals is as good as never the same, and no code."""
+    if not view.unique:
+        return False
+    values = view.whole.drop_nulls()
+    return not values.dtype.is_float() or bool((values.round(0) == values).all())
 
 
 def _five_digits(series: pl.Series) -> bool:
