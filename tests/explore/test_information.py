@@ -110,3 +110,12 @@ def test_errors() -> None:
     one = information_report(table({"a": ["x"] * 12, "b": ["u", "v"] * 6}), "a")
     assert one.columns[0].ratio is None
     assert one.columns[0].note == "the target has one class"
+
+
+def test_columns_that_repeat_one_another_are_named() -> None:
+    frame = _register().with_columns(sex=pl.col("gender").replace({"m": "male", "f": "female"}))
+    found = information_report(frame, "high_expense", rng=np.random.default_rng(0))
+    told = {one.name: one.told_by for one in found.columns if one.told_by}
+    assert told == {"sex": "gender"}
+    assert "gender and sex repeat one another: one is enough" in found.text()
+    assert found.table.filter(pl.col("column") == "sex")["told_by"].item() == "gender"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..data.generalized.information import (
     target_codes,
     target_column,
 )
+from ..data.recognize.repeated import Repeated, repeated_fields
 from ..data.schema import Role
 from ..data.table import Table, table
 from ..errors import MeasureError, ParameterError
@@ -59,6 +60,8 @@ class ColumnReport:
     """The chance that a column which tells nothing shows as much (likelihood-ratio test)."""
     keep: bool
     note: str = ""
+    told_by: str = ""
+    """Another column that nearly always tells this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ class InformationReport:
         types = {
             "name": pl.String, "values": pl.Int64, "counted": pl.Int64, "records": pl.Int64,
             "information": pl.Float64, "random": pl.Float64, "ratio": pl.Float64,
-            "p": pl.Float64, "keep": pl.Boolean, "note": pl.String,
+            "p": pl.Float64, "keep": pl.Boolean, "note": pl.String, "told_by": pl.String,
         }  # fmt: skip
         return pl.DataFrame(rows, schema=types).rename({"name": "column"})
 
@@ -167,7 +170,8 @@ def information_report(
     A ratio says that a column tells more than chance, not how much: a weak effect in many records
     has a large one. And a ratio above 2 may be chance: of columns with two values that tell nothing
     about two classes 16 % have one, of those with ten values 4 %; `p` says how likely that is.
-    Columns are looked at one by one; what two tell together is not seen.
+    Columns are looked at one by one; what two tell together is not seen, but where one column tells
+    another (race beside ethnic origin) it is said.
 
     >>> rng = np.random.default_rng(0)
     >>> ill = rng.integers(0, 2, 500)
@@ -187,10 +191,26 @@ def information_report(
     for name in wanted:
         read = estimable(given, name, rare)
         found.append(_column(given, name, read, classes, repeats, threshold, against, rng))
+    found = _with_repeated(found, repeated_fields(given, wanted))
     known = given[named].drop_nulls()
     count = int(np.unique(classes[classes >= 0]).size)
     cut = known.n_unique() > count
     return InformationReport(named, count, found, threshold, repeats, rare, against, cut)
+
+
+def _with_repeated(found: list[ColumnReport], repeated: list[Repeated]) -> list[ColumnReport]:
+    """The same, with what is told by another column: together they count it twice."""
+    by = {one.column: one for one in repeated}
+    return [
+        replace(
+            one,
+            told_by=by[one.name].by,
+            note=", ".join(filter(None, (one.note, f"{by[one.name]}: one is enough"))),
+        )
+        if one.name in by
+        else one
+        for one in found
+    ]
 
 
 def _check(

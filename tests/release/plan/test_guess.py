@@ -6,6 +6,7 @@ import datetime as dt
 import random
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.schema import Role
+from sfumato.release.plan.draft import draft_plan
 from sfumato.release.plan.guess import Guess, guess
 from sfumato.release.records.run import read_input
 
@@ -281,3 +283,19 @@ def test_postal_codes_without_districts_are_dropped() -> None:
     values = [f"{chr(65 + i)}X{i % 7}Z" for i in range(26)] * 3
     (made,) = guess(sf.table({"postcode": values}), from_file=True)
     assert made.role == Role.IDENTIFIER
+
+
+def test_a_draft_names_fields_that_repeat_one_another() -> None:
+    rng = np.random.default_rng(0)
+    origin = rng.integers(0, 6, 400)
+    frame = {
+        "age": rng.integers(20, 80, 400),
+        "ethnic_origin": origin,
+        "race": [f"race {i}" for i in origin],
+        "sex": rng.choice(["f", "m"], 400),
+    }
+    text = draft_plan(sf.table(frame))
+    line = next(line for line in text.splitlines() if "repeat one another" in line)
+    assert line.startswith("#   ethnic_origin and race repeat one another; leave race out")
+    assert 'columns = ["race"]' in line
+    assert "repeat" not in draft_plan(sf.table({k: v for k, v in frame.items() if k != "race"}))

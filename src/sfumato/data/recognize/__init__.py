@@ -10,5 +10,6 @@ from .found import KNOWABLE as KNOWABLE
 from .found import PERSONAL as PERSONAL
 from .found import WHATS as WHATS
 from .found import Found as Found
+from .repeated import repeated_fields as repeated_fields
 from .tables import determined as determined
 from .tables import recognize as recognize

@@ -17,6 +17,7 @@ from ...data.io.reading import ReadTable
 from ...data.io.sets import specs
 from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate, stem_of
 from ...data.people.repeated import Counted, people_counted
+from ...data.recognize import repeated_fields
 from ...data.schema import Column, Kind, Role
 from ...data.table import Table
 from . import toml
@@ -146,6 +147,7 @@ def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
         if made.shape.missing:
             words = ", ".join(map(toml.value, made.shape.missing))
             lines.append(f"#   {made.name}: {words} among its values is taken for missing")
+    lines += _repeated(read.table, guesses)
     names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
     if len(names) > 1:
         lines.append(
@@ -153,6 +155,20 @@ def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
             'next? [input] person = "..."'
         )
     return ["# Please check first:", *map(_printable, lines), ""] if lines else []
+
+
+def _repeated(table: Table, guesses: list[Guess]) -> list[str]:
+    """Fields of which one would give back what is hidden in the other."""
+    apart = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
+    found = repeated_fields(table, [made.name for made in guesses if made.role not in apart])
+    lines = [
+        f'#   {one}; leave {one.column} out, or mask both: [[steps]] use = "drop", '
+        f"columns = {toml.value([one.column])}"
+        for one in found[:_SHOWN]
+    ]
+    if len(found) > _SHOWN:
+        lines.append(f"#   and {len(found) - _SHOWN} more that others tell: sfumato information")
+    return lines
 
 
 def _printable(line: str) -> str:
