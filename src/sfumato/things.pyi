@@ -47,6 +47,7 @@ from .criteria.values.t_closeness import TCloseness as TCloseness
 from .methods.crest.camp_crest import CampCrest as CampCrest
 from .methods.crest.crest import Crest as Crest
 from .methods.crest.crest import TClosenessMst as TClosenessMst
+from .methods.crest.restricted import RestrictedSearch as RestrictedSearch
 from .methods.identifiers.pseudonyms import Drop as Drop
 from .methods.identifiers.pseudonyms import Hash as Hash
 from .methods.identifiers.pseudonyms import Pseudonymize as Pseudonymize

@@ -11,15 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.methods.microaggregation.base import Microaggregator
+from sfumato.methods.microaggregation.base import PointSearch
 from sfumato.registry import entries
 from sfumato.rng import stream
 
-SEARCHES = [
-    entry.name for entry in entries("partitioner") if issubclass(entry.load(), Microaggregator)
-]
-ANY_SIZE = ("crest", "t-closeness-mst")
-"""They cut trees as long as both sides keep k, and promise no more than that."""
+SEARCHES = [entry.name for entry in entries("partitioner") if issubclass(entry.load(), PointSearch)]
+ANY_SIZE = ("crest", "t-closeness-mst", "class-restricted")
+"""They keep groups of k, and promise no more than that."""
 
 number = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6, allow_nan=False))
 

@@ -8,7 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.linkage.linked import TOLERANCE, Credit, Known, Numbers, touched
-from ..data.linkage.rank_swapped import KnownLimit, equal_codes, reaches, windows_of
+from ..data.linkage.rank_swapped import (
+    KnownLimit,
+    equal_codes,
+    in_given_orders,
+    reaches,
+    windows_of,
+)
 from ..data.schema import Kind
 from ..errors import MeasureError
 from ..kernels.neighbours.rank_windows import (
@@ -20,7 +26,7 @@ from ..kernels.neighbours.rank_windows import (
     sort_column,
     survivors,
 )
-from ..protocols import Context
+from ..protocols import Context, Measurement
 from .linking import Found, LinkingAttack, People, Targets, plain_match
 
 
@@ -99,6 +105,9 @@ class RankSwapAttack(KnownLimit, LinkingAttack):
         "Data & Knowledge Engineering 64(1)"
     )
     example: ClassVar[dict[str, Any]] = {"p": 5.0}
+
+    def measure(self, context: Context) -> Measurement:
+        return super().measure(in_given_orders(context))
 
     def attack(self, targets: Targets, context: Context) -> Found:
         file = targets.file

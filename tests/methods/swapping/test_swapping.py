@@ -105,6 +105,74 @@ def test_rank_swap_follows_the_slide() -> None:
     assert found.tolist() == [float(places[int(v)]) for v in values]
 
 
+ORDERS = {"job": ("farmer", "clerk", "judge", "queen")}
+
+
+def _jobs(n: int, seed: int = 0) -> sf.Table:
+    rng = np.random.default_rng(seed)
+    jobs = rng.choice([*ORDERS["job"]], n).tolist()
+    jobs[3] = None
+    return sf.table({"job": jobs, "age": rng.permutation(n)}, quasi=["job", "age"])
+
+
+@pytest.mark.parametrize("method", [RankSwap, RankSwapPDistribution, RankSwapPBuckets])
+def test_categories_are_ranked_by_an_order_that_is_given(method: type[Method]) -> None:
+    table = _jobs(60)
+    left = method(columns=("age",)).mask(table, np.random.default_rng(1)).table
+    assert left["job"].equals(table["job"], null_equal=True)
+    out = method(orders=ORDERS).mask(table, np.random.default_rng(1))
+    assert not out.warnings
+    assert not out.table["job"].equals(table["job"], null_equal=True)
+    assert out.table["job"].sort().equals(table["job"].sort(), null_equal=True)
+    assert out.table["job"].is_null().arg_true().to_list() == [3]
+    assert out.table.schema == table.schema
+
+
+def test_a_given_order_is_that_of_the_same_column_as_an_ordinal() -> None:
+    table = _jobs(80, seed=2)
+    order = list(ORDERS["job"])
+    ordinal = sf.table(
+        table.frame, quasi=["job", "age"], kinds={"job": "ordinal"}, categories={"job": order}
+    )
+    found = RankSwap(count=3, orders=ORDERS).mask(table, np.random.default_rng(4)).table["job"]
+    known = RankSwap(count=3).mask(ordinal, np.random.default_rng(4)).table["job"]
+    assert found.to_list() == known.cast(pl.String).to_list()
+    place = {job: i for i, job in enumerate(order)}
+    moved = [
+        abs(place[a] - place[b]) for a, b in zip(found, table["job"], strict=True) if a is not None
+    ]
+    assert max(moved) == 1  # some twenty records have each job: three ranks reach the next alone
+
+
+def test_an_order_names_every_value_of_a_column_that_is_swapped() -> None:
+    table = _jobs(20)
+    rng = np.random.default_rng(0)
+    with pytest.raises(MethodError, match=r"column 'job' holds 'queen' in row \d+"):
+        RankSwap(orders={"job": ORDERS["job"][:3]}).mask(table, rng)
+    with pytest.raises(MethodError, match="'pay'"):
+        RankSwap(orders={"pay": ("a", "b")}).mask(table, rng)
+    with pytest.raises(ParameterError, match="each once"):
+        sf.method("rank-swap", orders={"job": ["a", "b", "a"]})
+    with pytest.raises(MethodError, match="'age'"):
+        RankSwap(orders={"age": ("1", "2")}).mask(table, rng)
+
+
+@pytest.mark.parametrize("measure", ["rs-rl", "rank-swap-attack", "likelihood-linkage"])
+def test_an_intruder_knows_the_order_by_which_categories_were_swapped(measure: str) -> None:
+    table = _jobs(200, seed=5)
+    order = list(ORDERS["job"])
+    ordinal = sf.table(
+        table.frame, quasi=["job", "age"], kinds={"job": "ordinal"}, categories={"job": order}
+    )
+    swap = sf.method("rank-swap", p=4, orders=ORDERS)
+    masked = swap.mask(table, np.random.default_rng(1)).table
+    same = ordinal.with_columns([masked["job"].cast(pl.Enum(order)), masked["age"]])
+    found = sf.measure(measure, table, masked, mechanism=swap)
+    known = sf.measure(measure, ordinal, same, mechanism=sf.method("rank-swap", p=4))
+    assert found.value == known.value
+    assert "left_out" not in found.detail
+
+
 SLIDE = {
     "a1": ([8, 6, 10, 7, 9, 2, 1, 4, 5, 3], [10, 5, 8, 9, 7, 4, 3, 2, 6, 1]),
     "a2": ([9, 7, 3, 1, 4, 2, 10, 8, 5, 6], [10, 5, 4, 2, 3, 1, 9, 6, 7, 8]),

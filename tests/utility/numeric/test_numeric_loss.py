@@ -90,7 +90,10 @@ def test_factors_are_their_definitions(n: int, p: int, seed: int) -> None:
     rf, first, coefficients = loadings(x)
     sign = np.sign((found.RF * rf).sum(axis=0))
     assert found.RF * sign == pytest.approx(rf, abs=1e-6)
-    assert pytest.approx(first, abs=1e-6) == found.C
+    assert found.commonalities() == pytest.approx(first, abs=1e-6)
+    for many in range(1, p + 1):
+        expected = [sum(rf[i, j] ** 2 for j in range(many)) for i in range(p)]
+        assert found.commonalities(many) == pytest.approx(expected, abs=1e-6)
     assert found.F * sign == pytest.approx(coefficients, rel=1e-4, abs=1e-5)
 
 
@@ -106,6 +109,17 @@ def test_matrix_divergence_of_a_change_that_is_known() -> None:
     assert table["X"]["absolute"] == pytest.approx((0 + 1 + 2 + 3) / 8)
     capped = sf.measure("matrix-divergence", x, y, matrix="V", error="variation")
     assert capped.value == pytest.approx((1 + 1 + 0) / 3)
+
+
+def test_commonalities_of_several_components() -> None:
+    x, y = _frames(60, 4, 5)
+    rf = [loadings(t.to_numpy())[0] for t in (x, y)]
+    for many in (1, 2, 3):
+        c = [(one[:, :many] ** 2).sum(axis=1) for one in rf]
+        found = sf.measure("matrix-divergence", x, y, matrix="C", components=many)
+        assert found.value == pytest.approx(np.abs(c[0] - c[1]).mean(), abs=1e-6)
+    with pytest.raises(sf.SfumatoError, match="all 4 components explain 4 columns wholly"):
+        sf.measure("matrix-divergence", x, y, matrix="C", components=4)
 
 
 def test_flipping_a_component_is_no_loss() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import polars as pl
 from pydantic import Field, model_validator
 
 from ...declaration import Declaration
@@ -20,8 +22,9 @@ from ...kernels.neighbours.rank_windows import (
     value_windows,
     widened,
 )
-from ...protocols import Method, Partitioner
+from ...protocols import Context, Method, Partitioner
 from ..pair import Pair
+from ..schema import Kind
 from ..table import Table
 from .linked import Categories, Known, Numbers, acted_on, entered
 
@@ -47,6 +50,47 @@ class KnownLimit(Declaration):
         if self.count and self.p is not None:
             raise ValueError("give p or count, not both")
         return self
+
+
+def in_given_orders(context: Context) -> Context:
+    """The same with categories that published swaps ranked by an order as ordinals of that order,
+    since whoever knows p knows the order, too."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for step in context.mechanism:
+        for name, order in getattr(step, "orders", {}).items():
+            found.setdefault(name, set()).add(order)
+    pair = context.pair
+    orders = {
+        name: next(iter(listed))
+        for name, listed in found.items()
+        if len(listed) == 1 and all(_holds(t, name) for t in (pair.original, pair.masked))
+    }
+    if not orders:
+        return context
+    pair = Pair(_ordinal(pair.original, orders), _ordinal(pair.masked, orders), pair.rows)
+    reference = context.reference and _ordinal(context.reference, orders)
+    return replace(context, pair=pair, reference=reference)
+
+
+def _holds(table: Table, name: str) -> bool:
+    if name not in table.schema:
+        return False
+    column = table.schema[name]
+    return column.kind in (Kind.NOMINAL, Kind.ORDINAL) and not column.generalized
+
+
+def _ordinal(table: Table, orders: Mapping[str, tuple[str, ...]]) -> Table:
+    """A table with these columns as ordinals; a value that an order does not name is missing."""
+    here = {name: order for name, order in orders.items() if _holds(table, name)}
+    ranked = [
+        table[name].cast(pl.String).cast(pl.Enum(list(order)), strict=False)
+        for name, order in here.items()
+    ]
+    kinds = [
+        table.schema[name].with_(kind=Kind.ORDINAL, categories=order)
+        for name, order in here.items()
+    ]
+    return table.with_columns(ranked, kinds)
 
 
 class Reach(NamedTuple):

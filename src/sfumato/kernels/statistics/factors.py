@@ -1,8 +1,9 @@
 """What describes the structure of a numeric table: covariances, correlations, principal components.
 
-V covariances, R correlations, RF correlations of variables with principal components, C the share
-of each variable that the first component explains, F the coefficients that give the components'
-scores. All from R's eigenvectors; a component without variance explains nothing and has no scores.
+V covariances, R correlations, RF correlations of variables with principal components, F the
+coefficients that give the components' scores; C the share of each variable that some of the
+components explain. All from R's eigenvectors; a component without variance explains nothing and has
+no scores.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ class Structure(NamedTuple):
     V: np.ndarray
     R: np.ndarray
     RF: np.ndarray
-    C: np.ndarray
     F: np.ndarray
     eigenvalues: np.ndarray
+
+    def commonalities(self, components: int = 1) -> np.ndarray:
+        """The share of each variable that the first components explain together."""
+        found: np.ndarray = (self.RF[:, :components] ** 2).sum(axis=1)
+        return found
 
 
 def structure(x: np.ndarray) -> Structure:
@@ -42,7 +47,7 @@ def structure(x: np.ndarray) -> Structure:
     values = np.where(present, values, 0.0)
     loadings = vectors * np.sqrt(values)
     scores = np.where(present, vectors / np.sqrt(np.where(present, values, 1.0)), 0.0)
-    return Structure(covariance, correlation, loadings, loadings[:, 0] ** 2, scores, values)
+    return Structure(covariance, correlation, loadings, scores, values)
 
 
 def aligned(before: Structure, after: Structure) -> Structure:

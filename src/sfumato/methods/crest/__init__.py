@@ -1,3 +1,3 @@
 """Microaggregation that spreads the confidential classes inside each group (CREST)."""
 
-ORDER = ("camp_crest", "crest")
+ORDER = ("camp_crest", "crest", "restricted")

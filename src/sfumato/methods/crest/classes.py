@@ -19,8 +19,8 @@ from ...data.classes import class_codes
 from ...data.codec import Matrix
 from ...data.partition import Partition
 from ...errors import MethodError
-from ...kernels.crest import exchange
-from ..microaggregation.base import Microaggregator, strata
+from ...kernels.crest import exchange, weighted_jsd
+from ..microaggregation.base import Microaggregator, PointSearch, strata
 
 MOST_CELLS = 100_000_000
 """Records times classes that cutting the tree keeps counts of."""
@@ -57,8 +57,8 @@ Exchange = Annotated[
 ]
 
 
-class ClassRestricted(Microaggregator):
-    """Microaggregation that looks at confidential classes as well as at distances.
+class Spreading(PointSearch):
+    """A search that spreads confidential classes inside its groups.
 
     Classes are compared with their distribution among the records that are grouped together: all of
     them, or those that miss the same values.
@@ -88,16 +88,6 @@ class ClassRestricted(Microaggregator):
             )
         return found.labels, {"exchanges": found.exchanges, "passes": found.passes}, warnings
 
-    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        found = super().partition(x, rng)
-        if len(strata(x.missing, self.k)) == 1:
-            return found
-        warning = (
-            "classes are spread as they are among the records that miss the same values, which "
-            "were grouped by themselves, not as in the whole table"
-        )
-        return replace(found, warnings=(*found.warnings, warning))
-
     def sides(self, x: Matrix) -> NDArray[np.int64]:
         """The confidential class of each record."""
         names = self.confidential or tuple(x.table.schema.confidential)
@@ -123,8 +113,29 @@ class ClassRestricted(Microaggregator):
         return codes
 
 
+class ClassRestricted(Spreading, Microaggregator):
+    """Microaggregation that looks at confidential classes as well as at distances."""
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        found = super().partition(x, rng)
+        if len(strata(x.missing, self.k)) == 1:
+            return found
+        warning = (
+            "classes are spread as they are among the records that miss the same values, which "
+            "were grouped by themselves, not as in the whole table"
+        )
+        return replace(found, warnings=(*found.warnings, warning))
+
+
 def class_numbers(space_side: np.ndarray | None) -> tuple[NDArray[np.int64], int, dict[str, Any]]:
     """The classes that occur in a stratum, numbered 0..C-1, how many, and what to say of them."""
     assert space_side is not None  # ClassRestricted.sides gives it
     present, codes = np.unique(space_side, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), present.size, {"classes": int(present.size)}
+
+
+def spread_of(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+    """Weighted Jensen-Shannon divergence of the groups from all of them together."""
+    counts = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1), np.int64)
+    np.add.at(counts, (labels, codes), 1)
+    return round(weighted_jsd(counts), 6)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from ...data.points.space import Scale, Space
-from ...kernels.crest import central, crest_tree, weighted_jsd
+from ...kernels.crest import central, crest_tree
 from ...kernels.micro.trees import cut_by_ratio, cut_t_close, minimum_spanning_tree
 from ...kernels.threads import cores
 from ..microaggregation.base import Grouping
-from .classes import Alpha, Around, ClassRestricted, Partial, class_numbers
+from .classes import Alpha, Around, ClassRestricted, Partial, class_numbers, spread_of
 
 BLOCK, LARGE = 50_000, 4
 """Records of a tree at most, where a table has more than so many times as many."""
@@ -119,7 +119,7 @@ class Crest(ClassRestricted):
                 points, codes, around, self.alpha, unit=unit, start=start, share=share
             )
             found = cut_by_ratio(tree.edges, tree.lengths, codes, count, self.k, share)
-            spread = _spread(found, codes)
+            spread = spread_of(found, codes)
             if best is None or spread < least:
                 best, least = found, spread
         assert best is not None
@@ -135,9 +135,9 @@ class Crest(ClassRestricted):
     ) -> Grouping:
         found, told_too, warnings = self.exchanged(points, labels, codes, count)
         if told_too:
-            told_too["weighted_jsd before exchanges"] = _spread(labels, codes)
+            told_too["weighted_jsd before exchanges"] = spread_of(labels, codes)
         return Grouping(
-            found, {**facts, **told_too, "weighted_jsd": _spread(found, codes)}, warnings
+            found, {**facts, **told_too, "weighted_jsd": spread_of(found, codes)}, warnings
         )
 
 
@@ -172,13 +172,6 @@ def _across(points: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np
             best, least = j, apart
     column: NDArray[np.float64] = points[:, best]
     return column
-
-
-def _spread(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
-    """Weighted Jensen-Shannon divergence of the groups from all of them together."""
-    counts = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1), np.int64)
-    np.add.at(counts, (labels, codes), 1)
-    return round(weighted_jsd(counts), 6)
 
 
 class TClosenessMst(ClassRestricted):

@@ -24,13 +24,11 @@ class Grouping(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class Microaggregator(Partitioner):
-    """A search for groups of at least k similar records.
+class PointSearch(Partitioner):
+    """A search that compares records as points.
 
     Numbers, dates and ordinals count by squared differences, categories by 0 or 1, categories with
     a hierarchy by the cost of their least upper bound, each times its column's weight.
-    Records are grouped with others that miss the same values; where fewer than k share a pattern
-    they are pooled, and the verb suppresses the columns in which a pooled group is mixed.
     """
 
     random: ClassVar[bool] = False
@@ -50,32 +48,14 @@ class Microaggregator(Partitioner):
         "deviation", description="numbers are divided by their standard deviation or their range"
     )
 
-    @abstractmethod
-    def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray | Grouping:
-        """Labels of the records of one stratum, which has at least k; no group is smaller."""
-
     def sides(self, x: Matrix) -> np.ndarray | None:
         """What the search wants to know of each record besides its point; `space.side`."""
         return None
 
-    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
-        require_group(len(x), self.k)
+    def space(self, x: Matrix) -> Space:
+        """The points of all records."""
         self._check_weights(x)
-        space = space_of(x, self.weights, self.category_weight, self.scale, self.sides(x))
-        labels = np.empty(len(x), dtype=np.int64)
-        count = 0
-        facts: list[dict[str, Any]] = []
-        warnings: list[str] = []
-        for rows in strata(x.missing, self.k):
-            part = space if rows.size == len(x) else space.take(rows)
-            found = self.groups(part, rng)
-            grouping = found if isinstance(found, Grouping) else Grouping(found)
-            labels[rows] = grouping.labels + count
-            count += int(grouping.labels.max()) + 1
-            facts.append(grouping.facts)
-            warnings += grouping.warnings
-        joined = facts[0] if len(facts) == 1 else {"strata": facts} if any(facts) else {}
-        return Partition.of(labels, joined, tuple(dict.fromkeys(warnings)))
+        return space_of(x, self.weights, self.category_weight, self.scale, self.sides(x))
 
     def _check_weights(self, x: Matrix) -> None:
         if self.weights and not any(self.weights.get(name, 1.0) for name in x.names):
@@ -90,6 +70,36 @@ class Microaggregator(Partitioner):
                     f"{self.name} has a weight for {name!r}, which is not among its columns",
                     remedy=f"did you mean {close[0]!r}?" if close else "remove it from `weights`",
                 )
+
+
+class Microaggregator(PointSearch):
+    """A search for groups of at least k similar records.
+
+    Records are grouped with others that miss the same values; where fewer than k share a pattern
+    they are pooled, and the verb suppresses the columns in which a pooled group is mixed.
+    """
+
+    @abstractmethod
+    def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray | Grouping:
+        """Labels of the records of one stratum, which has at least k; no group is smaller."""
+
+    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        require_group(len(x), self.k)
+        space = self.space(x)
+        labels = np.empty(len(x), dtype=np.int64)
+        count = 0
+        facts: list[dict[str, Any]] = []
+        warnings: list[str] = []
+        for rows in strata(x.missing, self.k):
+            part = space if rows.size == len(x) else space.take(rows)
+            found = self.groups(part, rng)
+            grouping = found if isinstance(found, Grouping) else Grouping(found)
+            labels[rows] = grouping.labels + count
+            count += int(grouping.labels.max()) + 1
+            facts.append(grouping.facts)
+            warnings += grouping.warnings
+        joined = facts[0] if len(facts) == 1 else {"strata": facts} if any(facts) else {}
+        return Partition.of(labels, joined, tuple(dict.fromkeys(warnings)))
 
 
 def strata(missing: np.ndarray, k: int) -> list[np.ndarray]:

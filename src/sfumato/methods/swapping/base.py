@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from pydantic import Field, field_validator
 
 from ...data.codec import encode
-from ...data.schema import ORDERED, SET_ASIDE
+from ...data.schema import ORDERED, SET_ASIDE, Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.suppression.matches import class_labels
@@ -25,6 +26,26 @@ class RankedMethod(Method):
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = ORDERED
 
+    orders: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="for categories without an order of their own, all values of a column in the "
+        "order by which they are ranked, { job = ['farmer', 'clerk', 'judge'] }",
+    )
+
+    @field_validator("orders")
+    @classmethod
+    def _once(cls, orders: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for name, order in orders.items():
+            if len(order) < 2 or len(set(order)) < len(order):
+                raise ValueError(f"the order of {name!r} should name two values or more, each once")
+        return orders
+
+    def suits(self, table: Table, name: str) -> bool:
+        if name not in self.orders:
+            return super().suits(table, name)
+        column = table.schema[name]
+        return column.kind in (Kind.NOMINAL, Kind.ORDINAL) and not column.generalized
+
     @abstractmethod
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """For each of n positions the one whose value it receives."""
@@ -35,10 +56,18 @@ class RankedMethod(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         refuse_lone(table, self.name)
+        acted = self.touches(table)
+        for name in self.orders:
+            if name not in acted or not self.suits(table, name):
+                raise MethodError(
+                    f"`orders` names {name!r}, which is no column of categories that {self.name} "
+                    "acts on",
+                    remedy="name it in `columns` as well, or take it out of `orders`",
+                )
         chosen, left = self.targets(table)
         series, moved, present = [], {}, {}
         for name in chosen:
-            order = sorted_rows(table[name], rng)
+            order = sorted_rows(in_order(table[name], self.orders.get(name, ())), rng)
             places = self.places(order.size, rng)
             series.append(rearranged(table[name], order, places))
             moved[name] = is_moved(places)
@@ -59,6 +88,22 @@ def refuse_lone(table: Table, asking: str) -> None:
             f"{asking} exchanges values between records, and the table has one",
             remedy="do not publish it, or mask it together with others",
         )
+
+
+def in_order(series: pl.Series, order: Sequence[str]) -> pl.Series:
+    """A column of categories with the order that is given for it, if one is."""
+    if not order:
+        return series
+    texts = series.cast(pl.String)
+    strange = (texts.is_not_null() & ~texts.is_in(list(order))).arg_true()
+    if len(strange):
+        row = int(strange[0])
+        raise MethodError(
+            f"column {series.name!r} holds {texts[row]!r} in row {row + 1}, which its order in "
+            "`orders` does not name",
+            remedy="name every value of the column, each once",
+        )
+    return texts.cast(pl.Enum(list(order)))
 
 
 def sorted_rows(series: pl.Series, rng: np.random.Generator) -> np.ndarray:

@@ -28,8 +28,9 @@ class RankSwap(RankedMethod):
     From the lowest rank i upwards, each value not yet swapped is exchanged with one of rank l, not
     yet swapped either, i < l <= i + p, each equally likely; where there is none it stays. Every
     column is swapped on its own, so each keeps its values and their distribution exactly, while the
-    relations between columns weaken with p. Missing values stay where they are and are not
-    ranked. An intruder who knows p knows how far each value can have gone.
+    relations between columns weaken with p. Categories without an order of their own are ranked by
+    one that `orders` gives. Missing values stay where they are and are not ranked. An intruder who
+    knows p knows how far each value can have gone.
 
     p percent of the ranks are rounded down, but are one rank at least.
     """

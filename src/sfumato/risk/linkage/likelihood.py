@@ -6,6 +6,7 @@ likely each masked record is to have come from the one that he holds (Lasko 2007
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import Field
 
 from ...data.linkage.linked import Credit, facts_of
 from ...data.linkage.linking import Sample, drawn
+from ...data.linkage.rank_swapped import in_given_orders
 from ...errors import MeasureError
 from ...kernels.neighbours.own_score import Sides, log_mixture, own_fit
 from ...protocols import Context, Measurement
@@ -66,11 +68,13 @@ class LikelihoodLinkage(LinkageMeasure):
     sample: Sample = 10_000
 
     def measure(self, context: Context) -> Measurement:
+        steps = self._steps(context)
+        context = in_given_orders(replace(context, mechanism=steps))
         pair = context.pair
         files = Files(pair, self.columns, "standardized", self.name)
         require_values(pair, files.names, self.name, all_of_them=True)
         n, m = pair.original.height, pair.masked.height
-        here, by_step = likelihood(pair, files.names, self._steps(context), context.rng)
+        here, by_step = likelihood(pair, files.names, steps, context.rng)
         sides = here.sides()
         weight = None
         if self.weigh == "ratio":

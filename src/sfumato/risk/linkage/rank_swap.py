@@ -15,7 +15,7 @@ from pydantic import Field
 
 from ...data.linkage.linked import TOLERANCE, Credit, Known, facts_of, own_rows
 from ...data.linkage.linking import Sample, drawn, require_reference
-from ...data.linkage.rank_swapped import KnownLimit, Reach, reaches, windows_of
+from ...data.linkage.rank_swapped import KnownLimit, Reach, in_given_orders, reaches, windows_of
 from ...data.table import Table
 from ...kernels.neighbours.rank_windows import Survivors, survivors
 from ...protocols import Context, Measurement
@@ -69,6 +69,7 @@ class RankSwapLinkage(KnownLimit, LinkageMeasure):
     sample: Sample = 50_000
 
     def measure(self, context: Context) -> Measurement:
+        context = in_given_orders(context)
         pair = context.pair
         own = own_rows(pair, self.name)
         file = Known.of(pair, self.columns)

@@ -1,7 +1,7 @@
 """Numeric tables compared by the matrices that describe them, and the losses made of these.
 
 X are the values, V covariances, R correlations, RF correlations with the principal components, C
-commonalities with the first, F factor score coefficients (kernels/statistics/factors.py).
+commonalities, F factor score coefficients (kernels/statistics/factors.py).
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class MatrixDivergence(TableLoss):
     `matrix` chooses what is compared and `error` how; `detail` has all eighteen figures. Components
     are taken from the correlation matrix, in the order of their variance, with the signs that fit
     best. Their weights w_j in RF and F are proportional to the variance they explain in the
-    original and sum to p (`component_weights = "equal"`: all 1). A relative change from zero has no
+    original and sum to p (`component_weights = "equal"`: all 1). A commonality is the share of a
+    variable that the first `components` explain together. A relative change from zero has no
     denominator: see `zeros`. The values are compared over cells present in both tables, the
     matrices are taken over complete records.
 
@@ -133,16 +134,26 @@ class MatrixDivergence(TableLoss):
     component_weights: Literal["variance", "equal"] = Field(
         "variance", description="w_j of RF and F: by explained variance, or all alike"
     )
+    components: int = Field(
+        1, ge=1, description="C: principal components whose commonalities are added up"
+    )
     zeros: Zeros = "cap"
     columns: Columns = ()
 
     def measure(self, context: Context) -> Measurement:
         found = numbers_of_both(context.pair, self.columns, self.name, columns=2)
-        table = divergences(found, self.component_weights, self.zeros)
+        p = found.x.shape[1]
+        if self.matrix == "C" and self.components >= p:
+            raise MeasureError(
+                f"all {p} components explain {p} columns wholly, whatever masking did",
+                remedy=f'components = {p - 1} or fewer, or matrix = "RF"',
+            )
+        table = divergences(found, self.component_weights, self.zeros, self.components)
         detail = {
             **found.facts(),
             "all": table,
             "component_weights": self.component_weights,
+            "components": self.components,
             "zeros": self.zeros,
         }
         if "X" not in table and self.matrix == "X":
@@ -150,7 +161,9 @@ class MatrixDivergence(TableLoss):
         return self.result(table[self.matrix][self.error], detail=detail)
 
 
-def divergences(found: Numbers, weights: str, zeros: str) -> dict[str, dict[str, float]]:
+def divergences(
+    found: Numbers, weights: str, zeros: str, components: int = 1
+) -> dict[str, dict[str, float]]:
     """Every matrix by every error; X only where it is known which record became which."""
     before, after = (structure(t) for t in found.complete)
     after = aligned(before, after)
@@ -166,7 +179,7 @@ def divergences(found: Numbers, weights: str, zeros: str) -> dict[str, dict[str,
         ("V", before.V[below], after.V[below], None),
         ("R", before.R[strictly], after.R[strictly], None),
         ("RF", before.RF.ravel(), after.RF.ravel(), np.tile(w, p)),
-        ("C", before.C, after.C, None),
+        ("C", before.commonalities(components), after.commonalities(components), None),
         ("F", before.F.ravel(), after.F.ravel(), np.tile(w, p)),
     ):
         table[name] = _errors(a, b, np.ones(a.size) if u is None else u, zeros)
