@@ -100,6 +100,31 @@ def test_the_columns_of_a_plan(tmp_path: Path) -> None:
     assert Plan.parse(plan.to_toml()).columns == plan.columns
 
 
+def test_measures_below_zero_that_fall_upwards(tmp_path: Path) -> None:
+    """Value-MI of the thesis: minus what each node tells about the target."""
+    hierarchy = """<x><MatrixPoset Name="Zip" RootNode="r">
+    <Node ID="r" Name="*" Value="0" Parents="r"/>
+    <Node ID="a" Name="021" Value="-0.75" Parents="r"/>
+    <Node ID="c" Name="02139" Value="-0.5" Parents="a"/>
+    <Node ID="d" Name="02141" Value="-0.25" Parents="a"/>
+    <Node ID="e" Name="10001" Value="-1" Parents="r"/>
+    </MatrixPoset><SparseMatrixPoset Name="Zips" MatrixLatticeName="Zip" Columns="3"/></x>"""
+    columns = """<x><Column Name="zip" Poset="Zip"/><Column Name="zips" Poset="Zips"/></x>"""
+    plan = Plan.parse(plan_columns(*files(tmp_path, hierarchy, columns)))
+    source = plan.columns["zip"].poset
+    assert source is not None
+    assert source.parameters()["values"] == {
+        "*": 0, "021": -0.75, "02139": -0.5, "02141": -0.25, "10001": -1,
+    }  # fmt: skip
+    poset = source.bind(["02139", "02141", "10001"])
+    assert poset.lub(["02139", "02141"]) == "021"
+    assert poset.measure("021") < poset.measure("02139") < poset.measure("02141")
+    assert poset.measure("*") == 1
+    codes = plan.columns["zips"].poset
+    assert codes is not None
+    assert codes.bind(["02139", "02141"]).lub(["02139", "02139"]) == "02139:1"
+
+
 @pytest.mark.parametrize(
     ("hierarchy", "columns", "says"),
     [
@@ -129,11 +154,12 @@ def test_the_columns_of_a_plan(tmp_path: Path) -> None:
         ("<x><MatrixPoset Name='m'><Node ID='1' Name='a' Parents='2'/>"
          "<Node ID='2' Name='b' Parents='1'/></MatrixPoset></x>", COLUMNS,
          "<MatrixPoset> 'm': .* in a circle: \"a\" -> \"b\" -> \"a\""),
-        ("<x><MatrixPoset Name='m'><Node ID='1' Name='a' Value='1'/>"
-         "<Node ID='2' Name='b' Parents='1' Value='2'/></MatrixPoset></x>", COLUMNS,
-         "<MatrixPoset> 'm': .* smaller value"),
         ("<x><MatrixPoset Name='m'><Node ID='1' Name='a' Value='-1'/>"
-         "<Node ID='2' Name='b' Parents='1' Value='2'/></MatrixPoset></x>", COLUMNS, "'m': Value "),
+         "<Node ID='2' Name='b' Parents='1'/><Node ID='3' Name='c' Parents='1' Value='-2'/>"
+         "</MatrixPoset></x>", COLUMNS, "<MatrixPoset> 'm': \"b\" has no value"),
+        ("<x><MatrixPoset Name='m'><Node ID='1' Name='a' Value='much'/>"
+         "<Node ID='2' Name='b' Parents='1' Value='2'/></MatrixPoset></x>", COLUMNS,
+         "Value='much' is no number"),
         ("<x><MatrixPoset Name='m'><Node ID='1' Name='a' Value='x'/></MatrixPoset></x>", COLUMNS,
          "<Node> 'a': Value='x' is no number"),
         ("<x><MatrixPoset Name='m'/></x>", COLUMNS, "'m' has no <Node>"),

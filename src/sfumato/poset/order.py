@@ -17,8 +17,10 @@ class Order:
     """The nodes of a partial order, numbered from the least measured to the top.
 
     `ancestors[ptr[i]:ptr[i + 1]]` are node i and all nodes above it, ascending. `measure` is 0 at
-    the least and 1 at the top: the declared values, else the share of the leaves below (NCP).
-    `heights` are the steps up from the farthest leaf; `parents[i]` those that were declared.
+    the least and 1 at the most: the declared values, else the share of the leaves below (NCP).
+    Declared values may fall upwards, as estimates do (`rising` is False); then nodes are numbered
+    from the lowest to the top, since a node must come before those above it. `heights` are the
+    steps up from the farthest leaf; `parents[i]` those that were declared.
     """
 
     def __init__(
@@ -33,10 +35,17 @@ class Order:
         leaf[list(chain.from_iterable(above))] = False
         measure = _leaf_shares(rows, leaf, order[0])
         self.declared = bool(values)
+        self.rising = True
         if values:
-            measure = _declared(values, labels, above, leaf, order[0], name)
+            measure = _declared(values, labels, leaf, order[0], name)
+            self.rising = all(
+                measure[parent] >= measure[node]
+                for node, parents in enumerate(above)
+                for parent in parents
+            )
         # Heights rise along the order, so that of two nodes with one measure the lower comes first.
-        by_rank = np.lexsort((np.arange(len(labels)), heights, measure))
+        by = (heights, measure) if self.rising else (measure, heights)
+        by_rank = np.lexsort((np.arange(len(labels)), *by))
         rank = np.empty_like(by_rank)
         rank[by_rank] = np.arange(by_rank.size)
         self.labels: list[str] = [labels[node] for node in by_rank.tolist()]
@@ -161,30 +170,21 @@ def _leaf_shares(rows: Sequence[np.ndarray], leaf: np.ndarray, top: int) -> np.n
 
 
 def _declared(
-    values: Mapping[str, float],
-    labels: Sequence[str],
-    above: Sequence[tuple[int, ...]],
-    leaf: np.ndarray,
-    top: int,
-    name: str,
+    values: Mapping[str, float], labels: Sequence[str], leaf: np.ndarray, top: int, name: str
 ) -> np.ndarray:
     """The declared measures, moved and stretched so that they run from 0 to 1."""
     stray = [label for label in values if label not in set(labels)]
     if stray:
         raise ValueError(f'values names "{stray[0]}", which is not in {name} -> leave it out')
+    # What is not said costs nothing, unless others cost less than nothing.
+    needed = ~leaf if min(values.values()) >= 0 else np.ones(leaf.size, dtype=bool)
     for node, label in enumerate(labels):
-        if label not in values and not leaf[node]:
+        if label not in values and needed[node]:
             raise ValueError(f'"{label}" has no value -> give every group one in `values`')
     given = np.array([float(values.get(label, 0.0)) for label in labels])
-    for node, parents in enumerate(above):
-        for parent in parents:
-            if given[parent] < given[node]:
-                raise ValueError(
-                    f'values: "{labels[parent]}" ({given[parent]:g}) is above "{labels[node]}" '
-                    f"({given[node]:g}) and has a smaller value -> values must not fall upwards"
-                )
-    least = float(given.min())
-    out: np.ndarray = (given - least) / max(float(given[top]) - least, 1e-300)
-    if out.size > 1:
-        out[top] = 1.0
-    return out
+    if np.abs(given).max() > 1e300:  # the difference of two might be no number
+        given = given / 4
+    found: np.ndarray = given - given.min()
+    if not found.any():
+        found[top] = 1.0
+    return found / max(float(found.max()), 1e-300)

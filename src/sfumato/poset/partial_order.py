@@ -26,8 +26,10 @@ class PartialOrder(PosetSource):
     A value may have several parents, such as a ZIP code its first digits and its county. What has
     no parent is a top; several tops are joined under "*". The least upper bound of a group is the
     common ancestor of least measure: the least share of all leaves below it, or the least of the
-    declared `values`, which must not fall upwards. Where several are least, the one of least
-    height and then the first named is published.
+    declared `values`. Where several are least, the one of least height and then the first named is
+    published. Values may be negative and may fall upwards, as estimates of what a node tells do
+    (the thesis' Value-MI): the least upper bound is then the lowest common ancestor, of equally low
+    ones the least measured, and searches weigh the values as they are.
 
     >>> zips = PartialOrder(parents={"02139": ["0213", "Cambridge"], "02138": ["0213", "Cambridge"],
     ...     "02141": ["0214", "Cambridge"], "02134": ["0213", "Boston"], "0213": "021",
@@ -51,9 +53,9 @@ class PartialOrder(PosetSource):
     path: str | None = Field(
         None, description="file of child;parent rows, instead of `parents`; may be compressed"
     )
-    values: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+    values: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description="what publishing each node costs, rising upwards; values 0 unless given",
+        description="what publishing each node costs; values 0 unless given",
     )
     header: bool = Field(False, description="whether the file's first row names the columns")
     delimiter: Literal["", ";", ",", "\t", "|"] = Field(
@@ -199,8 +201,11 @@ class PartialOrderPoset(JoinedByAll):
         Where measures do not rise strictly, only those that are above no other of them count.
         """
         order, common = self.order, self._common(values)
+        alike = order.measure[common] == order.measure[common[0]]
+        if not order.rising:
+            alike &= order.heights[common] == order.heights[common[0]]
         least: list[int] = []
-        for node in common[order.measure[common] == order.measure[common[0]]].tolist():
+        for node in common[alike].tolist():
             if not any(is_ancestor(order.ptr, order.ancestors, low, node) for low in least):
                 least.append(node)
         return tuple(order.labels[node] for node in least)

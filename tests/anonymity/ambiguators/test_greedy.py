@@ -85,6 +85,32 @@ def test_it_is_figure_11(seed: int, n: int, k: int, measure: str, columns: int) 
     assert sets_of(chosen.partition(x, RNG)) == found.tolist()
 
 
+@pytest.mark.parametrize("values", [8, 300])
+def test_it_is_figure_11_where_declared_values_fall_upwards(values: int) -> None:
+    """Nothing is passed over because a wider cell seemed dearer, however many values there are."""
+    rng = np.random.default_rng(3)
+    n = 400
+    parents = {f"v{i}": [f"g{i // 5}", f"h{i % 3}"] for i in range(values)}
+    nodes = sorted({*parents, *(group for found in parents.values() for group in found), "*"})
+    posets = {
+        name: {
+            "kind": "partial-order",
+            "parents": parents,
+            "values": {node: float(-rng.integers(0, 9)) for node in nodes},
+        }
+        for name in "abc"
+    }
+    columns = {name: [f"v{i}" for i in rng.permutation(n) % values] for name in "abc"}
+    data = table(columns, quasi=list("abc"), posets=posets)
+    priced = Greedy.build({"k": 3}).price(Matrix(data, data.schema.quasi))
+    records = oracle.Records.of(priced.joins, priced.states)
+    found, cost, _ = grow_cover(priced.joins, priced.states, 3, monotone=priced.monotone)
+    for i in range(0, n, 40):
+        members, _ = oracle.greedy_set(records, i, 3, range(n))
+        assert found[i].tolist() == members
+        assert cost[i] == records.cost(members)
+
+
 @given(st.integers(0, 10**6), st.integers(2, 14), st.integers(2, 4))
 def test_closed_classes_are_those_of_a_naive_search(seed: int, n: int, k: int) -> None:
     k = min(k, n)

@@ -18,10 +18,12 @@ from ...data.generalized.information import (
     value_costs,
 )
 from ...data.partition import Cover, Partition
+from ...data.schema import Column
 from ...errors import MethodError
 from ...kernels.classes.ambiguate import grow_classes, grow_cover
 from ...kernels.classes.record_trie import exact_costs
 from ...kernels.joins.lub import Joins
+from ...poset.partial_order import PartialOrder
 from ...protocols import Partitioner
 
 _ONLY_K1 = (
@@ -85,16 +87,17 @@ class Ambiguator(Partitioner):
                 f"a table of {len(x)} cannot form a set of {self.k}",
                 remedy="release nothing, or lower k",
             )
-        monotone = None
+        plain = None
         if self.measure == "column-mi":
             found = cell_costs(x, by="height", importance=self._weights(x))
         elif self.measure == "value-mi":
-            found, monotone = self._by_value(x)
+            found, plain = self._by_value(x)
         else:
             by: Literal["ncp", "height"] = "height" if self.measure == "height" else "ncp"
             found = cell_costs(x, by=by, importance=self.importance)
-        if monotone is None:
-            monotone = np.ones(len(found.x.names), dtype=bool)
+        monotone = np.array([_rises(found.x.table.schema[name]) for name in found.x.names])
+        if plain is not None:
+            monotone &= plain
         return Priced(found.x, exact_costs(found.joins), found.states, monotone)
 
     def facts(self, ties: int, steps: int) -> dict[str, Any]:
@@ -174,3 +177,9 @@ class GrowingAmbiguator(Ambiguator):
         """Classes, numbered by their first record."""
         steps = (labels.size // self.k) * (self.k - 1)
         return Partition.of(labels, self.facts(ties, steps))
+
+
+def _rises(column: Column) -> bool:
+    """Whether no wider cell of the column costs less, as declared values may say."""
+    parts = () if column.poset is None else column.poset.parts()
+    return all(part.order().rising for part in parts if isinstance(part, PartialOrder))
