@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.criteria.values.sensitive import PAlphaSensitive
 from sfumato.data.sets.enumeration import enumerate_sets
 from sfumato.data.sets.table import SetTable
 from sfumato.data.table import Table
@@ -143,3 +144,25 @@ def test_baskets(name: str, shared_data: Callable[[str], Path], golden_record: R
     golden_record(f"{name}: MOND_UTILITY >= MOND_EVEN at k = 2, 5, 10", even, kept)
     assert all(kept[k] >= even[k] for k in kept)
     assert np.all(np.diff(list(kept.values())) < 0)
+
+
+def test_diseases_by_category(golden_record: Record) -> None:
+    """Chapter II: with the categories {cancer, HIV} and {healthy, flu}, each must be represented
+    in a class; of table 4, the women hold grave diseases only."""
+    grave = ["Cancer", "HIV", "Radiation Poisoning"]
+    words = {"k": 2, "p": 2, "alpha": 1, "categories": [grave, ["Healthy", "Flu"]]}
+
+    def broken(people: dict[str, list[str]]) -> int:
+        rows = [(who, ill) for who, found in people.items() for ill in found]
+        frame = pl.DataFrame(rows, schema=["who", "ill"], orient="row")
+        table = sf.table(frame, quasi=["who"], confidential=["ill"])
+        return PAlphaSensitive.build(words).check(table).broken
+
+    men, women = ["Cancer", "Healthy", "Healthy"], ["HIV", *["Radiation Poisoning"] * 2]
+    table_4 = broken({"{Male, 23}": men, "{Female, 22}": women})
+    golden_record("Podgursky table 4: classes without both categories", 1, table_4)
+    assert table_4 == 1
+    pairs = {("Cancer", "HIV"): 1, ("Healthy", "Flu"): 1, ("Cancer", "Flu"): 0}
+    found = {pair: broken({"all": list(pair)}) for pair in pairs}
+    golden_record("Podgursky (p, alpha): classes that must not pass", 2, sum(found.values()))
+    assert found == pairs
