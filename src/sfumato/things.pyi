@@ -26,6 +26,7 @@ from .attacks.bayes_inference import BayesInference as BayesInference
 from .attacks.intersection import ReleaseIntersection as ReleaseIntersection
 from .attacks.matching import Matching as Matching
 from .attacks.minimal_suppression import MinimalSuppression as MinimalSuppression
+from .attacks.nearest_centroid import NearestCentroid as NearestCentroid
 from .attacks.ranking import IndividualRankingAttack as IndividualRankingAttack
 from .attacks.ranking import RankSwapAttack as RankSwapAttack
 from .attacks.svd_filtering import SvdFiltering as SvdFiltering

@@ -1,6 +1,6 @@
 """A red team: each attack is given what an intruder would have, and tries."""
 
 ORDER = (
-    "matching", "ranking", "svd_filtering", "minimal_suppression", "bayes_inference",
-    "intersection",
+    "matching", "ranking", "svd_filtering", "minimal_suppression", "nearest_centroid",
+    "bayes_inference", "intersection",
 )  # fmt: skip
