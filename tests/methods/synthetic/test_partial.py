@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.covariance import ledoit_wolf_shrinkage
 
 import sfumato as sf
 from sfumato.data.partition import Cover, Partition
 from sfumato.errors import MethodError, SfumatoError
+from sfumato.kernels.statistics.shrinkage import error_of
 from sfumato.methods.synthetic.condensation import Condensation, condensed
 from sfumato.methods.synthetic.partially_synthetic import PartiallySynthetic, _alike
 from tests.contract.tables import TABLES, ordinary
@@ -165,12 +167,69 @@ def test_condensation_limits_are_counted() -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=(12, 3))
     x[4:8, 1] = 5.0
-    found = condensed(x, Partition.of([0] * 4 + [1] * 4 + [2] * 3 + [3]), rng, centre=True)
+    groups = Partition.of([0] * 4 + [1] * 4 + [2] * 3 + [3])
+    found = condensed(x, groups, rng, centre=True, covariance="group")
     assert (found.y[4:8, 1] == 5.0).all()
     assert (found.y[11] == x[11]).all()
     assert not np.isclose(found.y[:4], x[:4]).any()
     assert found.facts["groups with a singular covariance"] == 3
     assert "1 records are alone" in found.warnings[1]
+
+
+def test_the_share_is_that_of_ledoit_and_wolf() -> None:
+    """One group beside a multiple of the identity: scikit-learn's own estimate."""
+    rng = np.random.default_rng(7)
+    for n, p in ((8, 5), (30, 4), (5, 9)):
+        x = rng.normal(size=(n, p)) * np.arange(1, p + 1)
+        dev = x - x.mean(axis=0)
+        own = dev.T @ dev / n
+        apart = ((own - np.trace(own) / p * np.eye(p)) ** 2).sum()
+        share = float(error_of(dev[None])[0]) / apart
+        assert min(share, 1.0) == pytest.approx(ledoit_wolf_shrinkage(x), rel=1e-9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("centre", [True, False])
+def test_shrunk_groups_keep_the_covariance_of_the_whole(centre: bool) -> None:
+    """Groups no larger than the number of columns; z-tests at 6 deviations over 3,000 draws."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(24, 4)) @ rng.normal(size=(4, 4))
+    groups = Partition.of(np.arange(24) // 4)
+    draws = np.array([np.cov(condensed(x, groups, rng, centre=centre).y.T) for _ in range(3000)])
+    wanted = oracle.covariance(x)
+    if not centre:
+        within = sum((len(r) - 1) * oracle.covariance(x[r]) for r in groups)
+        wanted = wanted - within / 24 / 23
+    error = 6 * draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - wanted) < error).all()
+
+
+def test_small_groups_leave_the_plane_of_their_records() -> None:
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(30, 4))
+    x[:, 3] = np.repeat(np.arange(10), 3)  # the same in each group
+    groups = Partition.of(np.arange(30) // 3)
+    flat = condensed(x, groups, rng, centre=True, covariance="group")
+    full = condensed(x, groups, rng, centre=True)
+
+    def off_the_plane(y: np.ndarray) -> float:
+        """How far new records lie from the plane through their group's three records."""
+        worst = 0.0
+        for rows in groups:
+            base = x[rows] - x[rows].mean(axis=0)
+            new = y[rows] - x[rows].mean(axis=0)
+            worst = max(worst, float(np.abs(new - new @ np.linalg.pinv(base) @ base).max()))
+        return worst
+
+    assert off_the_plane(flat.y) < 1e-9
+    assert off_the_plane(full.y) > 0.1
+    assert flat.facts["groups with a singular covariance"] == 10
+    assert full.y[:, 3].tolist() == x[:, 3].tolist()  # it varies in no group
+    assert "share of the common covariance" not in flat.facts
+    large = condensed(x, Partition.of(np.arange(30) // 15), rng, centre=True)
+    assert "share of the common covariance" not in large.facts
+    for rows in groups:
+        assert full.y[rows].mean(axis=0) == pytest.approx(x[rows].mean(axis=0), abs=1e-9)
 
 
 def test_condensation_of_every_kind_and_of_missing_values() -> None:

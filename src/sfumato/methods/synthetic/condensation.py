@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -10,9 +11,12 @@ from pydantic import Field
 from ...data.partition import Partition
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
-from ...kernels.synthesis.condensation import condense
+from ...kernels.statistics.shrinkage import Shrunk, towards_pooled
+from ...kernels.synthesis.condensation import condense, deviations_of, divisor_of
 from ...kernels.synthesis.frames import strata_of
 from ..verbs.base import DrawingVerb, Drawn, Numbers, PublishedDomain, alike_blocks
+
+Covariance = Literal["small", "ledoit-wolf", "group"]
 
 _LARGEST = 1e150
 """Beyond this the square of a number is no number."""
@@ -30,30 +34,45 @@ class Condensation(DrawingVerb):
     is kept in expectation, and the covariance of the whole but for the n-th part of what lies
     within the groups; a group's own sample covariance is then too small by 1/n of it.
 
-    In groups with no more records than columns, or where columns depend on one another, draws stay
-    in the plane of the original records; a record alone stays as it is. `facts` counts such groups
-    and warnings name them. Records of a group that miss the same values are a group of their own; a
+    The covariance of a group with no more records than columns is singular, and draws from it stay
+    in the plane of the original records. With `covariance = "small"` those of such groups are drawn
+    towards the one that they have in common, as far as Ledoit & Wolf say: the same share for
+    all of them, so that the whole still keeps its covariance. With "ledoit-wolf" this is done in
+    all groups, with "group" in none, as printed. Where columns depend on one another, draws stay in
+    a plane all the same; a record alone stays as it is. `facts` counts such groups and warnings
+    name them. Records of a group that miss the same values are a group of their own; a
     record alone in that is suppressed. Integers, dates, ordinals, booleans and categories are
     published as by `micro-perturbation`.
     """
 
     name: ClassVar[str] = "condensation"
     paper: ClassVar[str] = (
-        "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT"
+        "Aggarwal & Yu 2004, A condensation approach to privacy preserving data mining, EDBT; "
+        "Ledoit & Wolf 2003, Improved estimation of the covariance matrix of stock returns"
     )
 
     centre: bool = Field(
         True, description="exact means in each group; false: independent draws, as printed"
     )
+    covariance: Covariance = Field(
+        "small",
+        description="whose covariance is drawn towards that of all groups (Ledoit & Wolf): of "
+        "groups with no more records than columns, of all (ledoit-wolf) or of none (group)",
+    )
     domain: PublishedDomain = "statistics"
 
     def draw(self, numbers: Numbers, groups: Partition, rng: np.random.Generator) -> Drawn:
         """Numbers drawn from each group's moments."""
-        return condensed(numbers.x, groups, rng, centre=self.centre)
+        return condensed(numbers.x, groups, rng, centre=self.centre, covariance=self.covariance)
 
 
 def condensed(
-    x: np.ndarray, partition: Partition, rng: np.random.Generator, *, centre: bool
+    x: np.ndarray,
+    partition: Partition,
+    rng: np.random.Generator,
+    *,
+    centre: bool,
+    covariance: Covariance = "small",
 ) -> Drawn:
     """New numbers drawn from each group's moments."""
     y = np.full(x.shape, np.nan)
@@ -61,12 +80,14 @@ def condensed(
     with np.errstate(over="ignore", invalid="ignore"):
         scale = _scale(x)
     made = flat = alone = 0
-    for block, present in alike_blocks(strata_of(np.isnan(x)), partition, 2, gone):
+    listed = list(alike_blocks(strata_of(np.isnan(x)), partition, 2, gone))
+    targets = _targets(x, scale, listed, centre, covariance)
+    for block, present in listed:
         alone += len(block) if block.shape[1] == 1 else 0
         cells = np.ix_(block.reshape(-1), present)
-        _check(x[cells])
         shape = (*block.shape, present.size)
-        found = condense(x[cells].reshape(shape), scale[present], rng, centre=centre)
+        shrunk = targets.get(_columns(present)) if _is_shrunk(block, present, covariance) else None
+        found = condense(x[cells].reshape(shape), scale[present], rng, centre=centre, shrunk=shrunk)
         y[cells] = found.y.reshape(-1, present.size)
         made += len(block)
         flat += int((found.ranks < present.size).sum())
@@ -75,11 +96,44 @@ def condensed(
         "numeric columns": x.shape[1],
         "groups with a singular covariance": flat,
     }
+    if targets:
+        facts["share of the common covariance"] = [round(t.share, 2) for t in targets.values()]
     if np.isnan(x).any():
         facts["groups by what they miss"] = made
     if lost := int(gone.any(axis=1).sum()):
         facts["records suppressed where no other of a group misses the same"] = lost
     return Drawn(y, facts, _warnings(made, flat, alone), gone)
+
+
+def _is_shrunk(block: np.ndarray, present: np.ndarray, covariance: Covariance) -> bool:
+    """Whether the covariance of groups of this size is drawn to the common one."""
+    if covariance == "group" or block.shape[1] < 2:
+        return False
+    return covariance == "ledoit-wolf" or bool(block.shape[1] <= present.size)
+
+
+def _columns(present: np.ndarray) -> tuple[int, ...]:
+    return tuple(present.tolist())
+
+
+def _targets(
+    x: np.ndarray,
+    scale: np.ndarray,
+    listed: Sequence[tuple[np.ndarray, np.ndarray]],
+    centre: bool,
+    covariance: Covariance,
+) -> dict[tuple[int, ...], Shrunk]:
+    """What the covariances are drawn to, for the groups that have the same columns."""
+    parts: dict[tuple[int, ...], tuple[list[np.ndarray], list[float]]] = {}
+    for block, present in listed:
+        cells = x[np.ix_(block.reshape(-1), present)]
+        _check(cells)
+        if _is_shrunk(block, present, covariance):
+            groups, divisors = parts.setdefault(_columns(present), ([], []))
+            _, apart = deviations_of(cells.reshape(*block.shape, present.size), scale[present])
+            groups.append(apart)
+            divisors.append(divisor_of(block.shape[1], centre=centre))
+    return {columns: towards_pooled(*part) for columns, part in parts.items()}
 
 
 def _check(x: np.ndarray) -> None:
