@@ -8,7 +8,7 @@ suppressed one. The elements of a set-valued cell have no order and no multiplic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ from .coding import comparable as comparable
 from .item_counts import Holders, count_pairs
 from .sets import first_equal_lists, holds_sets
 from .upper_bounds import least_upper_bounds
+from .value_groups import Groups, value_groups
 
 _ROW = "__row"
 _DENSE = 1 << 16
@@ -134,6 +135,8 @@ class ValueCounts:
     """The value behind each code 1..m."""
     holders: Holders | None = None
     """For a column of sets, whose values are items: a record counts for each item it holds."""
+    groups: Groups = field(default_factory=dict)
+    """The values that are groups of others."""
 
     @property
     def missing(self) -> int:
@@ -143,7 +146,7 @@ class ValueCounts:
     def where(self, chosen: np.ndarray) -> ValueCounts:
         """Some of the pairs."""
         kept = self.cls[chosen], self.code[chosen], self.count[chosen]
-        return ValueCounts(*kept, self.values, self.holders)
+        return ValueCounts(*kept, self.values, self.holders, self.groups)
 
     def recoded(self, block: np.ndarray, blocks: int) -> ValueCounts:
         """The counts after each code c has become block[c]; codes that meet are added up."""
@@ -297,7 +300,8 @@ class Grouping:
             )
             cls, code = np.divmod(found, len(sets.names) + 1)
             return ValueCounts(cls, code, count, sets.names, holders)
-        return _counted(self.classes.labels, len(self), self.column(column), self.rows)
+        counts = _counted(self.classes.labels, len(self), self.column(column), self.rows)
+        return replace(counts, groups=value_groups(self.table, column))
 
 
 def confidential_column(table: Table, named: str, asking: str) -> Column:

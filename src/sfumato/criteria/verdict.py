@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
 from .item_counts import held_by_all
+from .value_groups import settled
 
 ROUNDING = 1e-12
 """What the rounding of a share can amount to: a figure of exactly the limit is allowed."""
@@ -68,6 +70,9 @@ class OfClasses(Criterion):
 class OfValues(OfClasses):
     """A criterion on the values of one confidential column."""
 
+    settles: ClassVar[bool] = True
+    """Whether a group stands for a value below it. Against shares in the whole that need not be:
+    two values together gain no more than the one of them that gains most."""
     column: str = Field("", description="confidential column; the only one unless given")
     missing: Literal["ignore", "value"] = Field(
         "ignore", description="whether a missing confidential value counts as a value"
@@ -77,7 +82,9 @@ class OfValues(OfClasses):
         """The column, and the counts of the values that count."""
         column = confidential_column(grouping.table, self.column, self.name)
         counts = grouping.counts(column.name)
-        return column, telling(counts) if self.missing == "ignore" else counts
+        if self.missing == "value":
+            return column, counts
+        return column, telling(counts, settle=self.settles)
 
 
 class OfRelease(Criterion):
@@ -119,14 +126,21 @@ class OfRelease(Criterion):
         )
 
 
-def telling(counts: ValueCounts) -> ValueCounts:
-    """The counts without missing values and without what readers take for missing: "" and "*"."""
+def telling(counts: ValueCounts, *, settle: bool = True) -> ValueCounts:
+    """The counts without missing values and without what readers take for missing: "" and "*".
+
+    To `settle` them, a value that is a group of another one of its class counts as that.
+    """
     chosen = counts.code > 0
     if counts.values.dtype in (pl.String, pl.Categorical, pl.Enum):
         silent = counts.values.cast(pl.String).is_in(["", SUPPRESSED]).to_numpy()
         if silent.any():
             chosen &= ~np.concatenate(([True], silent))[counts.code]
-    return counts if chosen.all() else counts.where(chosen)
+    known = counts if chosen.all() else counts.where(chosen)
+    if not settle or not known.groups:
+        return known
+    cls, code, count = settled(known.cls, known.code, known.count, known.groups)
+    return replace(known, cls=cls, code=code, count=count)
 
 
 def shares(counts: ValueCounts, classes: int) -> np.ndarray:

@@ -31,10 +31,11 @@ class LDiversity(OfCategories):
 
     Each is the least over the classes, so that l-diversity holds where it is at least l. A missing
     or suppressed value hides nothing when all the others are the same, so it does not count, unless
-    `missing` says that it is a value like any other; the finding names both figures. Of a column of
-    sets the items count, and holding none as one more; but the figure is no more than the number of
-    different sets, 1 where everybody of a class holds the same item, and for entropy no more than 1
-    / the largest share of an item.
+    `missing` says that it is a value like any other; the finding names both figures. Nor does a
+    value that is a group of others hide: "infection" beside "flu" may be the flu, and counts as the
+    value below it that most of its class may have. Of a column of sets the items count, and holding
+    none as one more; but the figure is no more than the number of different sets, 1 where everybody
+    of a class holds the same item, and for entropy no more than 1 / the largest share of an item.
 
     With `categories`, categories are counted in place of values, in each of the readings: a class
     of healthy people and people with flu holds one, if both are of one category.

@@ -37,6 +37,7 @@ class BetaLikeness(OfValues):
     )
     shorthand: ClassVar[str] = "at_most"
     letter: ClassVar[str] = "beta"
+    settles: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
 
     at_most: float = Field(gt=0, allow_inf_nan=False, description="beta (also accepted as beta)")
@@ -89,6 +90,7 @@ class DeltaDisclosure(OfValues):
     )
     shorthand: ClassVar[str] = "at_most"
     letter: ClassVar[str] = "delta"
+    settles: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
 
     at_most: float = Field(

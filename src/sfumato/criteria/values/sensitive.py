@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from ...data.schema import Column
 from ...errors import MeasureError
 from ..classes import Grouping, ValueCounts
+from ..value_groups import comparable_codes
 from ..verdict import (
     ROUNDING,
     Judged,
@@ -31,8 +32,9 @@ class AlphaK(OfValues):
     (general (alpha, k)-anonymity). The figure is the largest share in a class; where a class is
     smaller than k and all shares are kept, it is the size of the smallest class. A missing or
     suppressed value hides nothing: shares are of the records whose value is known, unless `missing`
-    says that it is a value like any other. Of a column of sets, the share of a class that holds
-    each item is limited.
+    says that it is a value like any other. A value that is a group of another one of its class
+    counts as that, and to a named value count the groups above it and what is below it. Of a column
+    of sets, the share of a class that holds each item is limited.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "flu", "hiv", "flu", "hiv"]
@@ -57,11 +59,10 @@ class AlphaK(OfValues):
 
     def _judged(self, grouping: Grouping) -> Judged:
         column, counts = self._of(grouping)
-        cls, share = counts.cls, shares(counts, len(grouping))
         if self.value:
-            chosen = counts.code == self._code(counts, column.name)
-            cls, share = cls[chosen], share[chosen]
-        figures = largest(cls, share, len(grouping))
+            figures = self._of_value(counts, grouping, column.name)
+        else:
+            figures = largest(counts.cls, shares(counts, len(grouping)), len(grouping))
         detail = {
             "column": column.name,
             "k": int(grouping.people.min()),
@@ -71,6 +72,15 @@ class AlphaK(OfValues):
         subject = f"the largest share of {what} of {column.name}"
         judged = Judged(figures, figures <= self.alpha + ROUNDING, subject, self.alpha, detail)
         return and_of_size(judged, grouping, self.k, self.name)
+
+    def _of_value(self, counts: ValueCounts, grouping: Grouping, name: str) -> np.ndarray:
+        """The share of each class that has the value, or may have it by a group."""
+        value = self._code(counts, name)
+        if counts.groups and self.missing == "ignore":
+            counts = telling(grouping.counts(name), settle=False)
+        meant = np.isin(counts.code, comparable_codes(counts.groups, value))
+        share = shares(counts, len(grouping))[meant]
+        return np.bincount(counts.cls[meant], weights=share, minlength=len(grouping))
 
     def _code(self, counts: ValueCounts, name: str) -> int:
         found = np.flatnonzero((counts.values.cast(pl.String) == self.value).to_numpy())
@@ -87,7 +97,8 @@ class PSensitive(OfCategories):
 
     That is k-anonymity and distinct p-diversity of every confidential column (or of the one named).
     The figure is the least number of different values in a class; where only k is broken, it is the
-    size of the smallest class. A missing or suppressed value does not count as one of the p, unless
+    size of the smallest class. A missing or suppressed value does not count as one of the p, nor
+    does one that is a group of another one of its class ("infection" beside "flu"), unless
     `missing` says that it is a value like any other. Of a column of sets the items count, and
     holding none, as far as there are different sets; an item that all of a class hold leaves one
     value.
@@ -171,9 +182,10 @@ class PAlphaSensitive(OfValues):
       that not all are of one kind, be it the best; `of = "values"` counts values, as Sun et al. do.
 
     The figure is that of alpha; where alpha holds and another part is broken, the finding speaks of
-    that part. A missing or suppressed value is none of the p and weighs nothing, and shares are of
-    the records whose value is known, unless `missing` says that it is a value like any other (which
-    the categories then must list as ""). Of a column of sets the items are the values.
+    that part. A missing or suppressed value is none of the p and weighs nothing, a group of another
+    value of its class counts as that, and shares are of the records whose value is known, unless
+    `missing` says that it is a value like any other (which the categories then must list as ""). Of
+    a column of sets the items are the values.
 
     >>> from sfumato.data.table import table
     >>> ill = ["flu", "hiv", "flu", "cold", "hiv", "cancer"]

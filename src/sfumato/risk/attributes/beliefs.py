@@ -87,7 +87,7 @@ class _Shifts(NamedTuple):
 
 
 def _shifts(grouping: Grouping, name: str) -> _Shifts:
-    counts = telling(grouping.counts(name))
+    counts = telling(grouping.counts(name), settle=False)
     g = len(grouping)
     prior = whole_shares(counts)
     change = shares(counts, g) - prior[counts.code]
