@@ -21,6 +21,7 @@ from ..verdict import (
     different,
     largest,
     shares,
+    telling,
 )
 from .categories import Lists, OfCategories, category_counts, check_listed, check_lists
 
