@@ -44,7 +44,7 @@ def test_too_few_people_for_any_group() -> None:
 KINDS = [["cancer", "hiv"], ["healthy", "flu"]]
 
 
-@pytest.mark.parametrize("search", ["mondrian", "local-recoding"])
+@pytest.mark.parametrize("search", ["mondrian", "local-recoding", "k-member", "annealing"])
 @pytest.mark.parametrize("use", ["l-diversity", "p-sensitive", "p-alpha-sensitive"])
 def test_every_group_holds_every_category(search: str, use: str) -> None:
     rng = np.random.default_rng(4)

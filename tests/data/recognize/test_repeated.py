@@ -64,8 +64,13 @@ def test_few_records_many_pairs_and_sets() -> None:
     rng = np.random.default_rng(2)
     wide = {f"x{j}": rng.integers(0, 4, 4_000) for j in range(110)}
     wide["twin"] = wide["x7"] + 1
+    wide["half"] = wide["x9"] // 2
+    rare = rng.random(4_000) < 0.01
+    wide["rare"], wide["once more"] = rare, np.where(rare, "yes", "no")
     found = repeated_fields(table(wide), list(wide))
-    assert [(one.column, one.by) for one in found] == [("twin", "x7")]
+    assert {one.column: one.by for one in found} == {
+        "twin": "x7", "half": "x9", "once more": "rare",
+    }  # fmt: skip
     sets = table({"s": [["a"], ["b"]] * 20, "x": [1, 2] * 20})
     assert repeated_fields(sets, ["s", "x"]) == []
 

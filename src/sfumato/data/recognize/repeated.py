@@ -6,7 +6,7 @@ they count what they tell twice, and one gives back what is hidden in the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,6 +22,8 @@ _NEARLY = 0.9
 """The share of a column's entropy from which on another column tells it."""
 _MOST_PAIRS, _ROWS = 5_000, 2_000
 """Of more pairs, so many records are enough."""
+_NEIGHBOURS = 500
+"""Pairs of records that say whether it is worth while to look at a pair of columns."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def repeated_fields(table: Table, columns: Sequence[str]) -> list[Repeated]:
     alone = {name: entropy(np.bincount(code)) for name, code in codes.items()}
     codes = {name: code for name, code in codes.items() if alone[name] > 0}
     found: dict[str, Repeated] = {}
-    for first, second in combinations(codes, 2):
+    for first, second in _candidates(codes):
         one, two = alone[first], alone[second]
         shared = one + two - entropy(np.bincount(_together(codes[first], codes[second])))
         told, tells = shared / two >= _NEARLY, shared / one >= _NEARLY
@@ -78,6 +80,28 @@ def _codes(table: Table, columns: Sequence[str]) -> dict[str, np.ndarray]:
         return {}
     some = Table(rows, table.schema.only(chosen))
     return {name: estimable(some, name).codes for name in chosen}
+
+
+def _candidates(codes: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+    """The pairs to look at: all, or where they are many those of which one column differs half as
+    often as by chance between records that share the other's value."""
+    names = list(codes)
+    if len(names) * (len(names) - 1) // 2 <= _MOST_PAIRS:
+        yield from combinations(names, 2)
+        return
+    # A record is a row, so that records are compared in one piece.
+    every = np.ascontiguousarray(np.array([codes[name] for name in names], dtype=np.int32).T)
+    chance = np.array([1 - ((np.bincount(c) / c.size) ** 2).sum() for c in codes.values()])
+    near = np.zeros((len(names), len(names)), dtype=bool)
+    for teller, code in enumerate(codes.values()):
+        order = np.argsort(code, kind="stable")
+        here = np.flatnonzero(np.diff(code[order]) == 0)
+        here = here[:: max(1, here.size // _NEIGHBOURS)]
+        apart = (every[order[here]] != every[order[here + 1]]).mean(axis=0)
+        near[teller] = apart <= chance / 2
+    near |= near.T
+    for first, second in zip(*np.nonzero(np.triu(near, 1)), strict=True):
+        yield names[first], names[second]
 
 
 def _together(first: np.ndarray, second: np.ndarray) -> np.ndarray:
