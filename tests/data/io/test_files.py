@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -268,3 +269,22 @@ def test_a_file_called_db_may_be_either(tmp_path: Path) -> None:
     found, notes = read_with_notes(path)
     assert found.frame.rows() == [(1,)]
     assert notes == ["table: t"]
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_the_order_of_categories_comes_with_the_file(tmp_path: Path, suffix: str) -> None:
+    cells = ["low", "high", None, "low"] * 5
+    levels = ["low", "mid", "high"]
+    frame = pd.DataFrame(
+        {
+            "graded": pd.Categorical(cells, categories=levels, ordered=True),
+            "plain": pd.Categorical(cells),
+            "n": range(20),
+        }
+    )
+    path = tmp_path / f"x.{suffix}"
+    (frame.to_feather if suffix == "arrow" else frame.to_parquet)(path)
+    found = read(path)
+    assert found.schema["graded"].categories == tuple(levels)
+    assert [found.schema[name].kind for name in found.names] == ["ordinal", "nominal", "integer"]
+    assert found["graded"].to_list() == cells

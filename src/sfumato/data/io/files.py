@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from ...errors import InputError
+from ..ordered import from_arrow
 from .dates import ZONED, without_zone
 from .source import Endpoint, present
 
@@ -24,9 +25,27 @@ def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
     path = present(endpoint)
     try:
         # From memory: the table must not change when the file does.
-        return pl.read_parquet(path.read_bytes())
+        raw = path.read_bytes()
+        return _with_orders(pl.read_parquet(raw), raw)
     except _READING as error:
         raise unreadable(endpoint, "Parquet", error) from error
+
+
+def _with_orders(frame: pl.DataFrame, raw: bytes) -> pl.DataFrame:
+    """The frame with the orders of its categories, which pandas writes and Polars does not read."""
+    if pl.Categorical not in frame.dtypes:
+        return frame
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    buffer = pa.py_buffer(raw)
+    try:
+        types = {field.name: field.type for field in parquet.read_schema(buffer)}
+        ordered = [n for n, of in types.items() if pa.types.is_dictionary(of) and of.ordered]
+        found = parquet.read_table(buffer, columns=ordered) if ordered else None
+    except pa.ArrowException:  # what only Polars can read has no order that anybody knows
+        return frame
+    return frame if found is None else frame.with_columns(from_arrow(found))
 
 
 def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
@@ -44,7 +63,7 @@ def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
         with opened(pa.py_buffer(raw)) as reader:
             found = reader.read_all()
         found.validate(full=True)
-        return pl.DataFrame(pl.from_arrow(found))
+        return from_arrow(found)
     except (*_READING, pa.ArrowException, MemoryError, TypeError) as error:
         raise unreadable(endpoint, "Arrow", error) from error
 
