@@ -113,8 +113,8 @@ class Measurement:
     """Digits after the point that may be published; None means all."""
 
     depends: Depends | None = None
-    """What of the original it depends on; None where nobody said: then on values, and its details
-    are private."""
+    """What of the original it depends on; None where nobody said: then a release does not publish
+    it."""
     leverage: float = 1.0
     """How wide its scale is, where its bounds do not say; infinite for a sum over records."""
     squares: bool = False

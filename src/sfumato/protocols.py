@@ -223,8 +223,8 @@ class Measure(Declaration, ABC):
     that it is published as it is; "domain", besides that on the ends and categories of the
     original's columns; "records", on shares of records, of which one moves it by a few n-ths;
     "values", of which one can move it at will. The latter three are published of the original as
-    the release lets anyone see it, the last two rounded by the number of records. Of a measure that
-    does not say, details are private, too."""
+    the release lets anyone see it, the last two rounded by the number of records. The figure of
+    a measure that does not say is the owner's."""
     leverage: ClassVar[float] = 1.0
     """Of a figure without bounds, n times what one of n records can move it by: 1 for shares and
     means in deviations, 3 for variances, 100 and 300 for the same in percent, infinity for sums

@@ -196,6 +196,7 @@ from .utility.distributions.distance import DistributionDistance as Distribution
 from .utility.distributions.kernel_pca import KernelPca as KernelPca
 from .utility.distributions.marginals import Marginals as Marginals
 from .utility.distributions.medians import MedianDifferences as MedianDifferences
+from .utility.function_loss import FunctionLoss as FunctionLoss
 from .utility.generalized.mutual_information import ColumnInformation as ColumnInformation
 from .utility.generalized.mutual_information import ValueInformation as ValueInformation
 from .utility.generalized.ncp import DghDistance as DghDistance

@@ -223,7 +223,7 @@ def test_an_undeclared_criterion_is_refused_beside_a_cover_and_after_noise() -> 
 def test_an_undeclared_measure_is_not_taken_where_it_could_mean_nothing() -> None:
     made = protect(sf.method("mondrian", k=3), measures=[Third()])
     assert made.evidence["test-third"] == 1 / 3
-    assert "so few records" in made.public().evidence.not_taken["test-third"]
+    assert "stays the owner" in made.public().evidence.not_taken["test-third"]
     noisy_one = protect(sf.method("uncorrelated-noise", columns=["age"]), measures=[Third()])
     assert "perturbed" in noisy_one.evidence.not_taken["test-third"]
     assert not Third.usual
@@ -245,7 +245,7 @@ def test_an_undeclared_attack_is_a_measure_that_says_nothing() -> None:
     assert Breaks().counts_classes
     assert Breaks().needs_alignment
     made = protect(sf.method("mondrian", k=3), measures=[Breaks()])
-    assert "so few records" in made.public().evidence.not_taken["test-breaks"]
+    assert "stays the owner" in made.public().evidence.not_taken["test-breaks"]
     noisy_one = protect(sf.method("uncorrelated-noise", columns=["age"]), measures=[Breaks()])
     assert "test-breaks" in noisy_one.evidence.not_taken
 

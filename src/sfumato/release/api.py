@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import polars as pl
 
 from ..data.codec import Matrix
 from ..data.linkage.like import like_original
@@ -36,7 +37,7 @@ from .pairing import (
 )
 from .plan.plan import Plan
 from .plan.requirement import Requirement
-from .plan.step import Step, as_steps, build
+from .plan.step import Step, as_steps, build, measure_of
 from .records.evidence import Evidence, Measuring, usual_panel
 from .records.release import Release
 from .records.run import protect as protect_records
@@ -92,7 +93,7 @@ def partition(given: Any, search: Partitioner | str, seed: int | None = None) ->
 
 
 def measure(
-    name: str,
+    name: str | Measure | Callable[[pl.DataFrame], Any],
     original: Any,
     masked: Any,
     align: str = "position",
@@ -103,7 +104,8 @@ def measure(
     mechanism: Any = (),
     **parameters: Any,
 ) -> Measurement:
-    """One registered measure or attack by its name.
+    """One registered measure or attack by its name, or as it is; or what a function of a frame
+    loses: `sf.measure(f, original, masked, divergence="absolute")`, as `function-loss` says.
 
     Frames without roles count every shared column as a quasi-identifier. Measures that look at
     groups take them from `partition`, in the order of the masked rows; those that know how the
@@ -111,7 +113,7 @@ def measure(
     be in the same order unless `align` says otherwise, as in `assess`; `detail["warning"]` says
     where that is not to be believed.
     """
-    built: Measure = build("measure|attack", name, parameters)
+    built = measure_of(name, parameters)
     if align in AUTO:
         pair = align_by(*as_tables(original, masked)).pair
     else:

@@ -11,7 +11,7 @@ from ...data.codec import Matrix
 from ...data.partition import Cover
 from ...declaration import hide_secrets
 from ...errors import ParameterError
-from ...protocols import Declaration, Method, Outcome, Partitioner, Verb
+from ...protocols import Declaration, Measure, Method, Outcome, Partitioner, Verb
 from ...registry import find
 from ..records.declared import drawing
 
@@ -137,6 +137,23 @@ class Step:
 def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:
     """An instance of a registered thing; `kind` may be several, separated by "|"."""
     return find(name, *kind.split("|")).load().build(parameters)
+
+
+def measure_of(given: Any, parameters: Mapping[str, Any]) -> Measure:
+    """A measure or an attack by its name, or as it is; of a function, what it loses."""
+    if isinstance(given, Measure):
+        if parameters:
+            raise ParameterError(
+                f"{given.name} has its parameters already: {', '.join(parameters)} came besides",
+                remedy=f'sf.measure("{given.name}", ..., {next(iter(parameters))}=...)',
+            )
+        return given
+    found: Measure
+    if callable(given):
+        found = build("measure", "function-loss", {"function": given, **parameters})
+    else:
+        found = build("measure|attack", given, parameters)
+    return found
 
 
 def open_parameters(thing: Declaration) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from .public_steps import public_notes, public_steps
 _UNTOLD = "it does not apply to this release"
 _USUAL = 10.0
 _TOO_FEW = "of so few records it would tell of single ones"
+_UNSAID = "nobody says what of the original its figure depends on, so that it stays the owner's"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,11 @@ def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring
     )
     taken = {m.name: work.figure(m, evidence[m.name]) for m in panel_of(plan) if m.name in evidence}
     left = dict.fromkeys([*evidence.not_taken, *evidence], _UNTOLD)
-    left |= {m.name: _TOO_FEW for m in panel_of(plan) if m.name in evidence and not work.tells(m)}
+    for m in panel_of(plan):
+        if m.name in evidence and evidence[m.name].depends is None:
+            left[m.name] = _UNSAID
+        elif m.name in evidence and not work.tells(m):
+            left[m.name] = _TOO_FEW
     findings = work.findings(plan, evidence.findings)
     told = {name: _within(found, findings) for name, found in taken.items() if found is not None}
     return Face(
@@ -87,13 +92,13 @@ class _Publishing:
         scale = measure.result(0.0)
         if scale.depends in ("release", "domain"):
             return True
-        if (scale.squares or scale.depends is None) and not self.rounding.tells_squares:
+        if scale.squares and not self.rounding.tells_squares:
             return False
         return self.rounding.tells(scale.width)
 
     def figure(self, measure: Measure, private: Measurement) -> Measurement | None:
         """A measurement as it may be published; None where nothing may."""
-        if not self.tells(measure):
+        if private.depends is None or not self.tells(measure):
             return None
         if private.depends == "release" or self.known is not None:
             return private.public(self.rounding)

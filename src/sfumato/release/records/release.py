@@ -27,7 +27,7 @@ from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
 from ..ledger.publication import Standing
 from ..plan.plan import Plan
-from ..plan.step import build
+from ..plan.step import measure_of
 from ..publish import publish
 from ..recount import written_pairs
 from ..report.page import version
@@ -93,10 +93,10 @@ class Release:
         """Every table that is published."""
         return (self.pair.masked, *self.copies)
 
-    def measure(self, name: str, *, seed: int = 0, **parameters: Any) -> Measurement:
-        """One registered measure or attack of this release, with what its publication tells
-        everybody: `release.measure("dbrl", scenarios=7)`."""
-        built = build("measure|attack", name, parameters)
+    def measure(self, name: Any, *, seed: int = 0, **parameters: Any) -> Measurement:
+        """One measure or attack of this release, with what its publication tells everybody:
+        `release.measure("dbrl", scenarios=7)`, or what a function of a frame loses."""
+        built = measure_of(name, parameters)
         return self._measuring(checked_seed(seed)).take(built, self.pair)
 
     def _measuring(self, seed: int) -> Measuring:
