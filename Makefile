@@ -120,6 +120,7 @@ bench-microaggregation: .venv/.installed
 	$(BIN)/python benchmarks/mdav_speed.py
 	$(BIN)/python benchmarks/crest_speed.py
 	$(BIN)/python benchmarks/li_sarkar.py
+	$(BIN)/python benchmarks/class_restricted.py
 	$(BIN)/python benchmarks/information_loss.py
 
 # The methods, measures and intruders of the textbook, beside the slides and the peers.
@@ -129,6 +130,8 @@ bench-masking: .venv/.installed
 	$(BIN)/python benchmarks/rank_swapping.py
 	$(BIN)/python benchmarks/clusters.py
 	$(BIN)/python benchmarks/clusters.py --warm
+	$(BIN)/python benchmarks/cluster_correlations.py --warm
+	$(BIN)/python benchmarks/fuzzy_clusters.py
 	$(BIN)/python benchmarks/ipso.py
 	$(BIN)/python benchmarks/census_map.py
 	$(BIN)/python benchmarks/masking_peers.py

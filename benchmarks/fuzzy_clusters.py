@@ -1,11 +1,11 @@
 """Fuzzy clusters of Census after noise: the table of Torra's slides, ours beside it.
 
-    python benchmarks/fuzzy_clusters.py [--percent]
+    python benchmarks/fuzzy_clusters.py [--variance]
 
 Ten fuzzy clusters (m = 1.5) of the file with uncorrelated noise: d1 is the distance between the
-cluster centres, d2 between the memberships, O.F. the objective function; two executions, which
-differ in the random start alone. The slides do not say what the amount of noise is a part of: ours
-is a percentage of the standard deviations, with --variance the share of the variances (k).
+cluster centres, d2 the sum of the squared changes of memberships, O.F. the objective function; two
+executions, which differ in the random start alone. The slides do not say what the noise is a part
+of: ours has that many tenths of a standard deviation, with --variance that share of the variances.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
         for seed, line in enumerate(printed):
             found = sf.measure("fuzzy-cluster-loss", census, masked, seed=seed)
             objective = found.detail["objective"]
-            ours = (found.detail["d1"], found.detail["d2"], objective["masked"])
+            ours = (found.detail["d1"], found.detail["d2"] ** 2, objective["masked"])
             cells += [f"{a:.2f} ({b:g})" for a, b in zip(ours, line, strict=True)]
             originals.append(objective["original"])
         rows.append(cells)

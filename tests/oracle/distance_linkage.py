@@ -11,7 +11,8 @@ import numpy as np
 def squared(
     kind: str, x: np.ndarray, y: np.ndarray, own: Sequence[int], degree: int = 2
 ) -> np.ndarray:
-    """(n, m): squared distances as the papers write them, one pair after another."""
+    """(n, m): squared distances as the papers write them, one pair after another; sums of absolute
+    differences for city-block."""
     n, m, p = len(x), len(y), x.shape[1]
 
     def z(side: np.ndarray) -> np.ndarray:
@@ -19,7 +20,7 @@ def squared(
 
     weights = np.eye(p)
     a, b = x, y
-    if kind in ("standardized", "kernel"):
+    if kind in ("standardized", "kernel", "city-block"):
         a, b = z(x), z(y)
     if kind == "standardized-difference":
         # The deviation of the difference, over every pair.
@@ -39,6 +40,8 @@ def squared(
                     return float((1 + u @ v) ** degree)
 
                 out[i, j] = k(a[i], a[i]) - 2 * k(a[i], b[j]) + k(b[j], b[j])
+            elif kind == "city-block":
+                out[i, j] = sum(abs(float(u - v)) for u, v in zip(a[i], b[j], strict=True))
             else:
                 out[i, j] = (a[i] - b[j]) @ weights @ (a[i] - b[j])
     return out

@@ -26,6 +26,7 @@ DISTANCES = [
     "euclidean",
     "standardized",
     "standardized-difference",
+    "city-block",
     "mahalanobis",
     "mahalanobis-linked",
     "kernel",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
+from scipy.spatial import cKDTree
 
 from ...data.linkage.linked import TOLERANCE, Credit, at_least_as_close, facts_of
 from ...data.linkage.linking import Sample, drawn, require_reference
@@ -27,7 +28,7 @@ _STRANGERS = 10_000
 
 
 class Dbrl(LinkageMeasure):
-    """Share of originals whose nearest masked record is their own, by any of six distances.
+    """Share of originals whose nearest masked record is their own, by any of seven distances.
 
     The intruder holds original records and takes for each the nearest masked one. A record whose
     own is among t equally near ones counts 1/t; the interval runs from losing every tie to winning
@@ -37,7 +38,7 @@ class Dbrl(LinkageMeasure):
 
     Categories that differ, and a value beside a missing one, add 1 to the squared distance of the
     Euclidean and standardized distances, which take labels, sets and suppressed cells as
-    `record-linkage` does; Mahalanobis and kernel distances need numbers, all of them. A singular
+    `record-linkage` does; the others need numbers, all of them. A singular
     covariance is inverted in the directions in which the files vary (pseudo-inverse), and one that
     masking left alone counts more than all the others; `detail` says how many there are. A Gaussian
     kernel is not offered: its distance grows with the Euclidean one, so that it makes the same
@@ -111,7 +112,9 @@ class Dbrl(LinkageMeasure):
         shares = []
         for one in found:
             x, codes = one.points.of(reference, context.pair, self.name)
-            if one.points.open is not None:
+            if one.points.sums:
+                theirs = cKDTree(one.points.b).query(x[rows], p=1)[0]
+            elif one.points.open is not None:
                 nobody = np.full(rows.size, -1, dtype=np.int64)
                 links = one.points.open.link(reference, rows, x[rows], nobody)
                 theirs = links[one.intruder].distance
@@ -133,7 +136,8 @@ class Links(NamedTuple):
     points: Points
     credit: Credit
     to_own: np.ndarray
-    """The squared distance to one's own masked record; infinite where there is none."""
+    """The distance to one's own masked record, squared unless it is a sum; infinite where there is
+    none."""
     intruder: str = PLAIN
 
 
@@ -145,6 +149,8 @@ def link(points: Points, own: np.ndarray, rows: np.ndarray | None = None) -> Lin
         intruders = points.open.link(points.open.pair.original, rows, x, mine)
         best = best_of(intruders)
         return Links(points, intruders[best].credit, intruders[best].own, best)
+    if points.sums:
+        return _by_sums(points, x, mine)
     found = own_rank(
         x,
         points.b,
@@ -159,3 +165,14 @@ def link(points: Points, own: np.ndarray, rows: np.ndarray | None = None) -> Lin
     has = mine >= 0
     to_own[has] = distances(x[has], points.b[mine[has]], codes[has], points.codes_b[mine[has]])
     return Links(points, Credit.of(won, found.ties), to_own)
+
+
+def _by_sums(points: Points, x: np.ndarray, mine: np.ndarray) -> Links:
+    """The same by sums of absolute differences."""
+    tree = cKDTree(points.b)
+    least = tree.query(x, p=1)[0] * (1 + TOLERANCE)
+    ties = tree.query_ball_point(x, least, p=1, return_length=True)
+    to_own = np.full(len(x), np.inf)
+    has = mine >= 0
+    to_own[has] = np.abs(x[has] - points.b[mine[has]]).sum(axis=1)
+    return Links(points, Credit.of(to_own <= least, np.asarray(ties)), to_own)

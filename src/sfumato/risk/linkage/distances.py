@@ -2,7 +2,8 @@
 
 Torra, Abowd & Domingo-Ferrer (2006), "Using Mahalanobis distance-based record linkage for
 disclosure risk assessment", Privacy in Statistical Databases, compare five. All of them are
-Euclidean once the records are moved to the right place, so one search serves them all. Slides that
+Euclidean once the records are moved to the right place, so one search serves them all but sums of
+absolute differences, which the example of ten records in Torra's slides is linked by. Slides that
 show their table head two of its columns the wrong way round: the figures under "COV0" are those
 with the covariance between the files known, and those under "COV" without it. (The distances here
 give all fifteen figures of its first block.)
@@ -32,6 +33,7 @@ Distance = Literal[
     "euclidean",
     "standardized",
     "standardized-difference",
+    "city-block",
     "mahalanobis",
     "mahalanobis-linked",
     "kernel",
@@ -39,11 +41,14 @@ Distance = Literal[
 MEANINGS = (
     "euclidean: the values as they are; standardized (DBRL1): each file by its own means and "
     "deviations; standardized-difference (DBRL2): by the deviation of the difference between the "
-    "files; mahalanobis: by the covariance of that difference, the files taken as independent; "
+    "files; city-block: sums of absolute differences of the values standardized as by DBRL1; "
+    "mahalanobis: by the covariance of that difference, the files taken as independent; "
     "mahalanobis-linked: the same with the true links known; kernel (KDBRL): a polynomial kernel "
     "of the standardized values"
 )
 
+NUMBERS_ONLY = ("city-block", "mahalanobis", "mahalanobis-linked", "kernel")
+"""Distances that compare numbers alone, and need all of them."""
 _SQUARABLE = 1e140
 _RANK = 1e-10
 """Directions whose variance is smaller than this, in units of the largest, have none."""
@@ -62,7 +67,7 @@ class Files:
         names, self.left_out = columns_to_link_by(pair, named)
         self.distance = distance
         self.numbers = Columns.of(pair, names).numbers
-        if distance in ("mahalanobis", "mahalanobis-linked", "kernel"):
+        if distance in NUMBERS_ONLY:
             self._numbers_only(names, bool(named), asking)
             names = self.numbers
         self.names = names
@@ -90,14 +95,14 @@ class Files:
     def _check(self) -> None:
         for side, table in (("original", self.x), ("masked", self.y)):
             large = np.abs(table).max(axis=0, initial=0.0, where=~np.isnan(table)) > _SQUARABLE
-            if self.distance not in ("standardized", "kernel") and large.any():
+            if self.distance not in ("standardized", "city-block", "kernel") and large.any():
                 raise MeasureError(
                     f"column {self.numbers[int(np.argmax(large))]!r} of the {side} table has "
                     "values whose squares overflow",
                     remedy='rescale the column, or use distance = "standardized"',
                 )
             gaps = np.isnan(table)
-            if self.distance in ("mahalanobis", "mahalanobis-linked", "kernel") and gaps.any():
+            if self.distance in NUMBERS_ONLY and gaps.any():
                 row, j = map(int, np.argwhere(gaps)[0])
                 raise MeasureError(
                     f"column {self.numbers[j]!r} is missing in row {row + 1} of the {side} table, "
@@ -120,6 +125,7 @@ class Files:
             numbers=[self.numbers[j] for j in which],
             categories=Categories(self.pair, others),
             place=place,
+            sums=self.distance == "city-block",
             open=OpenFile(self.pair, columns, a, b) if compares else None,
         )
 
@@ -135,7 +141,7 @@ class Files:
         x, y, p = self.x[:, which], self.y[:, which], len(which)
         (mean_x, sd_x), (mean_y, sd_y) = moments_of(x), moments_of(y)
         one, still = np.ones(p), np.eye(p)
-        if self.distance == "standardized":
+        if self.distance in ("standardized", "city-block"):
             return Place(mean_x, sd_x, mean_y, sd_y, still)
         if self.distance == "kernel":
             _refuse_too_many(max(len(x), len(y)), p, degree)
@@ -200,6 +206,8 @@ class Points:
     numbers: list[str]
     categories: Categories
     place: Place
+    sums: bool = False
+    """Whether distances are sums of absolute differences instead."""
     open: OpenFile | None = None
     """Where cells hold labels or sets or were suppressed: what intruders make of them."""
 
@@ -218,7 +226,7 @@ class Points:
         require_reference(table, (*self.numbers, *self.categories.names))
         x = numbers_of(table, self.numbers, pair)
         unfit = np.abs(x) > _SQUARABLE
-        if self.place.degree > 1 or self.place.turned:
+        if self.place.degree > 1 or self.place.turned or self.sums:
             unfit |= np.isnan(x)
         if unfit.any():
             row, j = map(int, np.argwhere(unfit)[0])
