@@ -424,7 +424,7 @@ class PosetSource(Declaration, ABC):
         return set()
 
     def above(self) -> Mapping[str, str]:
-        """Of each item what stands next above it, where anything does but the root."""
+        """Of each item what stands next above it, where anything does but "*"."""
         return {}
 
     def for_ordered(self) -> PosetSource:

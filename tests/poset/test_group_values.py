@@ -198,6 +198,18 @@ def test_totals_have_a_part_for_what_is_known_no_closer() -> None:
     assert [total, *parts] == [6, 3, 3, 0]
 
 
+def test_the_part_for_what_is_known_no_closer_has_a_name_of_its_own() -> None:
+    rows = [["Surgeon", "Doctor", "*"], ["Doctor (not specified)", "Doctor", "*"]]
+    made = table(
+        {"job": ["Doctor", "Doctor", "Surgeon", "Doctor (not specified)"]},
+        posets={"job": Hierarchy(levels=rows)},
+        quasi=["job"],
+    )
+    cells = sf.tabulate(made, ["job"])
+    labels = ("Doctor", "Doctor (not specified)", "Doctor (not specified)*")
+    assert [cells.values[cells.find(job=label)] for label in labels] == [4, 1, 2]
+
+
 def test_a_star_is_no_group() -> None:
     for source in (Hierarchy(levels=STARRED), PartialOrder(parents={"a": "*", "b": "*"})):
         with pytest.raises(ValueError, match=r'"\*"'):

@@ -42,6 +42,43 @@ def test_a_hierarchy_file_says_the_same(tmp_path: Path) -> None:
     assert Items(hierarchy=str(path)).above() == _PARENTS
 
 
+def test_a_top_with_a_name_of_its_own_stands_above_items(tmp_path: Path) -> None:
+    path = tmp_path / "goods.csv"
+    path.write_text("milk;dairy;food\nham;meat;food\n")
+    baskets = _baskets([["milk"], ["food"]], {"hierarchy": str(path)})
+    whole = enumerate_sets(baskets, ["buys"], into="buys")
+    assert whole["buys"].to_list() == [["dairy", "food", "milk"], ["food"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "parents", "what"),
+    [
+        ("milk;dairy;*\n", {"dairy": "milk"}, "stands above itself"),
+        ("milk;dairy;*\nmilk;drink;*\n", {}, "each label has one parent"),
+        (None, {}, "No such file"),
+    ],
+    ids=["circle", "contradiction", "no file"],
+)
+def test_a_hierarchy_that_cannot_be_followed_is_refused(
+    rows: str | None, parents: dict[str, str], what: str, tmp_path: Path
+) -> None:
+    """A file and `parents` together once went in circles for ever."""
+    path = tmp_path / "goods.csv"
+    if rows is not None:
+        path.write_text(rows)
+    baskets = _baskets([["milk"]] * 3, {"hierarchy": str(path), "parents": parents})
+    with pytest.raises(SchemaError, match=what):
+        enumerate_sets(baskets, ["buys"], into="buys")
+    with pytest.raises(SchemaError, match=what):
+        sf.method("km-generalization", k=2).mask(baskets, np.random.default_rng(0))
+
+
+def test_two_columns_never_give_one_item() -> None:
+    made = sf.table({"a": ["b=c", "x"], "a=b": ["c", "y"]}, quasi=["a", "a=b"])
+    with pytest.raises(SchemaError, match="gives the item 'a=b=c'"):
+        enumerate_sets(made, ["a", "a=b"])
+
+
 def test_a_parent_that_nobody_holds_is_passed_over() -> None:
     column = _baskets([["milk"]], {"parents": _PARENTS}).schema["buys"]
     found = item_parents(column, pl.Series(["cheese", "food", "milk", "tea"]))

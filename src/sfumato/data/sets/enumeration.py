@@ -19,6 +19,7 @@ from ...poset.values.text import text
 from ..codec import code, floats
 from ..schema import NUMERIC, Column, Kind, Role, Schema, missing_column
 from ..table import Table
+from .items import items_above
 
 _MOST_BINS = 100_000
 _BLOCK = 1 << 20
@@ -68,6 +69,7 @@ def enumerate_sets(
             complaints += error.complaints
     if complaints:
         raise SchemaError("the table", complaints)
+    _check_apart(listed, parts)
     lists = _joined(parts, into)
     chosen = Role(role) if role is not None else _role(table.schema, listed)
     above = {item: up for part in parts for item, up in part.above.items()}
@@ -77,7 +79,7 @@ def enumerate_sets(
 
 def _with_ancestors(table: Table, column: Column, into: str, role: str | None) -> Table:
     """Sets with everything that stands above their items."""
-    above = {} if column.poset is None else column.poset.above()
+    above = items_above(column)
     if not above or column.generalized:
         raise _complaint(
             column.name,
@@ -192,8 +194,18 @@ def _items(
     return found
 
 
+def _check_apart(listed: Sequence[str], parts: Sequence[_Part]) -> None:
+    """Items begin with their column, so that they differ, unless its name goes on like a value."""
+    owner: dict[str, str] = {}
+    for name, part in zip(listed, parts, strict=True):
+        for item in {item for own in part.items for item in own}:
+            if owner.setdefault(item, name) != name:
+                what = f"gives the item {item!r}, and so does {owner[item]!r}"
+                raise _complaint(name, what, "rename one of the two columns")
+
+
 def _joined(parts: Sequence[_Part], name: str) -> pl.Series:
-    """The records' sets. Columns have different items, since each item begins with its column."""
+    """The records' sets."""
     lists = []
     for j, part in enumerate(parts):
         of_code = pl.Series(f"{j}", part.items, dtype=pl.List(pl.String))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
@@ -43,15 +45,20 @@ def check_utilities(column: Column, names: pl.Series) -> None:
         raise SchemaError("the table", [Complaint(column.name, what, remedy)])
 
 
+def items_above(column: Column) -> Mapping[str, str]:
+    """Of each item what stands next above it, as the column's poset says."""
+    try:
+        return {} if column.poset is None else column.poset.above()
+    except ValueError as error:
+        raise SchemaError("the table", [Complaint(column.name, str(error))]) from error
+
+
 def item_parents(column: Column, names: pl.Series) -> np.ndarray:
     """int64: the number of the item next above each one, of those that there are; -1 for none.
 
     The poset "items" tells: `poset = { kind = "items", parents = { milk = "dairy" } }`.
     """
-    try:
-        above = {} if column.poset is None else column.poset.above()
-    except ValueError as error:
-        raise SchemaError("the table", [Complaint(column.name, str(error))]) from error
+    above = items_above(column)
     labels = [text(name) for name in names.to_list()] if above else []
     number = {label: at for at, label in enumerate(labels)}
     found = np.full(len(names), -1, dtype=np.int64)

@@ -18,6 +18,16 @@ from ..values.text import SUPPRESSED, text
 from .member_sets import MemberSets, Reader, read_items, refuse_suppressed
 
 
+def _check_circles(parents: Mapping[str, str]) -> None:
+    for item in parents:
+        above, seen = item, set()
+        while above in parents:
+            if above in seen:
+                raise ValueError(f"{item!r} stands above itself -> mend `parents`")
+            seen.add(above)
+            above = parents[above]
+
+
 class Items(PosetSource):
     """Sets of items, each with a utility; a group shows the items that all have.
 
@@ -62,23 +72,18 @@ class Items(PosetSource):
 
     @model_validator(mode="after")
     def _no_circle(self) -> Items:
-        for item in self.parents:
-            above, seen = item, set()
-            while above in self.parents:
-                if above in seen:
-                    raise ValueError(f"{item!r} stands above itself -> mend `parents`")
-                seen.add(above)
-                above = self.parents[above]
+        _check_circles(self.parents)
         return self
 
     def above(self) -> dict[str, str]:
-        """Each item's parent, the root left out; `ValueError` names what a file has wrong."""
+        """Each item's parent, "*" left out; `ValueError` names what a file has wrong."""
         found = {}
         if self.hierarchy is not None:
             tree = read_tree(self.hierarchy, header=False, delimiter="")
             labels, parent = tree.label_of_node, tree.parent.tolist()
-            found = {labels[node]: labels[up] for node, up in enumerate(parent) if up > 0}
+            found = {labels[node]: labels[up] for node, up in enumerate(parent) if up >= 0}
         found |= self.parents
+        _check_circles(found)
         return {item: up for item, up in found.items() if up != SUPPRESSED}
 
     @field_validator("utilities", mode="before")

@@ -170,7 +170,7 @@ def arranged(tree: Tree, total: str) -> tuple[list[str], Ints, Ints]:
     codes = [tree.label_of_node[node] for node in order.tolist()]
     for at in np.flatnonzero(tree.shown[order] != order).tolist():
         # What is known no closer is a part of its group's total, beside the others.
-        codes[at] += UNSPECIFIED
+        codes[at] = free_name(codes[at] + UNSPECIFIED, set(codes))
     codes[0] = total
     return codes, place[tree.parent[order]], place
 
