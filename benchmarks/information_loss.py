@@ -42,6 +42,7 @@ def searches() -> dict[str, tuple[dict[str, Any], bool]]:
     return {
         "mdav": ({}, False),
         "v-mdav": ({}, False),
+        "md": ({}, False),
         "mhm": ({}, False),
         "mhm nearest-point": ({"use": "mhm", "tour": "nearest-point"}, False),
         "projected": ({}, False),

@@ -175,6 +175,11 @@ class Verb(Declaration, ABC):
     """Whether it draws values at random, so that a group's records do not look alike. A verb that
     does not say perturbs every column; one that does changes the given columns alone."""
 
+    @property
+    def random(self) -> bool:
+        """Whether it draws from the stream that it is given: whatever perturbs does."""
+        return self.perturbs is not False
+
     @abstractmethod
     def apply(
         self,

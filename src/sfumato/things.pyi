@@ -61,6 +61,7 @@ from .methods.microaggregation.genetic import Genetic as Genetic
 from .methods.microaggregation.hierarchical import MaxDistanceWard as MaxDistanceWard
 from .methods.microaggregation.hierarchical import MstPartition as MstPartition
 from .methods.microaggregation.matching import RecursiveMatching as RecursiveMatching
+from .methods.microaggregation.mdav import MaximumDistance as MaximumDistance
 from .methods.microaggregation.mdav import Mdav as Mdav
 from .methods.microaggregation.one_pass import HybridKMeans as HybridKMeans
 from .methods.microaggregation.one_pass import OnePassKMeans as OnePassKMeans

@@ -119,3 +119,41 @@ def test_ipso_b_of_the_slides_has_residuals_of_variance_one(
         found = float(np.mean(links[kind]))
         golden_record(f"IPSO-B of the slides, five known, {kind}", figure, round(found, 1))
         assert found == pytest.approx(figure, abs=max(3, 0.004 * figure))
+
+
+ROWS_DRAWN_AGAIN = 0.07 / 0.6
+"""Lasko 2.3.1, of 1,000 records in 7 columns with b = 0.5: the share linked after normal scores
+with rows drawn again, as a part of what plain correlated noise leaves (0.07 of 0.6 %)."""
+
+
+@pytest.mark.golden
+def test_normal_scores_with_rows_drawn_again(
+    shared_data: Callable[[str], Path],
+    golden_record: Callable[[str, object, object], None],
+) -> None:
+    """The order is the thesis', the size is not: see docs/masking.md."""
+    frame = pl.read_csv(shared_data("casc") / "census.csv")[:1000]
+    names = frame.columns[:7]
+    table = sf.table(frame.select(names), quasi=names)
+    linked = {}
+    for use, more in (
+        ("correlated-noise", {}),
+        ("resampled-noise", {}),
+        ("normal-score-noise", {}),
+        ("normal-score-noise", {"closeness": 0.75}),
+        ("normal-score-noise", {"closeness": 0.75, "equivalents": 5}),
+    ):
+        shares = []
+        for seed in range(3):
+            masked = sf.method(use, amount=0.5, **more).mask(table, np.random.default_rng(seed))
+            shares.append(sf.measure("dbrl", table, masked.table, distance="mahalanobis").value)
+        linked[use, *more] = float(np.mean(shares))
+    plain = linked["correlated-noise",]
+    both = linked["normal-score-noise", "closeness"]
+    every = linked["normal-score-noise", "closeness", "equivalents"]
+    for what, share in (("closeness", both), ("closeness and equivalents", every)):
+        name = f"linked, of what correlated noise leaves: normal scores with {what}"
+        golden_record(name, round(ROWS_DRAWN_AGAIN, 2), round(share / plain, 2))
+    assert every < both < linked["normal-score-noise",] < plain
+    assert both < linked["resampled-noise",]
+    assert every < 0.4 * plain

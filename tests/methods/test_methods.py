@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.data.codec import code
+from sfumato.data.partition import Partition
 from sfumato.errors import MethodError, ParameterError
 from sfumato.release.plan.step import Step, build
 from sfumato.rng import stream
@@ -206,6 +207,57 @@ def test_centroid_takes_medians_and_whole_numbers() -> None:
     mean = Step(use, build("verb", "centroid", {})).run(table, stream(0, 1, "x")).table
     assert mean["x"].to_list() == pytest.approx([4.5] * 6)
     assert mean.schema["x"].kind == "continuous"
+
+
+@pytest.mark.parametrize("represented", ["nearest", "drawn"])
+@pytest.mark.parametrize("search", ["mdav", "mondrian"])
+def test_a_group_is_represented_by_one_of_its_members(search: str, represented: str) -> None:
+    table = ordinary(60, missing=True)
+    use = build("partitioner", search, {"k": 4})
+    verb = build("verb", "centroid", {"represented": represented})
+    outcome = Step(use, verb).run(table, stream(0, 1, "x"))
+    names = [column.name for column in table.schema if column.role == "quasi"]
+    assert any("one member's own values" in warning for warning in outcome.warnings)
+    before, after = table.frame.select(names).rows(), outcome.table.frame.select(names).rows()
+    hidden = np.column_stack([outcome.table.suppressed(name) for name in names])
+    for group in range(outcome.partition.groups):
+        rows = np.flatnonzero(outcome.partition.labels == group)
+        published = {after[row] for row in rows}
+        assert len(rows) >= 4
+        assert len(published) == 1
+        gone = hidden[rows[0]]
+        kept = {tuple(v for v, h in zip(before[i], gone, strict=True) if not h) for i in rows}
+        (only,) = published
+        assert tuple(v for v, h in zip(only, gone, strict=True) if not h) in kept
+    for name in names:
+        assert outcome.table.schema[name].kind == table.schema[name].kind
+
+
+def test_the_member_nearest_to_the_centre_and_one_drawn() -> None:
+    table = sf.table(
+        {"x": [1.0, 2.0, 9.0, 2.5, 1.5], "c": ["a", "a", "b", "b", "b"]}, quasi=["x", "c"]
+    )
+    groups = Partition.of(np.zeros(5, dtype=np.int64))
+    names, verb = ["x", "c"], {"represented": "nearest"}
+    z = (table["x"].to_numpy() - 3.2) / table["x"].to_numpy().std()
+    corner = np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 3) * np.sqrt(0.5)
+    apart = z**2 + ((corner - corner.mean(axis=0)) ** 2).sum(axis=1)
+    found = build("verb", "centroid", verb).apply(table, groups, names, stream(0, 1, "x")).table
+    assert set(found.frame.rows()) == {table.frame.row(int(np.argmin(apart)))}
+    drawn = build("verb", "centroid", {"represented": "drawn"})
+    seen = {
+        drawn.apply(table, groups, names, stream(seed, 1, "x")).table.frame.row(0)
+        for seed in range(60)
+    }
+    assert seen == set(table.frame.rows())
+
+
+def test_no_member_is_published_with_a_confidential_value() -> None:
+    table = sf.table({"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}, quasi=["x"], confidential=["y"])
+    verb = build("verb", "centroid", {"represented": "drawn"})
+    groups = Partition.of(np.zeros(4, dtype=np.int64))
+    with pytest.raises(MethodError, match="column 'y' is confidential"):
+        verb.apply(table, groups, ["x", "y"], stream(0, 1, "x"))
 
 
 @SEEDS

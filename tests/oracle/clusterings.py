@@ -41,6 +41,31 @@ def k_ward(x: np.ndarray, k: int) -> list[int]:
     return as_labels(finished)
 
 
+def max_distance(x: np.ndarray, k: int) -> list[int]:
+    """The two most distant of all that are left, looked for among all pairs."""
+
+    def far(i: int, j: int) -> float:
+        total = 0.0
+        for a, b in zip(x[i].tolist(), x[j].tolist(), strict=True):
+            total += (a - b) * (a - b)
+        return total
+
+    rest, groups = list(range(len(x))), []
+    while len(rest) >= 2 * k:
+        r, s = max(combinations(rest, 2), key=lambda pair: far(*pair))
+        for seed, other in ((r, s), (s, -1)):
+            free = [i for i in rest if i not in (seed, other)]
+            groups.append([seed, *sorted(free, key=lambda i: far(i, seed))[: k - 1]])
+            rest = [i for i in rest if i not in groups[-1]]
+    if len(rest) >= k or not groups:
+        groups.append(rest)
+    elif rest:
+        centre = x[rest].mean(axis=0)
+        last = min(groups[-2:], key=lambda group: np.sum((x[group].mean(axis=0) - centre) ** 2))
+        last += rest
+    return as_labels(groups)
+
+
 def memberships(x: np.ndarray, centres: np.ndarray, m: float) -> np.ndarray:
     """The textbook's formula over all clusters, for records that are on no centre."""
     apart = np.linalg.norm(x[:, None] - centres[None], axis=2)

@@ -160,3 +160,48 @@ def test_normal_score_noise_leaves_a_column_that_is_suppressed_throughout() -> N
     gone = table.take(np.flatnonzero(table.suppressed("age")))
     made = NormalScoreNoise(columns=("age",)).mask(gone, stream(0)).table
     assert set(made["age"]) == {"*"}
+
+
+@pytest.mark.parametrize("closeness", [0.5, 0.9])
+def test_rows_drawn_again_are_never_short_in_scores_and_keep_the_marginals(
+    closeness: float,
+) -> None:
+    """In one column the noise that is left has two humps, and still no quantile moves."""
+    n = 20_000
+    table = sf.table({"x": np.exp(np.random.default_rng(0).standard_normal(n))}, quasi="x")
+    method = NormalScoreNoise(amount=0.5, closeness=closeness, between=False)
+    outcome = method.mask(table, stream(0))
+    x, y = np.sort(table["x"].to_numpy()), outcome.table["x"].to_numpy()
+    u = np.searchsorted(x, y, side="right") / n
+    assert np.abs(np.sort(u) - (np.arange(n) + 0.5) / n).max() < 1.95 / np.sqrt(n)
+    assert outcome.facts["relative_variance"] == pytest.approx(0.5, rel=0.02)
+    # Above what plain noise leaves near: a record's rank among all moves by little less often.
+    near = np.abs(u - np.searchsorted(x, table["x"].to_numpy(), side="right") / n) < 0.02
+    plain = NormalScoreNoise(amount=0.5, between=False).mask(table, stream(0)).table
+    before = np.searchsorted(x, plain["x"].to_numpy(), side="right") / n
+    rank = np.searchsorted(x, table["x"].to_numpy(), side="right") / n
+    assert near.mean() < 0.6 * (np.abs(before - rank) < 0.02).mean()
+
+
+def test_equivalents_of_scores_are_counted_as_the_naive_count_does() -> None:
+    table = skewed(150)
+    for rounds in (1, 30):
+        method = NormalScoreNoise(amount=0.1, equivalents=3, rounds=rounds)
+        outcome = method.mask(table, stream(0))
+        lacking = outcome.facts["without_equivalents_share"]
+        assert lacking > 0 or rounds == 30
+        said = [w for w in outcome.warnings if f"{round(150 * lacking)} of 150" in w]
+        assert len(said) == (lacking > 0)
+        assert outcome.facts["relative_variance"] > 0.1
+    few = NormalScoreNoise(amount=0.1, equivalents=3, rounds=1).mask(table, stream(0))
+    assert lacking < few.facts["without_equivalents_share"]
+
+
+def test_rows_are_drawn_again_for_columns_of_every_kind_with_missing_values() -> None:
+    table = ordinary()
+    outcome = NormalScoreNoise(amount=0.3, closeness=0.75, equivalents=2).mask(table, stream(0))
+    for name in outcome.facts["columns"]:
+        before, after = table[name], outcome.table[name]
+        assert before.is_null().to_list() == after.is_null().to_list()
+        assert before.dtype == after.dtype or before.dtype.is_integer()
+    assert 0 < outcome.facts["redrawn_share"] <= 1

@@ -1,4 +1,4 @@
-"""MDAV, the standard of microaggregation."""
+"""MDAV, the standard of microaggregation, and MD, which it came from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...data.points.space import Space
+from ...errors import MethodError
+from ...kernels.micro.max_distance import max_distance
 from ...kernels.micro.mdav import mdav
 from .base import Microaggregator
+
+MOST_RECORDS = 50_000
+"""Of MD, which looks for the two most distant records again and again."""
 
 
 class Mdav(Microaggregator):
@@ -26,3 +31,28 @@ class Mdav(Microaggregator):
 
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
         return mdav(space.numbers, space.codes, space.code_weights, self.k)
+
+
+class MaximumDistance(Microaggregator):
+    """Maximum distance: the two most distant records each take their k - 1 nearest, and leave.
+
+    Then the two most distant of the others do, and so on. Groups have k records; k to 2k - 1 left
+    over are a group, fewer join the nearer of the last two. MDAV took its place, since the two
+    most distant are dear to find; the groups are about as good.
+    """
+
+    name: ClassVar[str] = "md"
+    aliases: ClassVar[tuple[str, ...]] = ("maximum-distance",)
+    paper: ClassVar[str] = (
+        "Domingo-Ferrer & Mateo-Sanz 2002, Practical data-oriented microaggregation for "
+        "statistical disclosure control (MD); Lasko 2007, Spectral anonymization of data, 2.3.4"
+    )
+
+    def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
+        if len(space) > MOST_RECORDS:
+            raise MethodError(
+                f"md looks for the two most distant of all records again and again: "
+                f"{len(space):,} records are more than the {MOST_RECORDS:,} it takes",
+                remedy="use mdav, which takes files of any size",
+            )
+        return max_distance(space.points, self.k)

@@ -15,8 +15,11 @@ from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.scores import from_uniform, normal_distribution, order_of
 from ...protocols import Method, Outcome
 from ..numeric.base import SINGLE_VALUES, finite, require_size, widened
-from .base import unchanged
+from .base import Noise, unchanged
+from .resampled import Closeness, Equivalents, Redrawing, Rounds
 from .shape import correlation_root, units
+
+_QUANTILES, _GRID, _TAIL = 1000, 2001, 8.0
 
 
 class NormalScoreNoise(Method):
@@ -39,6 +42,12 @@ class NormalScoreNoise(Method):
     With `between`, numbers and dates lie on straight lines between the original values, which keeps
     their means exactly in expectation and their distributions to within one record; else they are
     original values themselves, as in swapping, and the distributions are kept exactly.
+
+    With `closeness` or `equivalents` rows of noise that hide nobody are drawn again, as
+    `resampled-noise` does, by the scores: the thesis' best protected noise (section 2.3.1). Noise
+    that must not be short is not normal any more; the way back is then gone by the distribution
+    that scores and noise have together, so that marginals are kept all the same (with
+    `equivalents` nearly, since outlying records are redrawn more often).
     """
 
     name: ClassVar[str] = "normal-score-noise"
@@ -47,7 +56,8 @@ class NormalScoreNoise(Method):
     perturbs: ClassVar[bool | None] = True
     paper: ClassVar[str] = (
         "Sullivan & Fuller (1989), The use of measurement error to avoid disclosure; Sullivan & "
-        "Fuller (1990), Construction of masking error for categorical variables"
+        "Fuller (1990), Construction of masking error for categorical variables; Fuller (1993), "
+        "Masking procedures for microdata disclosure limitation (rows drawn again)"
     )
 
     amount: float = Field(
@@ -57,6 +67,9 @@ class NormalScoreNoise(Method):
         True, description="numbers may lie between original values, not only on them"
     )
     whole: bool = Field(True, description="round integer columns to whole numbers")
+    closeness: Closeness = 0.0
+    equivalents: Equivalents = 0
+    rounds: Rounds = 10
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
@@ -64,22 +77,43 @@ class NormalScoreNoise(Method):
         ranks = [_Ranked(table, name, self.between) for name in chosen]
         scores = np.column_stack([one.scores(rng) for one in ranks])
         root, repaired = correlation_root(_correlations(scores))
-        noise = rng.standard_normal((table.height, root.shape[1])) @ root.T
-        masked = (scores + np.sqrt(self.amount) * noise) / np.sqrt(1 + self.amount)
-        series = [
-            one.back(normal_distribution(masked[:, j]), self.whole) for j, one in enumerate(ranks)
-        ]
+        drawn = self._noise(scores, root, rng)
+        masked = scores + drawn.values
+        u = (self._uniform(masked[:, j], drawn, j) for j in range(len(ranks)))
+        series = [one.back(points, self.whole) for one, points in zip(ranks, u, strict=True)]
         columns = [widened(one.column, made) for one, made in zip(ranks, series, strict=True)]
-        warnings = [f"{name} was left alone: it has no values to score" for name in left]
+        warnings = list(drawn.warnings)
+        warnings += [f"{name} was left alone: it has no values to score" for name in left]
         if repaired:
             warnings.append(
                 "the correlations of the scores that are present fit no data, because of the "
                 "missing ones: the noise has the nearest that do"
             )
-        facts = {"columns": chosen, "relative_variance": self.amount}
+        facts = {"columns": chosen, "relative_variance": drawn.amount, **drawn.facts}
         out = table.with_columns(series, columns)
         warnings += unchanged(table, out, chosen)
         return Outcome(out, facts=facts, warnings=tuple(warnings))
+
+    @property
+    def _redraws(self) -> bool:
+        return self.closeness > 0 or self.equivalents > 0
+
+    def _noise(self, scores: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> Noise:
+        """Noise with the correlations of the scores."""
+        if not self._redraws:
+            white = rng.standard_normal((len(scores), root.shape[1]))
+            return Noise(np.sqrt(self.amount) * (white @ root.T), self.amount)
+        rules = Redrawing(self.amount, self.closeness, self.equivalents, self.rounds)
+        white, narrow, facts, warnings = rules.draw(scores, root, rng)
+        values = np.sqrt(self.amount) * narrow * (white @ root.T)
+        amount = self.amount * narrow**2 * float((white**2).mean())
+        return Noise(values, amount, facts, warnings)
+
+    def _uniform(self, masked: np.ndarray, drawn: Noise, j: int) -> np.ndarray:
+        """Where the masked scores of a column lie in their own distribution, 0 to 1."""
+        if self._redraws:
+            return _convolved(masked, drawn.values[:, j])
+        return normal_distribution(masked / np.sqrt(1 + self.amount))
 
 
 class _Ranked:
@@ -128,6 +162,19 @@ class _Ranked:
         unit = units(self.values[:, None])[0]  # so that no slope overflows
         found = from_uniform((u * present + 0.5) / (present + 1), self.values / unit)
         return np.asarray(found * unit)
+
+
+def _convolved(masked: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """The distribution function of a standard normal plus this noise, which is symmetric, at these
+    points: by a thousand quantiles of the noise, and straight lines between."""
+    size = np.quantile(np.abs(noise), (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    reach = _TAIL + float(size[-1])
+    grid = np.linspace(-reach, reach, _GRID)
+    below = [
+        (normal_distribution(at - size).mean() + normal_distribution(at + size).mean()) / 2
+        for at in grid
+    ]
+    return np.where(np.isnan(masked), np.nan, np.interp(masked, grid, below))
 
 
 def _correlations(scores: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -12,6 +12,28 @@ from ...kernels.neighbours.own_rank import own_rank
 from ...progress import report
 from .base import Noise, RestoredNoise
 from .shape import Shape
+
+Closeness = Annotated[
+    float,
+    Field(ge=0, le=0.95, description="least length of a row's noise, relative to the typical"),
+]
+Equivalents = Annotated[
+    int, Field(ge=0, description="other masked rows that must be as near as a row's own; 0: none")
+]
+Rounds = Annotated[
+    int, Field(ge=1, le=1000, description="times that a row is redrawn for its equivalents")
+]
+
+
+class Drawn(NamedTuple):
+    """Noise whose correlations are still to be given, and what is told of it."""
+
+    white: np.ndarray
+    """float64 (n, rank)."""
+    narrow: float
+    """What it is multiplied by to have the variance 1 but for what equivalents added."""
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
 
 
 class ResampledNoise(RestoredNoise):
@@ -40,20 +62,33 @@ class ResampledNoise(RestoredNoise):
         "Spectral anonymization of data, section 2.3.1"
     )
 
-    closeness: float = Field(
-        0.75, ge=0, le=0.95, description="least length of a row's noise, relative to the typical"
-    )
-    equivalents: int = Field(
-        0, ge=0, description="other masked rows that must be as near as a row's own; 0: none"
-    )
-    rounds: int = Field(
-        10, ge=1, le=1000, description="times that a row is redrawn for its equivalents"
-    )
+    closeness: Closeness = 0.75
+    equivalents: Equivalents = 0
+    rounds: Rounds = 10
 
     def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
         n, rank = z.shape[0], shape.root.shape[1]
         if rank == 0:
             return Noise(np.zeros(z.shape), self.amount)
+        rules = Redrawing(self.amount, self.closeness, self.equivalents, self.rounds)
+        white, narrow, facts, warnings = rules.draw(z, shape.root, rng)
+        amount = self.amount * narrow**2 * float((white**2).sum()) / (n * rank)
+        values = np.sqrt(self.amount) * narrow * white @ shape.root.T
+        return Noise(values, amount, facts, warnings)
+
+
+class Redrawing(NamedTuple):
+    """Which rows of noise are drawn again."""
+
+    amount: float
+    closeness: float
+    equivalents: int
+    rounds: int
+
+    def draw(self, z: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> Drawn:
+        """Noise for records with the z-scores z (NaN is missing), whose correlations have this
+        root of at least one column."""
+        n, rank = z.shape[0], root.shape[1]
         cut, narrow = _cut(self.closeness, rank)
         white = rng.standard_normal((n, rank))
         short = (white**2).sum(axis=1) < cut**2
@@ -61,7 +96,8 @@ class ResampledNoise(RestoredNoise):
         facts: dict[str, Any] = {"redrawn_share": float(short.mean())}
         warnings: tuple[str, ...] = ()
         if self.equivalents:
-            redrawn, unmet = self._until_equivalent(z, shape, white, cut, narrow, rng)
+            original = np.nan_to_num(z) @ np.linalg.pinv(root).T
+            redrawn, unmet = self._until_equivalent(original, white, cut, narrow, rng)
             facts = {
                 "redrawn_share": float((short | redrawn).mean()),
                 "without_equivalents_share": float(unmet.mean()),
@@ -72,14 +108,11 @@ class ResampledNoise(RestoredNoise):
                     f"{self.equivalents} equivalents after {self.rounds} rounds: more noise, or "
                     "fewer columns, would help",
                 )
-        amount = self.amount * narrow**2 * float((white**2).sum()) / (n * rank)
-        values = np.sqrt(self.amount) * narrow * white @ shape.root.T
-        return Noise(values, amount, facts, warnings)
+        return Drawn(white, narrow, facts, warnings)
 
     def _until_equivalent(
         self,
-        z: np.ndarray,
-        shape: Shape,
+        original: np.ndarray,
         white: np.ndarray,
         cut: float,
         narrow: float,
@@ -87,7 +120,6 @@ class ResampledNoise(RestoredNoise):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Redraw rows of `white` in place; which were, and which still lack equivalents."""
         n, rank = white.shape
-        original = np.nan_to_num(z) @ np.linalg.pinv(shape.root).T
         step = np.sqrt(self.amount) * narrow
         redrawn = np.zeros(n, dtype=bool)
         asked = np.arange(n)

@@ -61,7 +61,7 @@ class Step:
     def random(self) -> bool:
         """Whether another seed may give another result."""
         return self.perturbs or any(
-            part.random for part in self.parts if isinstance(part, Method | Partitioner)
+            part.random for part in self.parts if isinstance(part, Method | Partitioner | Verb)
         )
 
     @property
@@ -87,7 +87,7 @@ class Step:
         with drawing(self.use, rng, declared=any(part.random for part in searches)):
             partition = self.use.partition(Matrix(table, columns), rng)
         assert self.then is not None
-        with drawing(self.then, rng, declared=self.then.perturbs is not False):
+        with drawing(self.then, rng, declared=self.then.random):
             outcome = self.then.apply(table, partition, columns, rng)
         ignored = tuple(
             f"{name} was left alone: {self.use.name} cannot group by it" for name in left

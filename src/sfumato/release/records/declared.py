@@ -36,7 +36,7 @@ def drawing(thing: Declaration, rng: np.random.Generator, *, declared: bool) -> 
     if not declared and str(rng.bit_generator.state) != before:
         raise MethodError(
             f"{thing.name} draws at random and does not say so",
-            remedy=f"declare `random` (of a verb, `perturbs`) in {type(thing).__name__}",
+            remedy=f"declare `random` in {type(thing).__name__}",
         )
 
 
