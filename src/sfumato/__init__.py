@@ -33,6 +33,7 @@ _PUBLIC = {
     "release.tables.release": "TableRelease",
     "release.records.evidence": "Evidence",
     "release.records.recover": "recover",
+    "release.records.recovered_tree": "recover_tree",
     "explore.tune": "tune",
     "explore.risk_utility": "risk_utility_map",
     "explore.compare": "compare",

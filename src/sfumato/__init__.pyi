@@ -44,6 +44,7 @@ from .release.plan.plan import Plan as Plan
 from .release.plan.step import Step as Step
 from .release.records.evidence import Evidence as Evidence
 from .release.records.recover import recover as recover
+from .release.records.recovered_tree import recover_tree as recover_tree
 from .release.records.release import Release as Release
 from .release.tables.release import TableRelease as TableRelease
 from .release.tables.run import tabulate as tabulate

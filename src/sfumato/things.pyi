@@ -111,6 +111,7 @@ from .methods.swapping.similar_value import SimilarValueSwap as SimilarValueSwap
 from .methods.synthetic.condensation import Condensation as Condensation
 from .methods.synthetic.ipso import Ipso as Ipso
 from .methods.synthetic.maximum_entropy import MaximumEntropy as MaximumEntropy
+from .methods.synthetic.model_mixture import ModelMixture as ModelMixture
 from .methods.synthetic.moment_preserving import MomentPreserving as MomentPreserving
 from .methods.synthetic.multiple_imputation import MultipleImputation as MultipleImputation
 from .methods.synthetic.partially_synthetic import PartiallySynthetic as PartiallySynthetic

@@ -104,6 +104,7 @@ PARAMETERS: dict[str, Parameters] = {
     # Their work grows with the cube of the columns.
     "latin-hypercube": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "gaussian-copula": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
+    "model-mixture": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
     "partial-order": lambda t: {"parents": {"a": ["x", "y"], "b": ["x"], "c": ["y"]}},

@@ -78,3 +78,36 @@ def wasserstein(at: np.ndarray, probability: np.ndarray, values: np.ndarray) -> 
     first = np.array([probability[at <= place].sum() for place in places[:-1]])
     second = np.array([(values <= place).mean() for place in places[:-1]])
     return float((np.abs(first - second) * np.diff(places)).sum())
+
+
+def moments_without(masked: Sequence[float], noise: Sequence[float]) -> list[float]:
+    """Raw moments 0..4 of x where y = x + e and the raw moments 0..4 of e are given: from
+    E y^k = sum_i C(k, i) E x^i E e^(k - i), one after the other."""
+    found: list[float] = []
+    for k in range(5):
+        known = math.fsum(math.comb(k, i) * found[i] * noise[k - i] for i in range(k))
+        found.append(math.fsum(y**k for y in masked) / len(masked) - known)
+    return found
+
+
+def central(raw: Sequence[float]) -> tuple[float, float]:
+    """The third and fourth central moment from raw ones."""
+    _, m, two, three, four = raw
+    return three - 3 * m * two + 2 * m**3, four - 4 * m * three + 6 * m**2 * two - 3 * m**4
+
+
+def assigned(
+    values: Sequence[float], at: Sequence[float], probability: Sequence[float]
+) -> list[float]:
+    """Agrawal & Srikant's assignment: the lowest values to the first grid point, as many as its
+    share asks for, and so on; a value on the border goes where its middle lies."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    found = [0.0] * len(values)
+    for rank, i in enumerate(order):
+        total = 0.0
+        for point, share in zip(at, probability, strict=True):
+            total += share
+            found[i] = point
+            if total >= (rank + 0.5) / len(values):
+                break
+    return found

@@ -177,9 +177,18 @@ def attack(
 @base.app.command()
 def recover(
     release: Annotated[Path, Argument(metavar="RELEASE", help="The public folder of a release.")],
+    tree: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Grow a decision tree for the classes of a column instead."),
+    ] = None,
     json: base.Json = False,
 ) -> None:
     """Estimate the original's statistics from what is published, where the method allows."""
+    if tree is not None:
+        from ..release.records.recovered_tree import recover_tree
+
+        show.recovered_tree(recover_tree(release, tree), json=json)
+        return
     from ..release.records.recover import recover as get_back
 
     show.recovered(get_back(release), json=json)

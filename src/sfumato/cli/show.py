@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..release.plan.guess import Guess
     from ..release.records.evidence import Evidence
     from ..release.records.recover import Recovered
+    from ..release.records.recovered_tree import RecoveredTree
 
 _KIND_TITLES = {
     "method": "Methods (one step of a plan)",
@@ -348,6 +349,15 @@ def recovered(found: Recovered, *, json: bool) -> None:
                 print(f"    {name:<24} {shown}")
     for note in found.notes:
         print(f"note: {note}")
+
+
+def recovered_tree(found: RecoveredTree, *, json: bool) -> None:
+    """A tree from noisy records, question by question."""
+    if json:
+        print_json(found.to_dict())
+        return
+    print(f"{found.target}, with the noise of {', '.join(found.recovered)} undone class by class")
+    print(found.rules)
 
 
 def _brief(value: Any) -> str:

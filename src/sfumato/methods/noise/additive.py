@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +19,13 @@ class UncorrelatedNoise(AdditiveNoise):
     x'_j = x_j + e_j with e_j ~ N(0, b var(x_j)), independent of one another (Lasko 2.3). Means
     and covariances of different columns are kept in expectation; variances grow by 1 + b, so that
     correlations shrink by 1 / (1 + b). What the noise did to variances and covariances can be
-    undone, and the distribution of each column estimated. Against an intruder it is the weakest of
-    all: with several columns records can be linked, and where the columns are correlated the noise
-    can be filtered out. It is here as a yardstick.
+    undone, and the higher moments and the distribution of each column estimated. Against an
+    intruder it is the weakest of all: with several columns records can be linked, and where the
+    columns are correlated the noise can be filtered out. It is here as a yardstick.
     """
 
     name: ClassVar[str] = "uncorrelated-noise"
-    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "distribution")
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "moments", "distribution")
     correlated: ClassVar[bool] = False
     paper: ClassVar[str] = (
         "Spruill (1983), The confidentiality and analytic usefulness of masked business microdata; "
@@ -47,12 +47,12 @@ class CorrelatedNoise(RestoredNoise):
     back, x' = x'/d1 + (d2/d1) m with d1 = sqrt(1 + b) and d2 = d1 - 1, so that the covariance is
     kept in expectation too. Exact linear relations between columns hold in the masked ones. Moments
     are taken over the values that are present, and a missing value stays missing. Either way means,
-    covariances and the distribution of each column can be recovered.
+    covariances, higher moments and the distribution of each column can be recovered.
     """
 
     name: ClassVar[str] = "correlated-noise"
     aliases: ClassVar[tuple[str, ...]] = ("noise",)
-    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "distribution")
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "moments", "distribution")
     paper: ClassVar[str] = (
         "Kim (1986), A method for limiting disclosure in microdata based on random noise and "
         "transformation"
@@ -83,6 +83,7 @@ class MixtureNoise(RestoredNoise):
     """
 
     name: ClassVar[str] = "mixture-noise"
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "moments")
     paper: ClassVar[str] = (
         "Roque (2003), Application and analysis of the mixture-of-normals approach to masking "
         "public-use microdata"
@@ -105,6 +106,13 @@ class MixtureNoise(RestoredNoise):
         white += np.sqrt(self.within) * rng.standard_normal((n, rank))
         facts = {"components": 2 * len(means), "variance_within": self.within * self.amount}
         return Noise(np.sqrt(self.amount) * white @ shape.root.T, self.amount, facts)
+
+    def fourth(self, covariance: np.ndarray, facts: Mapping[str, Any]) -> np.ndarray:
+        """On average over the frames: for a fixed u and a random q of length 1 in r dimensions,
+        E (u q)^4 = 3 / (r (r + 2))."""
+        rank = facts.get("components", 0) / (2 * self.frames)
+        spread = self.amount * np.diag(covariance)
+        return np.asarray(-6 * (1 - self.within) ** 2 / (rank + 2) * spread**2)
 
 
 def random_frame(rank: int, rng: np.random.Generator) -> np.ndarray:
@@ -133,7 +141,7 @@ class ColouredMixtureNoise(RestoredNoise):
 
     name: ClassVar[str] = "coloured-mixture-noise"
     aliases: ClassVar[tuple[str, ...]] = ("colored-mixture-noise",)
-    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "distribution")
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "moments", "distribution")
     paper: ClassVar[str] = (
         "Yancey, Winkler & Creecy (2002), Disclosure risk assessment in perturbative microdata "
         "protection; Lasko (2007), Spectral anonymization of data, section 2.3.1"
@@ -160,19 +168,29 @@ class ColouredMixtureNoise(RestoredNoise):
             {"components": 2 * self.pairs},
         )
 
+    def fourth(self, covariance: np.ndarray, facts: Mapping[str, Any]) -> np.ndarray:
+        rows, scale = _symmetric(covariance)
+        inside = self.within
+        of_one = np.mean(self.means**4) + 6 * (1 - inside) * inside + 3 * inside**2 - 3
+        return np.asarray(of_one * self.amount**2 * scale**4 * (rows**4).sum(axis=1))
+
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
-        deviation = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
-        scale = np.where(deviation > 0, deviation, 1.0)
-        correlation = covariance / np.outer(scale, scale)
-        root, _ = correlation_root(correlation)
-        shape = Shape(scale, scale, scale, root, False)
+        rows, scale = _symmetric(covariance)
         both = np.concatenate([-self.means, self.means])
         found = []
-        for row, size in zip(shape.symmetric, np.sqrt(amount) * scale, strict=True):
+        for row, size in zip(rows, np.sqrt(amount) * scale, strict=True):
             weights, places = _sum_of(row, both)
             inside = self.within * float(row @ row)
             found.append(mixture(weights, size * places, size**2 * inside))
         return found
+
+
+def _symmetric(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The symmetric root of the correlations, row by row, and the deviations."""
+    deviation = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
+    scale = np.where(deviation > 0, deviation, 1.0)
+    root, _ = correlation_root(covariance / np.outer(scale, scale))
+    return Shape(scale, scale, scale, root, False).symmetric, scale
 
 
 def _sum_of(factors: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,10 @@ from ...data.schema import Kind
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
-from ...kernels.statistics.deconvolution import Distribution, density
+from ...kernels.statistics.deconvolution import Distribution, density, in_order
 from ...protocols import Outcome
 from ..numeric.base import Masked, NumericMethod
+from .higher_moments import cumulants, of_cumulants
 from .shape import Shape, shape_of, units
 
 COARSE = (
@@ -43,21 +44,23 @@ class Published(NamedTuple):
         """The names of some columns."""
         return [name for name, chosen in zip(self.names, which, strict=True) if chosen]
 
-    def recovered(self, covariance: np.ndarray, notes: Mapping[str, str]) -> dict[str, Any]:
-        """The masked means with a covariance from which the noise was taken, as plain values; and
-        what must be said of a column."""
-        negative = self.named(np.diag(covariance) < 0)
-        notes = dict(notes)
-        for name in negative:
+    def recovered(self, covariance: np.ndarray, notes: MutableMapping[str, str]) -> dict[str, Any]:
+        """The masked means with a covariance from which the noise was taken, as plain values."""
+        for name in self.named(np.diag(covariance) < 0):
             also_said(notes, name, "more noise than spread: a variance below zero")
-        found: dict[str, Any] = {
+        return {
             "mean": dict(zip(self.names, map(float, self.mean), strict=True)),
             "covariance": {
                 name: dict(zip(self.names, map(float, row), strict=True))
                 for name, row in zip(self.names, covariance, strict=True)
             },
         }
-        return {**found, "notes": notes} if notes else found
+
+    def distributions(
+        self, one: Distributed, notes: MutableMapping[str, str]
+    ) -> dict[str, dict[str, Points]]:
+        """The distribution of every column."""
+        return {"distribution": {name: one(self, j, notes) for j, name in enumerate(self.names)}}
 
     def distribution(
         self,
@@ -66,7 +69,7 @@ class Published(NamedTuple):
         deviation: float,
         back: Callable[[np.ndarray], np.ndarray],
         notes: MutableMapping[str, str],
-    ) -> dict[str, list[float]]:
+    ) -> Points:
         """The deconvolved distribution of a column, and a note where its grid is too coarse."""
         values = self.x[:, j]
         values = values[~np.isnan(values)]
@@ -76,6 +79,27 @@ class Published(NamedTuple):
         if found.coarse:
             also_said(notes, self.names[j], COARSE)
         return {"at": found.at.tolist(), "probability": found.probability.tolist()}
+
+
+Points = dict[str, list[float]]
+"""A distribution: "at" these values, rising, with this "probability"."""
+Distributed = Callable[[Published, int, MutableMapping[str, str]], Points]
+"""The distribution of a column in any part of the published records, and what is said of it."""
+Undone = tuple[Published, Distributed]
+
+
+class Known(NamedTuple):
+    """What a release and its facts tell of the noise that was added to it."""
+
+    published: Published
+    covariance: np.ndarray
+    """Of the original."""
+    deviation: np.ndarray
+    """Of the noise, as it is published."""
+    pull: float
+    amount: np.ndarray
+    corrected: np.ndarray
+    """Columns whose rounding to whole numbers was corrected for."""
 
 
 def published(table: Table, facts: Mapping[str, Any]) -> Published:
@@ -144,6 +168,24 @@ class NoiseMethod(NumericMethod):
         facts = {**made.facts, "rounded": rounded}
         return Outcome(made.table, facts=facts, warnings=(*made.warnings, *told))
 
+    @abstractmethod
+    def distribution_of(self, table: Table, facts: Mapping[str, Any]) -> Undone:
+        """The published records, and how a column is distributed in any part of them."""
+
+    def by_group(
+        self, table: Table, facts: Mapping[str, Any], group: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The masked columns as each group's own distribution has them, its values in the order of
+        the noisy ones (Agrawal & Srikant 2000, by class); groups are 0, 1, ..., and -1 none."""
+        found, distribution = self.distribution_of(table, facts)
+        made = found.x.copy()
+        for one in range(int(group.max(initial=-1)) + 1):
+            rows = np.flatnonzero(group == one)
+            part = found._replace(x=found.x[rows])
+            for j in range(len(found.names)):
+                made[rows, j] = in_order(part.x[:, j], **distribution(part, j, {}))
+        return dict(zip(found.names, made.T, strict=True))
+
 
 class AdditiveNoise(NoiseMethod):
     """x' = x + e, where the mean of e is zero and its variance `amount` times that of x."""
@@ -184,7 +226,28 @@ class AdditiveNoise(NoiseMethod):
 
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Means, covariances and, where the noise of a column has a known distribution, the
-        columns' distributions, from the masked table."""
+        columns' higher moments and distributions, from the masked table."""
+        notes: dict[str, str] = {}
+        known = self._known(table, facts, notes)
+        back = known.published.recovered(known.covariance, notes)
+        if "moments" in self.recovers:
+            back["moments"] = self._higher(known, facts)
+        if "distribution" in self.recovers:
+            back |= known.published.distributions(self._distribution(known), notes)
+        return back | ({"notes": notes} if notes else {})
+
+    def distribution_of(self, table: Table, facts: Mapping[str, Any]) -> Undone:
+        known = self._known(table, facts, {})
+        return known.published, self._distribution(known)
+
+    def fourth(self, covariance: np.ndarray, facts: Mapping[str, Any]) -> np.ndarray:
+        """The fourth cumulant of each column's noise, for data of that covariance; zero if normal.
+        The third is zero for all of them, since noise is as likely below zero as above."""
+        return np.zeros(len(covariance))
+
+    def _known(
+        self, table: Table, facts: Mapping[str, Any], notes: MutableMapping[str, str]
+    ) -> Known:
         found = published(table, facts)
         amount = np.asarray(facts["relative_variance"], dtype=np.float64)
         pull = self.pull(amount)
@@ -195,19 +258,32 @@ class AdditiveNoise(NoiseMethod):
         deviation = np.sqrt(np.clip(amount * np.diag(corrected), 0.0, None)) / pull
         small = found.rounded & (deviation < SMALL_BESIDE_ROUNDING)
         np.fill_diagonal(covariance, np.where(small, np.diag(covariance), np.diag(corrected)))
-        notes = dict.fromkeys(
-            found.named(small), "noise small beside whole numbers: rounding is not corrected for"
-        )
-        if "distribution" not in self.recovers:
-            return found.recovered(covariance, notes)
-        marginal = self.marginals(covariance, float(amount))
-        distribution = {
-            name: found.distribution(
-                j, marginal[j], float(deviation[j]), self._undo(found, j, pull), notes
+        for name in found.named(small):
+            also_said(
+                notes, name, "noise small beside whole numbers: rounding is not corrected for"
             )
-            for j, name in enumerate(found.names)
+        return Known(found, covariance, deviation, pull, amount, found.rounded & ~small)
+
+    def _higher(self, known: Known, facts: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        fourth = self.fourth(known.covariance, facts)
+        variance = np.diag(known.covariance)
+        return {
+            name: of_cumulants(
+                *cumulants(known.published.x[:, j], known.pull, bool(known.corrected[j])),
+                float(variance[j]),
+                float(fourth[j]),
+            )
+            for j, name in enumerate(known.published.names)
         }
-        return {**found.recovered(covariance, notes), "distribution": distribution}
+
+    def _distribution(self, known: Known) -> Distributed:
+        marginal = self.marginals(known.covariance, float(known.amount))
+
+        def one(part: Published, j: int, notes: MutableMapping[str, str]) -> Points:
+            undo = self._undo(known.published, j, known.pull)
+            return part.distribution(j, marginal[j], float(known.deviation[j]), undo, notes)
+
+        return one
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         """The distribution function of each column's noise, for data of that covariance."""

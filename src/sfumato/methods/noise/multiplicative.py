@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,7 +22,18 @@ from ...kernels.statistics.deconvolution import (
 )
 from ...protocols import Outcome
 from ..numeric.base import Masked
-from .base import COARSE, SMALL_BESIDE_ROUNDING, NoiseMethod, Published, also_said, published
+from .base import (
+    COARSE,
+    SMALL_BESIDE_ROUNDING,
+    Distributed,
+    NoiseMethod,
+    Points,
+    Published,
+    Undone,
+    also_said,
+    published,
+)
+from .higher_moments import of_factors
 from .shape import normal, shape_of, units
 
 Family = Literal["lognormal", "gamma", "uniform", "truncated"]
@@ -87,6 +98,22 @@ def log_distribution(family: Family, variance: float) -> Distribution:
     return lambda t: np.clip((ndtr((np.exp(t) - 1) / deviation) - tail) / kept, 0.0, 1.0)
 
 
+def raw_moments(family: Family, variance: float) -> tuple[float, float, float]:
+    """The second, third and fourth raw moment of factors with mean 1 and that variance."""
+    second = 1 + variance
+    if family == "lognormal":
+        return second, second**3, second**6
+    if family == "gamma":
+        third = second * (1 + 2 * variance)
+        return second, third, third * (1 + 3 * variance)
+    fourth = 1.8 * variance**2
+    if family == "truncated":
+        kept, left = _truncated_share()
+        density = np.exp(-(_TRUNCATED_AT**2) / 2) / np.sqrt(2 * np.pi)
+        fourth = (3 * left - 2 * _TRUNCATED_AT**3 * density / kept) * (variance / left) ** 2
+    return second, 1 + 3 * variance, 1 + 6 * variance + float(fourth)
+
+
 _LEAST = 2
 """Records that a covariance needs."""
 
@@ -108,7 +135,7 @@ class MultiplicativeNoise(NoiseMethod):
     """
 
     name: ClassVar[str] = "multiplicative-noise"
-    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "distribution")
+    recovers: ClassVar[tuple[str, ...]] = ("mean", "covariance", "moments", "distribution")
     paper: ClassVar[str] = (
         "Kim & Winkler (2003), Multiplicative noise for masking continuous data; "
         "Hwang (1986), Multiplicative errors-in-variables models with applications to recent data "
@@ -172,7 +199,7 @@ class MultiplicativeNoise(NoiseMethod):
         return Masked(made, warnings=warnings)
 
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Means, covariances and the columns' distributions, from the masked table."""
+        """Means, covariances, higher moments and distributions, from the masked table."""
         found = published(table, facts)
         notes: dict[str, str] = {}
         logs = self._log_covariance(found, notes)
@@ -191,11 +218,24 @@ class MultiplicativeNoise(NoiseMethod):
         covariance[few] = 0.0
         for name in found.named(np.any(few, axis=0)):
             also_said(notes, name, "covariances that have fewer than 2 records are given as zero")
-        distribution = {
-            name: self._distribution(found, j, float(logs[j, j]), notes)
+        back = found.recovered(covariance, notes)
+        back["moments"] = {
+            name: of_factors(
+                found.x[:, j],
+                *raw_moments(self.factor, float(growth[j, j]) - 1),
+                float(moved[j]) if found.rounded[j] else 0.0,
+            )
             for j, name in enumerate(found.names)
         }
-        return {**found.recovered(covariance, notes), "distribution": distribution}
+        back |= found.distributions(self._of_part(logs), notes)
+        return back | ({"notes": notes} if notes else {})
+
+    def distribution_of(self, table: Table, facts: Mapping[str, Any]) -> Undone:
+        found = published(table, facts)
+        return found, self._of_part(self._log_covariance(found, {}))
+
+    def _of_part(self, logs: np.ndarray) -> Distributed:
+        return lambda part, j, notes: self._distribution(part, j, float(logs[j, j]), notes)
 
     def _log_covariance(self, found: Published, notes: dict[str, str]) -> np.ndarray:
         """Of the original's logarithms, where they carried the noise."""
@@ -210,8 +250,8 @@ class MultiplicativeNoise(NoiseMethod):
         return covariance / (1 + self.amount)
 
     def _distribution(
-        self, found: Published, j: int, log_variance: float, notes: dict[str, str]
-    ) -> dict[str, list[float]]:
+        self, found: Published, j: int, log_variance: float, notes: MutableMapping[str, str]
+    ) -> Points:
         """Each sign by itself, since a factor keeps it; zero is known."""
         values = found.x[:, j]
         values = values[~np.isnan(values)]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...data.io import read
 from ...data.linkage.earlier import named_first
@@ -55,6 +55,31 @@ def recover(release: Release | str | Path) -> Recovered:
     >>> abs(recover(noisy)["covariance"]["income"]["income"] / people["income"].var() - 1) < 0.1
     True
     """
+    made = undoable(release)
+    found = {one.label: one.method.recover(made.table, one.did) for one in made.steps}
+    return Recovered(found, made.notes)
+
+
+class Undoable(NamedTuple):
+    """A step of a release whose method can give something back."""
+
+    label: str
+    method: Method
+    did: Mapping[str, Any]
+
+
+class Masked(NamedTuple):
+    """What was published, the steps that can be undone, notes on those that cannot, and all
+    columns that any step acted on."""
+
+    table: Table
+    steps: list[Undoable]
+    notes: tuple[str, ...]
+    touched: frozenset[str]
+
+
+def undoable(release: Release | str | Path) -> Masked:
+    """What of a release, or of its public folder, can be undone."""
     if not isinstance(release, Release | str | Path):
         raise InputError(
             f"a {type(release).__name__} is not a release", remedy="a Release, or its public folder"
@@ -65,7 +90,7 @@ def recover(release: Release | str | Path) -> Recovered:
         table, read_steps = _published(Path(release))
         steps = tuple(read_steps)
     methods = [_method_of(step) for step in steps]
-    found: dict[str, Mapping[str, Any]] = {}
+    found: list[Undoable] = []
     notes: list[str] = []
     for index, (step, method) in enumerate(zip(steps, methods, strict=True)):
         if method is None or not method.recovers:
@@ -79,7 +104,7 @@ def recover(release: Release | str | Path) -> Recovered:
         if gone:
             notes.append(f"step {label}: not published: {', '.join(gone)}")
             continue
-        found[label] = method.recover(table, step["did"])
+        found.append(Undoable(label, method, step["did"]))
         dropped = [s["use"] for s in steps if s["use"] in _DROPS_RECORDS]
         if dropped:
             notes.append(
@@ -92,7 +117,8 @@ def recover(release: Release | str | Path) -> Recovered:
             + "".join(f"; {note}" for note in notes),
             remedy="take statistics from the release as it is",
         )
-    return Recovered(found, tuple(notes))
+    touched = frozenset(name for step in steps for name in step["did"].get("columns", ()))
+    return Masked(table, found, tuple(notes), touched)
 
 
 def _method_of(step: Mapping[str, Any]) -> Method | None:
