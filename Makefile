@@ -41,7 +41,7 @@ help:
 	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
-	@echo "make docs     the catalogue and the reference pages, from the declarations"
+	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
 
@@ -176,6 +176,7 @@ bench-roles: .venv/.installed
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue
 	$(BIN)/python -m sfumato.cli.reference docs/reference
+	$(BIN)/python -m tests.docs.make_seeds
 
 clean:
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,11 @@ def released(original: sf.Table, method: Method, seed: int = 0) -> sf.Table:
     return method.mask(original, np.random.default_rng(seed)).table
 
 
+@pytest.mark.golden
 @pytest.mark.parametrize("search", ["best", "greedy", "optimal-per-record"])
-def test_ninety_men_and_ten_suppressed(search: Any) -> None:
+def test_ninety_men_and_ten_suppressed(
+    search: Any, golden_record: Callable[[str, object, object], None]
+) -> None:
     """Lasko 2.3.2: all ten are women."""
     sex = ["male"] * 90 + ["female"] * 10
     table = sf.table({"sex": sex}, quasi=["sex"])
@@ -52,6 +56,7 @@ def test_ninety_men_and_ten_suppressed(search: Any) -> None:
     found = attack(table, masked, method, others)
     assert found.value == 1.0
     assert found.detail["certain"] == found.detail["certain_and_right"] == 1.0
+    golden_record(f"lasko 2.3.2: women among ten suppressed, {search}", 1.0, found.value)
     assert found.detail["naive"] == 0.0
     assert found.detail["gain"] == 1.0
     assert found.baseline == 0.5

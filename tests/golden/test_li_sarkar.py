@@ -145,6 +145,10 @@ def test_section_7(tables: dict[str, Any], golden_record: Record) -> None:
     share = 100 * sf.measure("homogeneous-groups", table, table, partition=groups).value
     golden_record("li-sarkar section 7, standard tree m=5, homogeneous %", 21.2, round(share, 1))
     assert share == pytest.approx(21.2, abs=1.0)
+    means = sf.method("centroid").apply(table, groups, table.schema.quasi, np.random.default_rng(0))
+    found = 100 * float(sf.measure("record-linkage", table, means.table))
+    golden_record("li-sarkar section 7, standard tree m=5, linked %", 10.8, round(found, 1))
+    assert found == pytest.approx(10.8, abs=1.0)
     search = sf.method("crest", k=48)
     ours = figures(table, search, sf.method("micro-perturbation"))
     none = sf.measure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,10 +55,18 @@ def test_several_blocks_have_the_oracles_tree(grid: int, b: int, alpha: float) -
     assert found.edges.tolist() == oracle(x, classes.tolist(), b, alpha, 1.0, 3)
 
 
-def test_the_neighbours_of_figure_3() -> None:
+@pytest.mark.golden
+def test_the_neighbours_of_figure_3(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     # Vertex 2 is joined to 1 and 3, and 3 is nearer; 4 is two steps away. Rows count from 0.
     x = np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
     joined = {0: {1}, 1: {0, 2}, 2: {1, 3}, 3: {2}}
+    found = [[1, *neighbours(x, joined, 1, b - 2)] for b in (2, 3, 4)]
+    golden_record(
+        "li-sarkar figure 3: 2, 3 and 4 nearest but 5", [[2], [2, 3], [2, 3, 1]],
+        [[row + 1 for row in rows] for rows in found],
+    )  # fmt: skip
     assert neighbours(x, joined, 1, 1) == [2]
     assert neighbours(x, joined, 1, 2) == [2, 0]
     assert neighbours(x, joined, 1, 3) == [2, 0, 3]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,13 +27,17 @@ ROWS = """
 """IL, RSLD, DLD, PLD, ID and Score of Torra's slides: Census, then EIA, p = 2 to 20."""
 
 
-def test_the_slides_scores_follow_the_weights_called_printed() -> None:
+@pytest.mark.golden
+def test_the_slides_scores_follow_the_weights_called_printed(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     rows = [list(map(float, row.split())) for row in ROWS.replace("|", "\n").split("\n") if row]
     assert len(rows) == 20
     for loss, rsld, dld, pld, interval, printed in rows:
         parts = {"RSLD": rsld, "DLD": dld, "PLD": pld, "ID": interval}
         risk = DisclosureRisk(weights="printed").total(parts)
         assert (loss + risk) / 2 == pytest.approx(printed, abs=0.06)
+    golden_record("torra: scores of rank swapping that the weights 'printed' give", 20, len(rows))
     # Neither of the formulas that the slide prints above its table gives its first row.
     for said in ("general", "specific"):
         found = DisclosureRisk(weights=said).total(
@@ -40,10 +46,16 @@ def test_the_slides_scores_follow_the_weights_called_printed() -> None:
         assert abs((rows[0][0] + found) / 2 - rows[0][5]) > 0.5
 
 
-def test_the_slides_small_example() -> None:
+@pytest.mark.golden
+def test_the_slides_small_example(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     parts = {"RSLD": 42.5, "DLD": 17.5, "PLD": 0.0, "ID": 44.81}
     general = DisclosureRisk().total(parts)
     only = DisclosureRisk(weights="only-specific").total(parts)
+    found = [general, (39.22 + general) / 2, only, (39.22 + only) / 2]
+    shown = " ".join(f"{value:.2f}" for value in found)
+    golden_record("torra: DR and Score, general and only RS-RL", "26.78 33 43.655 41.44", shown)
     assert general == pytest.approx(26.78, abs=0.01)
     assert only == pytest.approx(43.655, abs=0.001)
     assert (39.22 + general) / 2 == pytest.approx(33, abs=0.01)

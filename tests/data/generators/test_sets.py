@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,15 @@ from sfumato.kernels.sets.drawing import alias_table, draw_sets
 from sfumato.progress import listening
 
 
-def test_the_thesis_data() -> None:
+@pytest.mark.golden
+def test_the_thesis_data(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     made = sf.generators.synthetic_sets(60_000, seed=3)
     sets = SetTable.of(made, "items")
     assert (len(sets), len(sets.names)) == (60_000, 1000)
+    shown = f"{sets.sizes.mean():.1f} {sets.sizes.std():.1f}"
+    golden_record("podgursky synthetic data: items to a record, mean and deviation", "40 24", shown)
     assert sets.sizes.mean() == pytest.approx(40, abs=0.5)
     assert sets.sizes.std() == pytest.approx(24, abs=0.5)
     assert sets.sizes.min() >= 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,13 +13,19 @@ from sfumato.data.generators.tables import PARTS, TOWN_PEOPLE, TOWN_SALARIES, in
 from sfumato.errors import ParameterError
 
 
-def test_the_towns_are_those_of_the_slides() -> None:
+@pytest.mark.golden
+def test_the_towns_are_those_of_the_slides(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     people = generators.torra_towns()
     found = (
         people.frame.group_by("town", "profession")
         .agg(pl.len(), pl.col("salary").sum(), top=pl.col("salary").sort(descending=True))
         .sort("town", "profession")
     )
+    totals = (people.frame.height, int(people.frame["salary"].sum()))
+    golden_record("torra: people and salaries of the two tables", (346, 8620), totals)
+    assert totals == (346, 8620)
     assert found["len"].to_list() == [n for row in TOWN_PEOPLE for n in row]
     assert found["salary"].to_list() == [n for row in TOWN_SALARIES for n in row]
     tops = {(t, p): top for t, p, _, _, top in found.rows()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,7 +24,10 @@ groups = st.integers(1, 5).flatmap(
 )
 
 
-def test_the_worked_example_of_the_paper() -> None:
+@pytest.mark.golden
+def test_the_worked_example_of_the_paper(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     # Li & Sarkar (2013), section 3, to the digits printed.
     whole, circles = [1 / 3, 2 / 3], [1.0, 0.0]
     middle = [2 / 3, 1 / 3]
@@ -33,12 +37,21 @@ def test_the_worked_example_of_the_paper() -> None:
     assert jsd([0.0, 1.0], whole) == pytest.approx(0.191, abs=5e-4)
     assert group_jsd(FIGURE_1) == pytest.approx([0.459, 0.191, 0.191], abs=5e-4)
     assert group_jsd(FIGURE_2).tolist() == [0.0, 0.0, 0.0]
+    found = [kld(circles, middle), kld(whole, middle), *group_jsd(FIGURE_1), *group_jsd(FIGURE_2)]
+    printed = "0.585 0.333 0.459 0.191 0.191 0.000 0.000 0.000"
+    shown = " ".join(f"{value:.3f}" for value in found)
+    golden_record("li-sarkar section 3: two KLD, JSD of figures 1 and 2", printed, shown)
 
 
-def test_the_weighted_divergence_of_figure_1_is_0_280() -> None:
+@pytest.mark.golden
+def test_the_weighted_divergence_of_figure_1_is_0_280(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     # Printed as 0.323, with 0.585 (a KLD) in the place of 0.459.
     assert weighted_jsd(FIGURE_1) == pytest.approx(0.280, abs=5e-4)
     assert weighted_jsd(FIGURE_2) == 0.0
+    found = f"{weighted_jsd(FIGURE_1):.3f}"
+    golden_record("li-sarkar section 4: weighted JSD of figure 1 (printed 0.323)", "0.280", found)
 
 
 @given(groups)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,11 +65,18 @@ def test_similar_sets_meet_more_often() -> None:
     assert alike > 10 * others
 
 
-def test_the_thesis_choice_of_bits() -> None:
+@pytest.mark.golden
+def test_the_thesis_choice_of_bits(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     # Buckets of n / 2**bits records in each of 5 tables: about 50 log n records for a query.
     for n in (1000, 30_162, 100_000, 20_616_891):
         expected = 5 * n / 2 ** lsh_bits(n)
         assert 0.7 < expected / (50 * np.log(n)) < 1.42
+    n = 20_616_891
+    expected = round(np.log2(5 * n / (50 * np.log(n))))
+    golden_record("podgursky chapter IV: bits for 20,616,891 records", expected, lsh_bits(n))
+    assert lsh_bits(n) == expected
     assert lsh_bits(1) == lsh_bits(0) == 0
 
 

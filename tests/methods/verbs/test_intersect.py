@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,15 @@ def _shown(table: Table, groups: Partition | Cover) -> tuple[list[Any], dict[str
     return outcome.table["s"].to_list(), dict(outcome.facts)
 
 
-def test_figure_1_of_the_thesis() -> None:
+@pytest.mark.golden
+def test_figure_1_of_the_thesis(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     shown, facts = _shown(_table(PEOPLE), Partition(np.array([0, 1, 0, 1])))
     assert [sorted(one) for one in shown] == [
         ["Biologist", "Female"], ["Musician"], ["Biologist", "Female"], ["Musician"],
     ]  # fmt: skip
+    golden_record("podgursky figure 1: items kept of ten", 0.6, facts["items kept"])
     assert facts == {"utility kept": 0.6, "items kept": 0.6, "groups": 2, "smallest group": 2}
     # (2,1): each shows what one other has as well; B and C share more than B and D.
     cover = Cover(np.array([0, 2, 4, 6, 8]), np.array([0, 2, 1, 2, 2, 1, 3, 1]))
@@ -52,7 +57,10 @@ def test_figure_1_of_the_thesis() -> None:
     assert all(sum(set(one) <= set(other) for other in PEOPLE) >= 2 for one in shown)
 
 
-def test_utilities_of_tables_11_and_12() -> None:
+@pytest.mark.golden
+def test_utilities_of_tables_11_and_12(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     worth = {"Biologist": 10, "Computer Scientist": 5, "Homeowner": 3, "Student": 3}
     sets = [
         ["Computer Scientist", "Student"], ["Computer Scientist"], ["Homeowner"],
@@ -60,6 +68,9 @@ def test_utilities_of_tables_11_and_12() -> None:
     ]  # fmt: skip
     table = _table(sets, posets={"s": {"kind": "items", "utilities": worth}})
     _, facts = _shown(table, Partition(np.array([0, 0, 1, 1])))
+    single = [sum(worth[item] for item in one) for one in sets]
+    golden_record("podgursky table 12: utilities of the records", [8, 5, 3, 13], single)
+    golden_record("podgursky tables 11 and 12: kept in pairs", "0.55", str(facts["utility kept"]))
     # 8 + 5 + 3 + 13 before; 5 + 5 + 3 + 3 after.
     assert facts["utility kept"] == round(16 / 29, 2)
     assert facts["items kept"] == round(4 / 6, 2)

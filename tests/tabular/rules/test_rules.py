@@ -41,8 +41,11 @@ def test_they_are_registered(name: str) -> None:
     assert find(name).load().name == name
 
 
+@pytest.mark.golden
 @pytest.mark.parametrize("built", [False, True])
-def test_the_slides_cells(built: bool) -> None:
+def test_the_slides_cells(
+    built: bool, golden_record: Callable[[str, object, object], None]
+) -> None:
     table = towns()
     if built:
         table = from_microdata(torra_towns(), ["town", "profession"], "salary")
@@ -50,6 +53,10 @@ def test_the_slides_cells(built: bool) -> None:
     p3m2 = table.find(town="M2", profession="P3")
     assert table.values[p5m3] == 363
     by_dominance = Dominance(n=1, k=50).judge(table)
+    both = [
+        bool(rule.judge(table).sensitive[p5m3]) for rule in (Dominance(n=1, k=50), PPercent(p=50))
+    ]
+    golden_record("torra: (P5, M3) is sensitive by (1,50) and by p = 50 %", [True, True], both)
     # 350 of 363 is more than half; so is the lone person's 22 of 22, and 200 of 160 + 200, which
     # the slides do not say.
     p1m1 = table.find(town="M1", profession="P1")

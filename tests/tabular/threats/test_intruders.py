@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -43,22 +45,27 @@ def hide(table: CellTable, *cells: tuple[str, str]) -> np.ndarray:
 SLIDE = (("P3", "M1"), ("P3", "M2"), ("P5", "M1"), ("P5", "M2"))
 
 
-def test_external(table: CellTable) -> None:
+@pytest.mark.golden
+def test_external(table: CellTable, golden_record: Callable[[str, object, object], None]) -> None:
     found = external(table)
     assert found.height == 1
     row = found.row(0, named=True)
     assert (row["town"], row["profession"]) == ("M2", "P3")
+    golden_record("torra: external attack, salary of the only P3 in M2", 22, row["number obtained"])
     assert row["number obtained"] == 22
     assert row["attacker learns"] == "the amount of the only contributor is 22"
     # Frequencies are enough.
     assert external(table.with_(contributions=None)).equals(found)
 
 
-def test_internal(table: CellTable) -> None:
+@pytest.mark.golden
+def test_internal(table: CellTable, golden_record: Callable[[str, object, object], None]) -> None:
     found = internal(table)
     assert found["profession"].unique().to_list() == ["P1"]
     assert found["town"].unique().to_list() == ["M1"]
-    assert found["number obtained"].to_list() == [160, 200]
+    learnt = found["number obtained"].to_list()
+    golden_record("torra: internal attack, what two P1 of M1 learn", [160, 200], learnt)
+    assert learnt == [160, 200]
     assert found["attacker knows"].to_list() == ["its own amount, 200", "its own amount, 160"]
     assert found["attacker learns"].to_list() == ["the other has 160", "the other has 200"]
     more = internal(line([5.0, 3.0, 1.0]), others=2)
@@ -69,11 +76,13 @@ def test_internal(table: CellTable) -> None:
     ]
 
 
-def test_dominance(table: CellTable) -> None:
+@pytest.mark.golden
+def test_dominance(table: CellTable, golden_record: Callable[[str, object, object], None]) -> None:
     found = dominance_attack(table)
     assert found.height == 1
     row = found.row(0, named=True)
     assert (row["town"], row["profession"], row["value"]) == ("M3", "P5", 363)
+    golden_record("torra: dominance, the others of (P5, M3) at most", 13, row["number obtained"])
     assert row["number obtained"] == 13
     assert row["attacker learns"] == "each of the other 4 has at most 13"
 

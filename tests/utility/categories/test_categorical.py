@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -178,11 +179,16 @@ def households(published: str = "NY") -> tuple[sf.Table, sf.Table]:
     return before, after
 
 
-def test_new_york_with_the_right_number() -> None:
+@pytest.mark.golden
+def test_new_york_with_the_right_number(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     """101,082 of 17,990,455 are 0.0056, not the 0.05 of the slide; 0.407 for the city is right."""
     found = take(Pril(population={"town": PEOPLE}), *households())
     assert found.per_record is not None
     albany, city, _ = found.per_record
+    shown = f"{2**-albany:.4f} {2**-city:.3f}"
+    golden_record("torra: Albany (printed 0.05) and New York City", "0.0056 0.407", shown)
     assert albany == pytest.approx(-math.log2(101_082 / 17_990_455))
     assert 2**-albany == pytest.approx(0.0056, abs=5e-5)
     assert city == pytest.approx(-math.log2(7_322_564 / 17_990_455))

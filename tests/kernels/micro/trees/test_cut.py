@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,13 +85,19 @@ def test_slices_change_nothing_and_report(monkeypatch: pytest.MonkeyPatch) -> No
     assert heard[-1][1:] == (400, 400)
 
 
-def test_figure_1_is_cut_into_its_clumps_and_figure_2_into_mixed_groups() -> None:
+@pytest.mark.golden
+def test_figure_1_is_cut_into_its_clumps_and_figure_2_into_mixed_groups(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     # Three clumps of three, each of one class, in a row: lengths part the clumps (figure 1 of Li &
     # Sarkar); where all edges are equally long only the mixed cuts cost no divergence (figure 2).
     path = np.stack([np.arange(8), np.arange(1, 9)], axis=1)
     lengths = np.array([1.0, 1, 9, 1, 1, 9, 1, 1])
     assert cut_longest(path, lengths, 3).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     mixed = np.array([0, 1, 1, 0, 1, 1, 0, 1, 1])
+    cut = cut_by_ratio(path, np.ones(8), mixed, 2, 2)
+    circles = [int((mixed[cut == group] == 0).sum()) for group in range(3)]
+    golden_record("li-sarkar figure 2: circles in each group", [1, 1, 1], circles)
     assert cut_by_ratio(path, np.ones(8), mixed, 2, 2).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     clumped = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1])
     assert cut_t_close(path, lengths, clumped, 2, 3, 0.3).max() == 0
