@@ -33,11 +33,13 @@ def test_the_slides_scores_follow_the_weights_called_printed(
 ) -> None:
     rows = [list(map(float, row.split())) for row in ROWS.replace("|", "\n").split("\n") if row]
     assert len(rows) == 20
+    apart = []
     for loss, rsld, dld, pld, interval, printed in rows:
         parts = {"RSLD": rsld, "DLD": dld, "PLD": pld, "ID": interval}
         risk = DisclosureRisk(weights="printed").total(parts)
-        assert (loss + risk) / 2 == pytest.approx(printed, abs=0.06)
-    golden_record("torra: scores of rank swapping that the weights 'printed' give", 20, len(rows))
+        apart.append(abs((loss + risk) / 2 - printed))
+    golden_record("torra: twenty scores, farthest from ours", "<= 0.06", f"{max(apart):.3f}")
+    assert max(apart) <= 0.06
     # Neither of the formulas that the slide prints above its table gives its first row.
     for said in ("general", "specific"):
         found = DisclosureRisk(weights=said).total(
