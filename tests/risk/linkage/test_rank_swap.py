@@ -52,7 +52,10 @@ def take(
     return RankSwapLinkage(**parameters).measure(context)
 
 
-def test_the_example_of_the_slides() -> None:
+@pytest.mark.golden
+def test_the_example_of_the_slides(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     """Record (6, 7, 10, 2), p = 2: the sets B as printed, and one record in all of them."""
     pair = Pair.of(named(ORIGINAL), named(PROTECTED))
     file = Known.of(pair, NAMES)
@@ -69,14 +72,19 @@ def test_the_example_of_the_slides() -> None:
         {(5, 5, 8, 1), (2, 6, 9, 8), (4, 1, 10, 10)},
         {(5, 5, 8, 1), (8, 4, 2, 2), (6, 7, 6, 3), (9, 2, 4, 4)},
     ]
-    assert set.intersection(*sets) == {(5, 5, 8, 1)}
+    left = set.intersection(*sets)
+    golden_record("torra example V: in all four sets B", [(5, 5, 8, 1)], sorted(left))
+    assert left == {(5, 5, 8, 1)}
     # The intruder gets the row from the published file alone: (5, 5, 8, 1) is its second record.
     found = take(pair.original, pair.masked, count=2)
     assert found.per_record is not None
     assert found.per_record[1] == 1.0
 
 
-def test_the_scenarios_of_the_slides() -> None:
+@pytest.mark.golden
+def test_the_scenarios_of_the_slides(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     """0, 2, 7 and 8 of 10 are linked in the slides; 0, 2, 7 and 7 here.
 
     With four columns seven records have one candidate left. The other three have two, and their own
@@ -85,6 +93,7 @@ def test_the_scenarios_of_the_slides() -> None:
     """
     found = take(named(ORIGINAL), named(PROTECTED), count=2, scenarios=4)
     shares = [round(10 * share, 9) for share in found.detail["scenarios"].values()]
+    golden_record("torra example VI: RS-RL of ten (the eighth by luck)", [0, 2, 7, 8], shares)
     assert shares == [0, 2, 7, 7]
     assert found.detail["known_right"] == 1.0
     alone = take(named(ORIGINAL), named(PROTECTED), count=2)
@@ -94,7 +103,10 @@ def test_the_scenarios_of_the_slides() -> None:
     assert ProbabilisticLinkage(scenarios=4).measure(context).value == 0.0
 
 
-def test_distance_linkage_of_the_slides_is_by_city_blocks_with_ties_won() -> None:
+@pytest.mark.golden
+def test_distance_linkage_of_the_slides_is_by_city_blocks_with_ties_won(
+    golden_record: Callable[[str, object, object], None],
+) -> None:
     """0, 2, 4 and 1 of 10: neither the Euclidean distance nor shared ties give these figures."""
     won = []
     for columns in (1, 2, 3, 4):
@@ -106,6 +118,7 @@ def test_distance_linkage_of_the_slides_is_by_city_blocks_with_ties_won() -> Non
             ]
             hits += apart[i] == min(apart)
         won.append(hits)
+    golden_record("torra example II: DBRL of ten by city blocks", [0, 2, 4, 1], won)
     assert won == [0, 2, 4, 1]
 
 
