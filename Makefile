@@ -135,10 +135,12 @@ bench-masking: .venv/.installed
 	$(BIN)/python benchmarks/ipso.py
 	$(BIN)/python benchmarks/census_map.py
 	$(BIN)/python benchmarks/masking_peers.py
+	$(BIN)/python benchmarks/noisy_trees.py
 
 bench-spectral: .venv/.installed
 	$(BIN)/python benchmarks/spectral.py --out build/spectral
 	$(BIN)/python benchmarks/gate_power.py
+	$(BIN)/python benchmarks/spectral_spaces.py
 	$(BIN)/python benchmarks/spectral_speed.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/kernel_pca.py

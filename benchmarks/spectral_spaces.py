@@ -26,8 +26,7 @@ import show
 from casc import data_folder
 from gate_power import files
 from scipy.optimize import minimize
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from scipy.stats import chi2, ks_2samp
+from scipy.stats import ks_2samp
 from sklearn.decomposition import KernelPCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.manifold import SpectralEmbedding
@@ -36,13 +35,14 @@ import sfumato as sf
 from sfumato.data.points.encoding import Encoding
 from sfumato.kernels.spectral.basis import spectral_basis
 from sfumato.kernels.spectral.clusters import merged, spectral_clusters
+from sfumato.kernels.spectral.component_tree import parents, swapped_along
 from sfumato.kernels.spectral.fast_ica import components
 from sfumato.kernels.spectral.smoothed_scores import smoothed
+from sfumato.poset.trees.sources import Hierarchy
 from sfumato.rng import stream
 
 RECORDS = 2000
 Swap = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-BINS = 8
 
 
 def permuted(scores: np.ndarray, rng: np.random.Generator, width: int = 50) -> np.ndarray:
@@ -114,51 +114,19 @@ def manifold(count: int = 10) -> Swap:
     return swap
 
 
-def tree(scores: np.ndarray) -> list[tuple[int, int]]:
-    """The strongest dependences of the components that are no chance (Chow & Liu), as a forest."""
-    n, r = scores.shape
-    cell = np.argsort(np.argsort(scores, axis=0), axis=0) * BINS // n
-    told = np.zeros((r, r))
-    for a in range(r):
-        for b in range(a + 1, r):
-            seen = np.bincount(cell[:, a] * BINS + cell[:, b], minlength=BINS**2) / n
-            told[a, b] = seen[seen > 0] @ np.log(seen[seen > 0] * BINS**2)
-    chance = chi2.isf(0.01 / max(r * (r - 1) / 2, 1), (BINS - 1) ** 2) / (2 * n)
-    edges = minimum_spanning_tree(np.where(told > chance, -told, 0.0)).tocoo()
-    return [(int(a), int(b)) for a, b in zip(edges.row, edges.col, strict=True)]
-
-
 def swapped_tree(scores: np.ndarray, rng: np.random.Generator, way: str, width: int) -> np.ndarray:
-    """Components of a tree move together, or each after its neighbour in the tree: its values are
-    dealt among records whose values of the neighbour are within so many ranks."""
-    n, r = scores.shape
-    near: list[list[int]] = [[] for _ in range(r)]
-    for a, b in tree(scores):
-        near[a].append(b)
-        near[b].append(a)
-    links = np.array([[b in near[a] for b in range(r)] for a in range(r)])
-    count, label = connected_components(links, directed=False)
-    scores, out = smoothed(scores, min(width, n // 10), rng), np.empty((n, r))
-    for one in range(count):
-        members = np.flatnonzero(label == one)
-        if way == "together":
-            out[:, members] = scores[rng.permutation(n)][:, members]
-            continue
-        stack = [(int(members[0]), -1)]
-        while stack:
-            here, above = stack.pop()
-            if above < 0:
-                out[:, here] = rng.permutation(scores[:, here])
-            else:
-                order = np.argsort(scores[:, above])[_jittered(n, width, rng)]
-                out[np.argsort(out[:, above]), here] = scores[order, here]
-            stack += [(other, here) for other in near[here] if other != above]
+    """Components of a tree move together, or each after its neighbour in the tree."""
+    n = len(scores)
+    tree = parents(scores)
+    scores = smoothed(scores, min(width, n // 10), rng)
+    if way == "along":
+        return swapped_along(scores, tree, width, rng)
+    out = np.empty_like(scores)
+    order = np.arange(n)
+    for here, above in tree:
+        order = rng.permutation(n) if above < 0 else order
+        out[:, here] = scores[order, here]
     return out
-
-
-def _jittered(n: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """An order of ranks in which each has moved by about so many."""
-    return np.argsort(np.arange(n) + rng.uniform(-width, width, n))
 
 
 def trees(way: str, size: int | None, width: int) -> Swap:
@@ -188,7 +156,7 @@ SPACES: dict[str, Swap] = {
     "kernel, polynomial of degree 4": kernel(kernel="poly", degree=4),
     "manifold": manifold(),
     "tree together, svd": trees("together", None, 50),
-    "tree along, svd": trees("along", None, 50),
+    "tree along, svd": by_method("svd-swap", by="tree"),
     "tree together, pica 200": trees("together", 200, 5),
     "tree along, pica 200": trees("along", 200, 5),
 }
@@ -356,34 +324,14 @@ def with_levels(people: sf.Table, groups: dict[str, dict[str, dict[str, str]]]) 
     return sf.table(frame, quasi=frame.columns)
 
 
-def by_levels(groups: dict[str, dict[str, dict[str, str]]], blind: bool) -> Callable[..., sf.Table]:
-    """svd-swap with coordinates for every level; a value is the likeliest of the likeliest group
-    (from the top), or of all (blind)."""
+def released(folder: Path, **parameters: Any) -> Callable[..., sf.Table]:
+    """svd-swap of a table that knows its hierarchies."""
+    posets = {name: Hierarchy(path=f"{folder}/adult/adult_hierarchy_{name}.csv") for name in TREES}
+    method = sf.method("svd-swap", **parameters)
 
     def made(people: sf.Table, rng: np.random.Generator) -> sf.Table:
-        full = with_levels(people, groups)
-        encoding = Encoding.of(full, full.names)
-        x = by_method("svd-swap")(encoding.encode(full), rng)
-        blocks = {block.column.name: block for block in encoding.blocks}
-        out = encoding.decode(x, full, bounded=True)
-        table = full.with_columns(out.series, out.columns)
-        changed = []
-        for name, levels in ({} if blind else groups).items():
-            block = blocks[name]
-            leaves = block.levels.to_list()
-            sums = x[:, block.first : block.first + len(leaves)].copy()
-            for level, of in levels.items():
-                group = blocks[level]
-                at = {value: k for k, value in enumerate(group.levels.to_list())}
-                score = x[:, group.first : group.first + group.wide]
-                if group.wide == 1:
-                    score = np.column_stack([-score[:, 0], score[:, 0]])
-                best = score.argmax(axis=1)
-                inside = np.array([at[of[leaf]] for leaf in leaves])
-                # The highest level is asked last, and weighs most.
-                sums += 10.0 ** int(level[-1]) * (inside[None, :] == best[:, None])
-            changed.append(pl.Series(name, [leaves[k] for k in sums.argmax(axis=1)]))
-        return table.with_columns(changed).without([n for n in full.names if n not in people.names])
+        table = sf.table(people.frame, quasi=people.names, posets=posets)
+        return method.mask(table, rng).table
 
     return made
 
@@ -410,9 +358,9 @@ def levels(folder: Path, seeds: Sequence[int]) -> Iterator[list[str]]:
     groups = climbed(folder)
     ways: dict[str, Callable[..., sf.Table] | None] = {
         "strangers": None,
-        "svd-swap, leaves": lambda people, rng: decoded(people, by_method("svd-swap"), rng),
-        "svd-swap, all levels": by_levels(groups, True),
-        "svd-swap, all levels, from the top": by_levels(groups, False),
+        "svd-swap": released(folder),
+        "svd-swap, levels": released(folder, levels=True),
+        "svd-swap, levels, tree": released(folder, levels=True, by="tree"),
     }
     highest = [list(of)[-1] for of in groups.values()]
     for variant, way in ways.items():

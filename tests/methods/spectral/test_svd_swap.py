@@ -57,7 +57,7 @@ def points(draw: st.DrawFn) -> np.ndarray:
 @settings(max_examples=80)
 @given(
     points(),
-    st.sampled_from(["permutation", "rotation"]),
+    st.sampled_from(["permutation", "tree", "rotation"]),
     st.sampled_from(["swaps", "repeat", "exact"]),
     st.sampled_from([0, 1, 50]),
     st.integers(0, 3),
@@ -91,7 +91,7 @@ def test_means_are_exact_and_covariances_within_the_tolerance(
         assert np.abs(np.cov(made.values.T) - np.cov(x.T)).max() < 1e-8
 
 
-@pytest.mark.parametrize("by", ["permutation", "rotation"])
+@pytest.mark.parametrize("by", ["permutation", "tree", "rotation"])
 def test_a_tolerance_is_kept_or_refused(by: Any) -> None:
     x = heavy(400, 12)
     for tol in (0.05, 0.001, 0.00001):
@@ -479,3 +479,20 @@ def test_nhanes_keeps_means_and_covariances(
     change = np.corrcoef(made.values.T) - np.corrcoef(x.T)
     assert np.abs(change).max() < 0.005
     assert np.median(np.abs(change)) < 0.0005
+
+
+def test_swapping_along_a_tree_keeps_bends_that_a_permutation_loses() -> None:
+    """y bends with x, and nothing is correlated; correlations are repaired all the same."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3000, 4)) * np.array([3.0, 1.0, 0.5, 0.25])
+    x[:, 1] += 0.5 * (x[:, 0] ** 2 - 9) / 9 * 2
+    kept = {}
+    for by in ("permutation", "tree"):
+        made = SvdSwap(by=by).swapped(x, np.random.default_rng(1))
+        y = made.values
+        kept[by] = np.corrcoef(y[:, 0] ** 2, y[:, 1])[0, 1]
+        assert made.facts["largest correlation of components"] <= 0.001
+        assert np.abs(np.cov(y.T) - np.cov(x.T)).max() < 0.02
+    assert np.corrcoef(x[:, 0] ** 2, x[:, 1])[0, 1] > 0.8
+    assert kept["tree"] > 0.7
+    assert abs(kept["permutation"]) < 0.1

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...data.points.encoding import Encoding, LogChoice
 from ...data.schema import Schema
 from ...data.table import Table, as_frame
 from ...protocols import Method, Outcome
 from ..numeric.base import SINGLE_VALUES, require_size
+from .levels import Levels
 from .moments import MUCH, Moved, moved
 
 _SAME = 1e-9
@@ -53,6 +54,11 @@ class SpectralMethod(Method):
         description="how categories come back: the one with the largest coordinate, the same "
         "with each as frequent as in the original, or one column of probabilities for each",
     )
+    levels: bool = Field(
+        False,
+        description="categories with a hierarchy have coordinates for its groups too, and come "
+        "back from the top: the group first, then the value in it",
+    )
     whole: bool = Field(True, description="round integer columns to whole numbers")
     bounded: bool = Field(
         True,
@@ -60,6 +66,12 @@ class SpectralMethod(Method):
         "those far beyond the fifth taken nearer (of n < 100 records: within the root of n "
         "deviations)",
     )
+
+    @model_validator(mode="after")
+    def _one_way_back(self) -> Self:
+        if self.levels and self.categories == "shares":
+            raise ValueError("values come back from the top, or by their shares: not both")
+        return self
 
     @property
     def permutes(self) -> bool:
@@ -100,12 +112,16 @@ class SpectralMethod(Method):
         wanted, _ = self.targets(table)
         chosen = [name for name in table.names if name in set(wanted)]
         require_size(table, self.least, self.name)
-        encoding = self.encoding(table, chosen, rng)
-        x = encoding.encode(table)
-        others = encoding.encode(reference) if self.looks and reference is not None else None
+        grown = Levels.of(table, chosen if self.levels else ())
+        encoding = self.encoding(grown.table, [*chosen, *grown.names], rng)
+        x = encoding.encode(grown.table)
+        others = None
+        if self.looks and reference is not None:
+            others = encoding.encode(Levels.of(reference, list(grown.groups)).table)
         made = self.swapped_against(x, rng, others, encoding)
-        found = encoding.decode(
-            made.values,
+        leaves = Encoding(encoding.blocks[: len(chosen)])
+        found = leaves.decode(
+            grown.from_the_top(made.values, encoding)[:, : leaves.width],
             table,
             categories=self.categories,
             whole=self.whole,
@@ -122,6 +138,7 @@ class SpectralMethod(Method):
         facts = {
             "columns": chosen,
             "records": len(made.values),
+            **({"levels of": list(grown.groups)} if grown.groups else {}),
             **encoding.said,
             **found.facts,
             **made.facts,
