@@ -118,3 +118,5 @@ def test_numbers_are_cut_and_columns_that_are_not_published_cannot_be_read() -> 
         sf.measure("nearest-centroid", table, table.without(["pay"]))
     with pytest.raises(MeasureError, match="the table has none"):
         sf.measure("nearest-centroid", {"age": age}, {"age": age})
+    with pytest.raises(MeasureError, match="'pay', which the intruder knows"):
+        sf.measure("nearest-centroid", table, table, columns=("age", "pay"))

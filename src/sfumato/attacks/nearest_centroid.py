@@ -61,7 +61,7 @@ class NearestCentroid(Attack):
         pair = context.pair
         require_records(pair, self.name)
         names = self._secrets(pair)
-        file = Known.of(pair, [name for name in self.columns if name not in names])
+        file = Known.of(pair, self.columns)
         coded, parts = _classes(pair, context.reference, names, self.classes)
         points = Points.of(file, parts[0], len(coded.labels))
         rows = drawn(pair.original.height, self.sample, context.rng)
@@ -105,6 +105,11 @@ class NearestCentroid(Attack):
             )
         for name in names:
             _ = pair.original.schema[name]  # an unknown name is told with the nearest known one
+            if name in self.columns:
+                raise MeasureError(
+                    f"{self.name} cannot guess {name!r}, which the intruder knows",
+                    remedy="take it out of `columns` or out of `confidential`",
+                )
             if name not in pair.masked.schema or pair.masked.schema[name].generalized:
                 raise MeasureError(
                     f"{self.name} reads the classes of {name!r}, whose values are not published",
