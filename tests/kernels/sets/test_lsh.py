@@ -80,6 +80,22 @@ def test_the_thesis_choice_of_bits(
     assert lsh_bits(1) == lsh_bits(0) == 0
 
 
+@pytest.mark.golden
+def test_the_bucket_of_the_thesis(golden_record: Callable[[str, object, object], None]) -> None:
+    """Of the positions 12, 34 and 45 the set {2, 10, 34, 56} holds the second: 010, bucket 2."""
+
+    class Drawn:
+        """A generator that draws the thesis' positions."""
+
+        def integers(self, high: int, size: tuple[int, int]) -> np.ndarray:
+            return np.array([[12], [34], [45]])
+
+    starts, items = np.array([0, 4]), np.array([2, 10, 34, 56], dtype=np.uint16)
+    found = lsh_tables(starts, items, 60, 1, 3, rng=Drawn(), even=False)
+    golden_record("podgursky chapter IV: bucket of {2, 10, 34, 56}", 2, int(found.bucket[0, 0]))
+    assert found.bucket.tolist() == [[2]]
+
+
 def test_many_bits_and_no_items() -> None:
     starts = np.zeros(4, dtype=np.int64)
     items = np.empty(0, dtype=np.uint16)
