@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...errors import InputError
+from ...errors import InputError, SchemaError
+from ..codec import code
 from ..io.sets import split
 from ..kinds import is_text, kind_of
 from ..schema import SUPPRESSED, Kind, Schema
@@ -36,7 +38,11 @@ def like_original(given: Any, original: Table) -> Table:
             series = series.cast(pl.String)
             frame = frame.with_columns(series)
         was_text = is_text(original[name])
-        if is_text(series) and (not was_text or _has_new_labels(series, original[name])):
+        if is_text(series) and (
+            not was_text
+            or _has_new_labels(series, original[name])
+            or _has_moved_up(series, original, name)
+        ):
             columns.append(column.with_(generalized=True))
         elif kind_of(series) == Kind.CONTINUOUS and column.kind == Kind.INTEGER:
             columns.append(column.with_(kind=Kind.CONTINUOUS))
@@ -123,3 +129,28 @@ def _holds_sets(series: pl.Series, original: Table, name: str) -> bool:
 def _has_new_labels(series: Any, original: Any) -> bool:
     known = set(original.drop_nulls().cast(pl.String).unique().to_list())
     return bool(set(series.drop_nulls().cast(pl.String).unique().to_list()) - known)
+
+
+def _has_moved_up(series: pl.Series, original: Table, name: str) -> bool:
+    """Whether values have become groups that are values of the original, too.
+
+    Then some group is there more often, and never more records at or below any of the values.
+    """
+    if original.schema[name].poset is None:
+        return False
+    try:
+        own = code(original, name)
+    except SchemaError:
+        return False
+    tree, above = own.structure.tree, own.structure.above
+    if above is None or (tree is not None and not tree.grouped):
+        return False
+    codes, many = np.unique(own.codes[own.codes > 0], return_counts=True)
+    lines = [above(number) for number in codes.tolist()]
+    before = dict(zip((line[0] for line in lines), many.tolist(), strict=True))
+    after = Counter(series.drop_nulls().cast(pl.String).to_list())
+    for value in before:
+        below = [line[0] for line in lines if value in line]
+        if sum(after[label] for label in below) > sum(before[label] for label in below):
+            return False
+    return any(after[label] > count for label, count in before.items())
