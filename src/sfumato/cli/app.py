@@ -97,6 +97,9 @@ def protect(
         list[str] | None,
         Option(help="A release of the same people that is public already (repeatable)."),
     ] = None,
+    given_join: Annotated[
+        str, Option(help="Beside these: refuse, coarsen, or keep old people in their classes.")
+    ] = "",
     at: base.At = "",
     replace: base.ReplaceRelease = False,
     plugin: base.Plugin = None,
@@ -118,8 +121,8 @@ def protect(
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
-    said = {key: word for key, word in (("others", others), ("person", person)) if word}
-    if said:
+    words = {"others": others, "person": person, "given_join": given_join}
+    if said := {key: word for key, word in words.items() if word}:
         chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), **said}))
     if ledger_exception:
         chosen = chosen.excepted(ledger_exception)

@@ -32,7 +32,7 @@ _OUR_NAMES = {
     _PRIVATE_MARK: {
         *("plan.toml", "keys.json", "alignment.parquet", "lineage.parquet", "report.html"),
         *("risk-published.parquet", "risk-original.parquet", "participants.parquet"),
-        *("mapping.csv", "people.parquet", "cells.parquet", "figures.json"),
+        *("mapping.csv", "people.parquet", "earlier.parquet", "cells.parquet", "figures.json"),
         _PRIVATE_MARK,
     },
 }

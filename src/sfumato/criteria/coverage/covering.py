@@ -165,7 +165,7 @@ def intersected(
 
     `names` are the columns that an intruder compares with the release and with the earlier one.
     """
-    codes = _in_one_numbering([original[column], release[column], earlier[column]])
+    codes = in_one_numbering([original[column], release[column], earlier[column]])
     width = int(max(part.max(initial=0) for part in codes)) + 1
     here = _values(covering(original, release, names[0]), codes[1], width)
     there = _values(covering(original, earlier, names[1]), codes[2], width)
@@ -175,9 +175,9 @@ def intersected(
     return Intersected(alone, left, guessed_alone, guessed)
 
 
-def _in_one_numbering(columns: Sequence[pl.Series]) -> list[np.ndarray]:
+def in_one_numbering(columns: Sequence[pl.Series]) -> list[np.ndarray]:
     """Codes 0.. that mean the same in all columns; missing is a value like any other."""
-    texts = [comparable(series).cast(pl.String, strict=False) for series in columns]
+    texts = [_text(comparable(series)) for series in columns]
     domain = pl.concat([text.rename("v") for text in texts]).unique().sort()
     place = pl.DataFrame({"v": domain, "at": np.arange(len(domain))})
     found = []
@@ -189,6 +189,14 @@ def _in_one_numbering(columns: Sequence[pl.Series]) -> list[np.ndarray]:
         )
         found.append(joined.get_column("at").to_numpy().astype(np.int64))
     return found
+
+
+def _text(series: pl.Series) -> pl.Series:
+    """Values as text; a set as its elements, each with a mark before it."""
+    if not isinstance(series.dtype, pl.List):
+        return series.cast(pl.String, strict=False)
+    marked = pl.lit("\x1e") + pl.element()
+    return series.cast(pl.List(pl.String)).list.eval(marked).list.join("")
 
 
 def _values(found: Covering, codes: np.ndarray, width: int) -> sparse.csr_matrix:

@@ -207,6 +207,11 @@ class Publication:
         of_records = all(kind == RECORDS for kind in (self.kind, *(s.entry.kind for s in shared)))
         if of_records and any(one.name == "k-anonymity" for one in self.plan.requirements):
             yield f"[input] given = [{', '.join(paths)}], --given: the releases are judged together"
+            if not self.plan.input.given or self.plan.input.given_join == "refuse":
+                yield (
+                    'with given-join = "keep", --given-join keep, too: who is in them keeps the '
+                    "class, new people are grouped apart, and whom that does not hide is held back"
+                )
         yield f"--replace with --output {paths[-1]}, where nobody has that one yet: it is retired"
         yield f"sfumato ledger forget {paths[-1]}, where nobody ever got it"
         yield (

@@ -96,10 +96,11 @@ class Input(Declaration):
         description="releases of the same people that are public already (folders or files): "
         "k people must share every combination of classes",
     )
-    given_join: Literal["refuse", "coarsen"] = Field(
+    given_join: Literal["refuse", "coarsen", "keep"] = Field(
         "refuse",
-        description="whether a release that singles people out beside those given is refused, "
-        "or its classes are joined until it does not",
+        description="what is done beside the releases given: refuse a release that singles people "
+        "out; coarsen, join its classes until it does not; or keep old people in the classes that "
+        "they had and group new ones apart, holding back whom that does not hide",
     )
 
     def options(self) -> dict[str, Any]:

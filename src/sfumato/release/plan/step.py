@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...data.codec import Matrix
-from ...data.partition import Cover
+from ...data.partition import Cover, Partition
 from ...declaration import hide_secrets
 from ...errors import ParameterError
 from ...protocols import Declaration, Measure, Method, Outcome, Partitioner, Verb
@@ -85,7 +85,7 @@ class Step:
         columns, left = self.use.targets(table)
         searches = (part for part in self.use.parts() if isinstance(part, Partitioner))
         with drawing(self.use, rng, declared=any(part.random for part in searches)):
-            partition = self.use.partition(Matrix(table, columns), rng)
+            partition = self.groups(self.use, Matrix(table, columns), rng)
         assert self.then is not None
         with drawing(self.then, rng, declared=self.then.random):
             outcome = self.then.apply(table, partition, columns, rng)
@@ -103,6 +103,14 @@ class Step:
             linked=outcome.linked,
             copies=outcome.copies,
         )
+
+    def groups(self, search: Partitioner, x: Matrix, rng: np.random.Generator) -> Partition | Cover:
+        """What the search finds."""
+        return search.partition(x, rng)
+
+    def at(self, rows: np.ndarray | None) -> Step:
+        """The step for these rows of the original; None: all of them."""
+        return self
 
     def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:
         """The step as a plan file writes it."""

@@ -74,7 +74,8 @@ def run_steps(
         others = None if work.changed & touched else reference
         with listening(tell):
             rng = stream(seed, index + 1, step.use.name)
-            outcome = engine.run(partial(step.run, reference=others), work.table, rng)
+            doing = step.at(work.rows)
+            outcome = engine.run(partial(doing.run, reference=others), work.table, rng)
         check_declared(step, work.table, outcome, touched)
         work.follow(index, step, touched, outcome)
         del outcome  # it would keep the table of this step in memory to the end

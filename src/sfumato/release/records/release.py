@@ -25,6 +25,8 @@ from ...measurement import Rounding
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
+from ..given.earlier import LINKS, links
+from ..given.joining import joined_again
 from ..ledger.publication import Standing
 from ..plan.plan import Plan
 from ..plan.step import measure_of
@@ -33,7 +35,6 @@ from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
 from .evidence import Evidence, Measuring, panel_of
-from .given import joined_again
 from .judging import judge, worst
 from .public import public_face
 from .recording import publication
@@ -240,6 +241,8 @@ class Release:
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
             people = keys.gather(self.pair.rows).to_frame()
             people.write_parquet(folder / "people.parquet")
+            if self.plan.input.given:
+                links(self.plan.input.given, self.pair).write_parquet(folder / LINKS)
         _write_json(folder / "seed.json", notes)
         _write_text(folder / "plan.toml", self.private.plan.to_toml())
         if self.private.secrets:

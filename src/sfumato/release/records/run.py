@@ -24,13 +24,14 @@ from ...errors import Complaint, InputError, ParameterError, ReleaseRefused, Sch
 from ...progress import Listener, listening, silent
 from ...protocols import Criterion, Engine, Finding, Measure, Measurement
 from ...rng import checked_seed, draw_seed, stream
+from ..given.joining import joined
+from ..given.keeping import in_classes
 from ..plan.guess import guess
 from ..plan.plan import Plan
 from ..plan.requirement import EXPOSURE, Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
 from .evidence import Evidence, Measuring, panel_of
-from .given import joined
 from .judging import judge
 from .masking import Draft, run_steps
 from .recording import publication
@@ -74,9 +75,9 @@ def protect(
     _check_promises(plan, original)
     if reference is not None and not isinstance(reference, Table):
         reference = with_columns_of(plan, reference)
-    original, reference, kept = hold_out(original, plan, reference, seed)
+    original, reference, left = hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
-    draft = run_steps(original, plan, seed, tell, engine or Local(), reference)
+    draft = in_classes(original, plan, seed, tell, engine or Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
     target = output or plan.output.path
     told = publication(draft.pair, plan, draft.steps, target).standing() if target else None
@@ -88,12 +89,12 @@ def protect(
         )
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
-        evidence = _evidence(plan, draft, findings, measuring, kept is not None)
+        evidence = _evidence(plan, draft, findings, measuring, left is not None)
     tell("done", stages, stages)
     return Release(
         draft.pair,
         replace(evidence, owner_notes=tuple(warnings), ledger=told),
-        Private(seed, draft.secrets, draft.lineage, plan, kept),
+        Private(seed, draft.secrets, draft.lineage, plan, left),
         plan,
         draft.partition,
         draft.groups,
@@ -161,7 +162,7 @@ def attempt(
     original = with_columns_of(plan, original)
     reference = None if reference is None else with_columns_of(plan, reference)
     _check_promises(plan, original)
-    draft = run_steps(original, plan, seed, silent, Local(), reference)
+    draft = in_classes(original, plan, seed, silent, Local(), reference)
     draft, findings, _ = _judged(plan, draft, seed, reference)
     return findings, draft
 
@@ -194,8 +195,7 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
     source = path or given.path
     if not source:
         raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
-    if "://" not in source and path is None:
-        source = str(base / source)
+    source = str(base / source) if "://" not in source and path is None else source
     kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
     categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
     posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}

@@ -33,8 +33,9 @@ _STRENGTH = ("k", "amount", "p", "count", "size")
 def joined_or_stronger(plan: Plan, k: int) -> Iterator[Candidates]:
     """The steps that there are, with stronger parameters."""
     if plan.input.given and plan.input.given_join == "refuse":
-        joining = plan.input.model_copy(update={"given_join": "coarsen"})
-        yield iter([('[input] given-join = "coarsen"', plan.with_(input=joining))])
+        for how in ("keep", "coarsen"):
+            joining = plan.input.model_copy(update={"given_join": how})
+            yield iter([(f'[input] given-join = "{how}"', plan.with_(input=joining))])
     for index, name in _strengths(plan):
         yield _stronger(plan, index, name, k)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.coverage.covering import covering, intersected
 from sfumato.errors import InputError, ParameterError, ReleaseRefused
-from sfumato.release.records.given import Earlier, _finding
+from sfumato.release.given.counting import Beside
+from sfumato.release.given.worlds import Histories
 from tests.oracle.covering import fitting
 
 K = 3
@@ -395,10 +396,8 @@ def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
 
 def test_those_who_left_are_counted_with_those_who_are_held_back() -> None:
     """Both are in the first release only: three who are in today's data, three who are not."""
-    first = Earlier("first", np.zeros(3, np.int64), np.zeros(3, np.int64), "by name")
-    found = _finding("first", [first], np.full(3, -1), np.arange(3), 6)
+    classes = np.array([[0, -1]] * 6)
+    people = Histories(classes, np.zeros(6, np.int64), np.arange(6))
+    found = Beside("first", people, np.array([0, 1, 2, -1, -1, -1])).finding(6)
     assert (found.value, found.met, found.of) == (6, True, 1)
-    # Who is in neither release is nobody's neighbour.
-    neither = Earlier("first", np.array([0, 0, -1]), np.zeros(3, np.int64), "by name")
-    found = _finding("first", [neither], np.full(3, -1), np.arange(3), 6)
-    assert (found.value, found.met, found.of) == (5, False, 1)
+    assert not Beside("first", people, np.arange(6)).finding(7).met

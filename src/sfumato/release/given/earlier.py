@@ -1,0 +1,190 @@
+"""Releases that are public already, and where people are in them.
+
+Who is who comes from a release's private folder: keys of its people, and of each record which one
+it was in the releases that were given when it was made, so that those who are no longer in the data
+are followed, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from ...criteria.classes import equivalence_classes
+from ...criteria.coverage.covering import covering
+from ...data.linkage.earlier import data_file, read_release
+from ...data.pair import Pair
+from ...data.people.keys import found_again, person_keys
+from ...data.table import Table
+from ...errors import InputError, ParameterError
+from ..ledger.book import mark_of
+from ..publish import private_path
+from .worlds import ABSENT
+
+LINKS = "earlier.parquet"
+"""In a private folder: for each earlier release, by its mark, the row there of each record."""
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """How people appear in a release that is public already."""
+
+    name: str
+    classes: np.ndarray
+    """int64: the earlier class of each of today's people; -1 for those who are not in it."""
+    how: str
+    """How the two were brought together."""
+    labels: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """int64: the class of each of its records; none where it has no private folder."""
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """int64: the record of each of today's people, -1 for none."""
+    table: Table | None = None
+    """What was published; None where nobody knows whose record is whose."""
+    mark: str = ""
+    links: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """By the marks of releases before it: the row there of each record, -1 for none."""
+
+    @property
+    def gone(self) -> np.ndarray:
+        """The records of people who are not in today's data."""
+        return np.setdiff1d(np.arange(self.labels.size), self.rows)
+
+
+def read_all(paths: Sequence[str], original: Table) -> list[Earlier]:
+    """The releases that are public already."""
+    return [read_earlier(path, original) for path in paths]
+
+
+def read_earlier(path: str, original: Table) -> Earlier:
+    """An earlier release, and where each of today's people is in it."""
+    release = read_release(path, original)
+    names = [name for name in original.schema.quasi if name in release.schema]
+    if not names:
+        raise ParameterError(
+            f"{path} shares no quasi-identifier with the data",
+            remedy="leave it out of `given`: it cannot be joined",
+        )
+    name = Path(path).name
+    known = _who_is_who(path, original)
+    if known is None:
+        return _where_they_fit(name, original, release, names)
+    rows, earlier, by = known
+    labels = equivalence_classes(release, names).labels
+    if labels.size != earlier:
+        raise InputError(
+            f"the private folder of {path} is not that of its data",
+            remedy="put the right one beside it",
+        )
+    classes = np.where(rows >= 0, labels[rows], ABSENT)
+    how = f"people were found again by {', '.join(by)}"
+    folder = data_file(path).absolute().parent
+    return Earlier(
+        name, classes, how, labels, rows, release, mark_of(folder), _links(folder, labels.size)
+    )
+
+
+def _where_they_fit(name: str, original: Table, release: Table, names: Sequence[str]) -> Earlier:
+    """Without a private folder: the same people, each wherever the labels cover them."""
+    if release.height != original.height:
+        raise ParameterError(
+            f"{name} has {release.height:,} records and the data have {original.height:,}: nothing "
+            "tells who came and who left",
+            remedy="put its private folder (people.parquet) beside it",
+        )
+    found = covering(original, release, names)
+    nowhere = np.flatnonzero(~np.any(found.bits, axis=1))
+    if np.isin(found.person, nowhere).any():
+        raise ParameterError(
+            f"{name} does not cover all of today's people: its values are perturbed, or its people "
+            "are others",
+            remedy="put its private folder beside it, or judge the two by an attack",
+        )
+    how = "it has no private folder, so the same people are taken to be in both"
+    return Earlier(name, found.signature, f"{how}, each where the labels fit")
+
+
+def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str]] | None:
+    """The earlier record of each of today's people (-1: none), how many there are, and the columns
+    that people are known by; None without a private folder."""
+    folder = private_path(data_file(path).absolute().parent)
+    if not (folder / "people.parquet").is_file():
+        return None
+    try:
+        notes = json.loads((folder / "seed.json").read_text(encoding="utf-8"))
+        before = pl.read_parquet(folder / "people.parquet")["person"]
+        secret, by = int(notes["seed"]), list(notes["people"])
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
+        raise InputError(f"{folder} cannot be read", remedy="restore it, or move it away") from None
+    absent = [name for name in by if name not in original.schema]
+    if absent:
+        raise ParameterError(
+            f"{path} knows people by {', '.join(by)}, and the data have no {absent[0]!r}",
+            remedy="bring the column back, or move the private folder away",
+        )
+    rows = found_again(before, person_keys(original, by, secret))
+    if rows.size and len(before) and not (rows >= 0).any():
+        raise ParameterError(
+            f"nobody of {path} is among today's people by {', '.join(by)}",
+            remedy="leave it out if its people are others; else its private folder does not fit",
+        )
+    return rows, len(before), by
+
+
+def _links(folder: Path, height: int) -> dict[str, np.ndarray]:
+    """Which record each was in the releases before it, as its private folder says."""
+    path = private_path(folder) / LINKS
+    if not path.is_file():
+        return {}
+    try:
+        frame = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError):
+        raise InputError(f"{path} cannot be read", remedy="restore it, or move it away") from None
+    if frame.height != height:
+        raise InputError(
+            f"{path} is not that of its data", remedy="put the right private folder beside it"
+        )
+    return {name: frame[name].to_numpy().astype(np.int64) for name in frame.columns}
+
+
+def links(paths: Sequence[str], pair: Pair) -> pl.DataFrame:
+    """For each published record, its row in every earlier release whose people are known."""
+    assert pair.rows is not None
+    found = [one for one in read_all(paths, pair.original) if one.mark]
+    return pl.DataFrame({one.mark: one.rows[pair.rows] for one in found})
+
+
+def gone_people(earlier: Sequence[Earlier]) -> np.ndarray:
+    """int64 (people, releases): the records of those who are no longer in the data, -1 for none.
+
+    Nobody, where it is not known of each two releases who of them is in both: one person must not
+    count as two.
+    """
+    if len(earlier) > 1 and not all(
+        a.mark and b.mark and (a.mark in b.links or b.mark in a.links)
+        for i, a in enumerate(earlier)
+        for b in earlier[:i]
+    ):
+        return np.zeros((0, len(earlier)), dtype=np.int64)
+    first = np.concatenate(([0], np.cumsum([one.labels.size for one in earlier])))
+    tails, heads = [], []
+    for i, one in enumerate(earlier):
+        for j, other in enumerate(earlier):
+            to = one.links.get(other.mark, np.zeros(0, dtype=np.int64))
+            at = np.flatnonzero(to >= 0)
+            tails.append(first[i] + at)
+            heads.append(first[j] + to[at])
+    tail, head = np.concatenate(tails), np.concatenate(heads)
+    many = int(first[-1])
+    graph = sparse.coo_matrix((np.ones(tail.size), (tail, head)), shape=(many, many))
+    person = connected_components(graph, directed=False)[1]
+    found = np.full((int(person.max(initial=-1)) + 1, len(earlier)), ABSENT, dtype=np.int64)
+    for i, one in enumerate(earlier):
+        found[person[first[i] + one.gone], i] = one.gone
+    return found[(found >= 0).any(axis=1)]
