@@ -68,7 +68,7 @@ def protect(
     from .app import protect as protect_plan
 
     print(f"note: `sfumato protect {plan}` does the same", file=sys.stderr)
-    protect_plan(plan, input, output, seed, None, at, replace, plugin, json)
+    protect_plan(plan, input, output, seed, at=at, replace=replace, plugin=plugin, json=json)
 
 
 def protect_cells(
