@@ -44,7 +44,10 @@ class Row:
 
     @staticmethod
     def of(words: dict[str, Any]) -> Row:
-        return Row(**{key: tuple(v) if isinstance(v, list) else v for key, v in words.items()})
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in words.items()
+        }
+        return Row(**plain)
 
     @property
     def registered(self) -> Iterator[str]:
