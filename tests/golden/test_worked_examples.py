@@ -243,7 +243,7 @@ def test_torra_noise_shrinks_correlations(golden_record: Record) -> None:
 
 
 DLD = {("census", 2): 73.52, ("census", 4): 58.40, ("census", 6): 43.76, ("eia", 2): 21.71}
-"""Where the slides' rank swapping and ours agree; at larger p theirs links more (docs/masking.md)."""
+"""Where rank swapping links alike in the slides and here; at larger p see docs/masking.md."""
 
 
 @pytest.mark.parametrize(("name", "p"), DLD)
