@@ -141,6 +141,7 @@ bench-spectral: .venv/.installed
 	$(BIN)/python benchmarks/spectral.py --out build/spectral
 	$(BIN)/python benchmarks/gate_power.py
 	$(BIN)/python benchmarks/spectral_spaces.py
+	$(BIN)/python benchmarks/tree_members.py
 	$(BIN)/python benchmarks/spectral_speed.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/kernel_pca.py
