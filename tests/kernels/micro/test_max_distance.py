@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
+from sfumato.errors import MethodError
 from sfumato.kernels.micro.max_distance import max_distance
+from sfumato.methods.microaggregation import mdav as module
 from tests.oracle import clusterings as oracle
 
 
@@ -38,3 +42,18 @@ def test_many_equal_records_are_not_compared_again_and_again() -> None:
     sizes = np.bincount(max_distance(x, 5))
     assert sizes.min() == 5
     assert sizes.max() <= 9
+
+
+def test_the_search_by_its_name_groups_standardized_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.random.default_rng(1).normal(size=(30, 2)) * [1.0, 50.0]
+    people = sf.table({"x": x[:, 0], "y": x[:, 1]}, quasi=["x", "y"])
+    release = sf.protect(people, sf.method("md", k=4), seed=1, require={"k-anonymity": 4})
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    groups = oracle.max_distance(z, 4)
+    wanted = {tuple(x[np.array(groups) == g].mean(axis=0).round(6)) for g in set(groups)}
+    assert {tuple(np.round(row, 6)) for row in release.table.frame.rows()} == wanted
+    monkeypatch.setattr(module, "MOST_RECORDS", 29)
+    with pytest.raises(MethodError, match="30 records are more than the 29"):
+        sf.protect(people, sf.method("md", k=4), seed=1)

@@ -141,3 +141,22 @@ def test_it_refuses_what_has_no_answer() -> None:
 def test_equal_records_differ_by_nothing() -> None:
     x = np.random.default_rng(1).normal(size=(1, 7)) / 3
     assert (predictions(x + 1, np.repeat(x, 9, axis=0), 5).uncertainty == 0).all()
+
+
+@pytest.mark.parametrize("distance", ["absolute", "largest"])
+@pytest.mark.parametrize("kind", ["normal", "binary", "copies"])
+def test_other_distances_are_a_plain_scan(kind: str, distance: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b, k = drawn(kind, 40, 4, rng), drawn(kind, 90, 4, rng), 5
+    a[:10] = b[:10]
+    found = predictions(a, b, k, distance=distance)
+    for i, point in enumerate(a):
+        steps = np.abs(b - point)
+        apart = steps.mean(axis=1) if distance == "absolute" else steps.max(axis=1)
+        order = np.argsort(np.round(apart, 12), kind="stable")[:k]
+        assert found.distance[i] == pytest.approx(apart.min(), abs=1e-12)
+        far = apart[order[-1]]
+        assert found.ambiguity[i] == pytest.approx(apart.min() / far if far else 1.0, abs=1e-12)
+        if kind == "normal":
+            assert found.nearest[i] == order[0]
+            assert found.uncertainty[i] == pytest.approx(b[order].var(axis=0).mean())

@@ -274,3 +274,48 @@ def test_nhanes(seed: int, shared_data: Any, golden_record: Any) -> None:
 
 def adults(folder: Path) -> pl.DataFrame:
     return pl.read_csv(folder / "nhanes_adults_28.csv").drop("seqn")
+
+
+def _three(seed: int, n: int = 60) -> sf.Table:
+    x = np.random.default_rng(seed).normal(size=(n, 2)) @ np.array([[1.0, 0.9], [0.0, 0.4]])
+    return sf.table({"x": x[:, 0], "y": x[:, 1], "z": x[:, 0] ** 2}, quasi=["x", "y", "z"])
+
+
+@pytest.mark.parametrize("weights", [{}, {"x": 3.0, "z": 0.0}])
+@pytest.mark.parametrize("distance", ["euclidean", "absolute", "largest", "mahalanobis"])
+def test_distances_and_weights_of_columns(distance: str, weights: dict[str, float]) -> None:
+    people, release = _three(0), _three(1, 50)
+    more = {"k": 3, "log": "never", "moments": "original", "distance": distance}
+    a, b = people.frame.to_numpy(), release.frame.to_numpy()
+    centre, spread = a.mean(axis=0), a.std(axis=0)
+    a, b = (a - centre) / spread, (b - centre) / spread
+    w = np.array([weights.get(name, 1.0) for name in "xyz"])
+    w = w * 3 / w.sum()
+    steps = a[:, None] - b[None]
+    if distance == "euclidean":
+        apart = np.sqrt((w * steps**2).mean(axis=2))
+    elif distance == "absolute":
+        apart = (w * np.abs(steps)).mean(axis=2)
+    elif distance == "largest":
+        apart = (w * np.abs(steps)).max(axis=2)
+    else:
+        own, turn = np.linalg.eigh(np.cov((a * np.sqrt(w)).T, bias=True))
+        turned = (steps * np.sqrt(w)) @ turn
+        apart = np.sqrt((turned**2 / np.maximum(own, 1e-3 * own.mean())).mean(axis=2))
+    order = np.argsort(apart, axis=1)[:, :3]
+    wanted = {
+        "prediction-distance": apart.min(axis=1),
+        "prediction-ambiguity": apart.min(axis=1) / np.sort(apart, axis=1)[:, 2],
+        "prediction-uncertainty": (w * b[order].var(axis=1)).mean(axis=1),
+    }
+    for name, values in wanted.items():
+        found = sf.measure(name, people, release, "none", weights=weights, **more)
+        assert found.per_record == pytest.approx(values)
+
+
+def test_weights_of_columns_that_are_not_compared_are_refused() -> None:
+    people = _three(0)
+    with pytest.raises(MeasureError, match="column 'q' of `weights`"):
+        sf.measure("prediction-uncertainty", people, people, weights={"q": 1.0})
+    with pytest.raises(MeasureError, match="every weight is 0"):
+        sf.measure("prediction-distance", people, people, weights={"x": 0, "y": 0, "z": 0})

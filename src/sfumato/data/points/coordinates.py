@@ -86,11 +86,19 @@ class Block:
     """How often each level occurs."""
     marked: bool = False
     """Whether some of the original's own cells are suppressed: to it these are missing."""
+    twofold: bool = False
+    """Whether two values have a coordinate each."""
+
+    @property
+    def two(self) -> bool:
+        """Whether it has two values."""
+        return self.levels is not None and len(self.levels) == 2
 
     @property
     def wide(self) -> int:
         """Coordinates for the value itself."""
-        return len(self.levels) if self.levels is not None and len(self.levels) > 2 else 1
+        several = self.levels is not None and len(self.levels) > 2 - self.twofold
+        return len(self.levels) if several and self.levels is not None else 1
 
     @property
     def width(self) -> int:
@@ -111,7 +119,7 @@ class Block:
         """float64 (levels, wide): where each level lies."""
         assert self.levels is not None
         q = len(self.levels)
-        if q > 2:
+        if q > 1 and q == self.wide:
             return 2.0 * np.eye(q) - 1.0
         return np.array([[-1.0], [1.0]]) if q == 2 else np.zeros((q, 1))
 
@@ -151,7 +159,8 @@ class Block:
             z = np.clip((numbers_of(series, column) - low) * (2.0 / (high - low)) - 1.0, -1.0, 1.0)
             if thresholded:
                 z = np.where(z > 0, 1.0, np.where(np.isnan(z), z, -1.0))
-            out[:, 0] = np.where(np.isnan(z), self.mean[0], z)
+            z = np.where(np.isnan(z), self.mean[-1], z)
+            out[:, : self.wide] = np.column_stack([-z, z])[:, 2 - self.wide :]
         else:
             found = encode(series)
             places = [self._vector(value, column) for value in found.domain.to_list()]

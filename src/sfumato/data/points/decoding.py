@@ -245,16 +245,21 @@ def _codes(block: Block, own: np.ndarray, absent: np.ndarray, shares: bool) -> n
     if q < 2:
         codes[:] = q
     elif not shares:
-        codes[:] = 1 + (own[:, 0] > 0 if q == 2 else np.argmax(own[:, :q], axis=1))
+        codes[:] = 1 + (_second(block, own) > 0 if q == 2 else np.argmax(own[:, :q], axis=1))
     else:
         here = np.flatnonzero(~absent)
         wanted = apportioned(block.counts, here.size)
         if q == 2:
-            codes[here] = 1 + _largest(own[here, 0], int(wanted[1]))
+            codes[here] = 1 + _largest(_second(block, own)[here], int(wanted[1]))
         else:
             codes[here] = 1 + with_shares(np.ascontiguousarray(own[here, :q]), wanted)
     codes[absent] = 0
     return codes
+
+
+def _second(block: Block, own: np.ndarray) -> np.ndarray:
+    """How much speaks for the second of two values."""
+    return np.asarray(own[:, 0] if block.wide == 1 else own[:, 1] - own[:, 0])
 
 
 def apportioned(counts: np.ndarray, total: int) -> np.ndarray:

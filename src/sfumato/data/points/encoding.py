@@ -9,7 +9,7 @@ and the value itself then lies at the column's mean. (Lasko 2007, ch. 1 and 4.2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -34,6 +34,13 @@ LogChoice = Annotated[
     ),
 ]
 """The parameter of everything that encodes records."""
+Twofold = Annotated[
+    bool,
+    Field(
+        description="two values as two coordinates, one for each as the thesis has it, and so with "
+        "twice the weight; else as one"
+    ),
+]
 Moments = Literal["original", "own"]
 
 MOST_COORDINATES = 2_000
@@ -60,19 +67,25 @@ class Encoding:
 
     @classmethod
     def of(
-        cls, table: Table, columns: Sequence[str], *, log: Logs | tuple[str, ...] = "auto"
+        cls,
+        table: Table,
+        columns: Sequence[str],
+        *,
+        log: Logs | tuple[str, ...] = "auto",
+        twofold: bool = False,
     ) -> Encoding:
         """The encoding of these columns.
 
         `log` says which strictly positive numbers are taken by their logarithms: those that are
-        then less skewed ("auto"), all ("positive"), none ("never"), or those named.
+        then less skewed ("auto"), all ("positive"), none ("never"), or those named. `twofold`: two
+        values have a coordinate each, as three have, instead of one together.
         """
         if not isinstance(log, str):
             _check_named(table, columns, log)
         blocks: list[Block] = []
         width = 0
         for name in columns:
-            blocks.append(_fitted(table, name, width, log))
+            blocks.append(replace(_fitted(table, name, width, log), twofold=twofold))
             width += blocks[-1].width
             if width > MOST_COORDINATES:
                 _refuse_width(blocks, "the columns need", "at most")

@@ -74,7 +74,7 @@ def brought_back(table: Table, encoding: Encoding) -> Table:
     moved = []
     for block in encoding.blocks:
         column, before = table.schema[block.column.name], block.column
-        concerned = block.logged if block.scale is not None else block.wide == 1
+        concerned = block.logged if block.scale is not None else block.wide == 1 or block.two
         number = before.kind in NUMERIC and not (column.generalized or before.generalized)
         series = table[column.name]
         if not (concerned and number and series.dtype.is_numeric()):

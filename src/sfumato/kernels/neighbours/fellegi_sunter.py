@@ -213,3 +213,35 @@ def levels(weight: Floats, tolerance: float = 1e-9) -> NDArray[np.int64]:
     found = np.empty(weight.size, np.int64)
     found[order] = np.cumsum(gaps)
     return found
+
+
+def chances(found: Estimate) -> tuple[Floats, Floats]:
+    """The probability of each pattern in a match and in another pair."""
+    bits = bits_of(found.m.size)
+    return np.exp(_log(bits, found.m)), np.exp(_log(bits, found.u))
+
+
+def thresholds(
+    weight: Floats, match: Floats, other: Floats, false_links: float, missed: float
+) -> tuple[float, float]:
+    """The weights from which pairs are links, and up to which they are none.
+
+    `match` and `other` are the probabilities of each kind of pair in matches and in other pairs.
+    Kinds are links from the highest weight down as long as all of them together have at most the
+    probability `false_links` in other pairs, and no links from the lowest up as long as they have
+    at most `missed` in matches (Fellegi & Sunter 1969, theorem 1, where the kind that would go
+    beyond is left to review instead of being decided by lot). What is a link is not also none.
+
+    >>> weight = np.array([-4.0, -1.0, 1.0, 5.0])
+    >>> match, other = np.array([0.01, 0.09, 0.2, 0.7]), np.array([0.8, 0.15, 0.04, 0.01])
+    >>> thresholds(weight, match, other, 0.02, 0.05)
+    (5.0, -4.0)
+    """
+    level = levels(weight)
+    linked = np.cumsum(np.bincount(level, other)[::-1])[::-1] <= false_links * (1 + 1e-9)
+    apart = np.cumsum(np.bincount(level, match)) <= missed * (1 + 1e-9)
+    first = int(np.count_nonzero(~linked))
+    last = min(int(np.count_nonzero(apart)), first)
+    upper = float(weight[level == first].min(initial=np.inf))
+    lower = float(weight[level == last - 1].max(initial=-np.inf))
+    return upper, lower

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from ...data.points.encoding import Encoding, LogChoice
+from ...data.points.encoding import Encoding, LogChoice, Twofold
 from ...data.schema import Schema
 from ...data.table import Table, as_frame
 from ...protocols import Method, Outcome
@@ -49,6 +49,7 @@ class SpectralMethod(Method):
         "households, sets and free text; the others are dropped",
     )
     log: LogChoice = "auto"
+    twofold: Twofold = False
     categories: Literal["argmax", "shares", "probabilities"] = Field(
         "argmax",
         description="how categories come back: the one with the largest coordinate, the same "
@@ -100,7 +101,7 @@ class SpectralMethod(Method):
 
     def encoding(self, table: Table, names: list[str], rng: np.random.Generator) -> Encoding:
         """How the records become points."""
-        return Encoding.of(table, names, log=self.log)
+        return Encoding.of(table, names, log=self.log, twofold=self.twofold)
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         return self.mask_against(table, rng, None)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...data.codec import Matrix
 from ...data.partition import Partition, require_group
-from ...data.points.encoding import Encoding, LogChoice
+from ...data.points.encoding import Encoding, LogChoice, Twofold
 from ...kernels.spectral.rhs import histogram_splits, principal_scores, widest_splits
 from ...protocols import Partitioner
 from ..counts import published_shares
@@ -34,6 +34,7 @@ class MedianSplits(Partitioner):
 
     k: int = Field(5, ge=2, description="smallest group")
     log: LogChoice = "auto"
+    twofold: Twofold = False
 
     @abstractmethod
     def split(self, points: np.ndarray) -> np.ndarray:
@@ -41,7 +42,7 @@ class MedianSplits(Partitioner):
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)
-        encoding = Encoding.of(x.table, x.names, log=self.log)
+        encoding = Encoding.of(x.table, x.names, log=self.log, twofold=self.twofold)
         labels = self.split(encoding.encode(x.table))
         return Partition.of(labels, encoding.said)
 

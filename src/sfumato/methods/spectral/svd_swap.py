@@ -146,7 +146,7 @@ class SvdSwap(SpectralMethod):
             return basis.table(self._drawn(basis, trial))
 
         logs = chosen_logs(table, names, swap, trial, bounded=self.bounded)
-        return Encoding.of(table, names, log=logs)
+        return Encoding.of(table, names, log=logs, twofold=self.twofold)
 
     def swapped(self, x: np.ndarray, rng: np.random.Generator) -> Swapped:
         basis = self._basis(x, rng)

@@ -100,6 +100,8 @@ class Part:
     control: float = 0.0
     intruder: str = ""
     """Who found most, where cells leave something open."""
+    decisions: tuple[dict[str, Any], dict[str, Any]] | None = None
+    """Links, review and non-links: what may be told of them, and what may not."""
 
 
 def facts_about(known: Sequence[str], found: Estimate) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from ...protocols import Context
 from .agreement import SHORTLIST, Agreement, Files, Part, facts_about
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .covering import Grid, set_side
+from .decisions import Candidates, Kinds, Rates, believed, decided, stepped
 from .open_file import WITHIN, OpenFile
 from .openness import Columns, Openness
 
@@ -54,6 +55,8 @@ class Rules(NamedTuple):
     nearest: bool
     """Whether the nearest is taken among records of equal weight."""
     matches_known: bool
+    errors: Rates = Rates(0.0, 0.0)
+    """Those that decisions between links and others accept."""
 
 
 class _Queries:
@@ -169,8 +172,13 @@ class OpenLinked:
         agree, differ = self._weights(at, found)
         numbers = [j for j, name in enumerate(self.files.numbers.names) if name in known]
         near = numbers if self.rules.nearest else []
-        _, ties, tied, own_best = self._best(self.queries, agree, differ, near, self.own)
+        best, ties, tied, own_best = self._best(self.queries, agree, differ, near, self.own)
         credit, facts, intruder = Credit.of(tied, ties), facts_about(known, found), _WEIGHTS
+        decisions = None
+        if self.rules.errors:
+            candidates = Candidates(stepped(best), stepped(own_best), credit.records)
+            kinds = self._kinds(agree, differ, found.share)
+            decisions = decided(self.rules.errors, kinds, candidates)
         if one_to_one:
             credit = self._one_to_one(known, agree, differ)
         within = self._within(known)
@@ -183,7 +191,27 @@ class OpenLinked:
             mine = np.sort(own_best[np.isfinite(own_best)])
             reached = np.searchsorted(mine, theirs + TOLERANCE, side="right")
             control = float(reached.mean() / max(mine.size, 1))
-        return Part(credit, facts, control, intruder)
+        return Part(credit, facts, control, intruder, decisions)
+
+    def _kinds(self, agree: np.ndarray, differ: np.ndarray, share: float) -> Kinds:
+        """All pairs by their weight."""
+        sizes, counted = self.classes.sizes, dict[float, float]()
+        adding = Lock()
+
+        def work(low: int, high: int) -> None:
+            out, scores = np.empty(sizes.size, dtype=np.uint32), np.empty(sizes.size)
+            for q in range(low, high):
+                score(self.queries.patterns(q, out), agree, differ, scores)
+                step, at = np.unique(stepped(scores), return_inverse=True)
+                many = np.bincount(at.reshape(-1), sizes)
+                with adding:
+                    for weight, pairs in zip(step.tolist(), many.tolist(), strict=True):
+                        counted[weight] = counted.get(weight, 0.0) + pairs
+
+        self.queries.in_parts(work)
+        weights = sorted(counted)
+        pairs = np.array([counted[weight] for weight in weights])
+        return believed(np.array(weights), pairs, share)
 
     def _estimate(self, at: Sequence[int]) -> Estimate:
         """m and u from the columns that were compared."""

@@ -17,7 +17,7 @@ from ...data.linkage.linked import TOLERANCE, Credit, facts_of, own_rows
 from ...data.linkage.linking import Sample, columns_to_link_by, drawn, require_reference
 from ...data.pair import Pair
 from ...errors import MeasureError
-from ...kernels.neighbours.fellegi_sunter import estimate, levels, marginal, weights
+from ...kernels.neighbours.fellegi_sunter import chances, estimate, levels, marginal, weights
 from ...kernels.neighbours.patterns import MOST_COLUMNS, best_patterns, count_patterns, shortlist
 from ...kernels.neighbours.rank_windows import Windows
 from ...protocols import Context, Measurement
@@ -25,6 +25,7 @@ from .agreement import SHORTLIST, Agreement, Files, Part, facts_about
 from .assignment import assigned, look_alikes, mixed, shared_credit
 from .base import LinkageMeasure, over_scenarios, scenarios
 from .covering import most_queries
+from .decisions import Candidates, Kinds, Rates, decided
 from .open_agreement import OpenLinked, Rules
 from .open_file import class_of, said
 from .openness import Columns
@@ -57,6 +58,12 @@ class ProbabilisticLinkage(LinkageMeasure):
     Where cells hold labels or sets or were suppressed, the figure is no lower than what an intruder
     finds who picks at random within the class of those whose own record fits; `detail["intruder"]`
     says which it is.
+
+    Fellegi and Sunter decide by two thresholds: with `false_link_rate` or `missed_link_rate`
+    `detail["decisions"]` says for which originals the best candidate is a link, none, or has to be
+    looked at by hand (`review`), how many of all are rightly so, and where their own records fall,
+    with counts of pairs for the owner; `private` says how right each decision is. Where labels and
+    sets have weights of their own, weights that differ by less than 0.01 are one.
 
     With a reference table, `detail["non_participants"]` is a control: how often a stranger's best
     weight is at least that of a participant's own masked record.
@@ -97,7 +104,26 @@ class ProbabilisticLinkage(LinkageMeasure):
     one_to_one: bool = Field(
         False, description="link no masked record twice (assignment of largest weight)"
     )
+    false_link_rate: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="mu: most pairs that are no match and yet taken for links, as a share of such "
+        "pairs (n originals and m masked records make n m of them); 0 takes none for links",
+    )
+    missed_link_rate: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="lambda: most matches that are taken for no links, as a share of the matches; "
+        "0 leaves all to review",
+    )
     sample: Sample = 10_000
+
+    @property
+    def rates(self) -> Rates:
+        """The errors that decisions accept."""
+        return Rates(self.false_link_rate, self.missed_link_rate)
 
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
@@ -115,7 +141,9 @@ class ProbabilisticLinkage(LinkageMeasure):
         rows = drawn(pair.original.height, self._most(pair, columns), context.rng)
         linked: _Linked | OpenLinked
         if columns.sets or columns.open(pair):
-            rules = Rules(self.agreement, within, self.ties == "nearest", self.matches == "known")
+            known_share = self.matches == "known"
+            near = self.ties == "nearest"
+            rules = Rules(self.agreement, within, near, known_share, self.rates)
             linked = OpenLinked(rules, columns, used, rows, own[rows], context)
         else:
             files = Files(pair, used, self.agreement, within)
@@ -129,6 +157,10 @@ class ProbabilisticLinkage(LinkageMeasure):
             "estimates": [part.facts for part in parts],
             **said(part.intruder for part in parts if part.intruder),
         }
+        private: dict[str, Any] = {}
+        if any(part.decisions for part in parts):
+            told, kept = zip(*(part.decisions for part in parts if part.decisions), strict=True)
+            detail["decisions"], private["decisions"] = list(told), list(kept)
         if self.scenarios:
             detail["scenarios"] = {
                 ", ".join(some): part.credit.value for some, part in zip(known, parts, strict=True)
@@ -141,7 +173,7 @@ class ProbabilisticLinkage(LinkageMeasure):
         found = over_scenarios([part.credit for part in parts], rows.size < own.size)
         if self.one_to_one:
             found["interval"] = None
-        return self.linked(context, own, rows, detail=detail, **found)
+        return self.linked(context, own, rows, detail=detail, private=private, **found)
 
     def _most(self, pair: Pair, columns: Columns) -> int:
         """How many records to link; 0 is all. Sets take longer than anything else."""
@@ -190,6 +222,13 @@ class _Linked:
         best = best_patterns(windows, level, self.own, za=za, zb=zb)
         credit = Credit.of(best.own_tied, best.ties)
         facts = facts_about(known, found)
+        decisions = None
+        if self.spec.rates:
+            by_level = np.empty(int(level.max()) + 1)
+            by_level[level] = weight
+            mine = np.where(best.own >= 0, by_level[best.own], np.nan)
+            candidates = Candidates(by_level[best.level], mine, credit.records)
+            decisions = decided(self.spec.rates, Kinds(weight, counts, *chances(found)), candidates)
         if one_to_one:
             credit, cut = self._one_to_one(known, windows, weight, level, za, zb)
             if cut:
@@ -201,7 +240,7 @@ class _Linked:
             mine = np.sort(best.own[best.own >= 0])
             reached = np.searchsorted(mine, theirs, side="right")
             control = float(reached.mean() / max(mine.size, 1))
-        return Part(credit, facts, control)
+        return Part(credit, facts, control, decisions=decisions)
 
     def _one_to_one(
         self,

@@ -6,7 +6,7 @@ searched once for each pair of tables and kept as long as the pair is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
@@ -18,16 +18,17 @@ from ...data.linkage.linking import drawn, require_records, require_reference
 from ...data.pair import Pair
 from ...data.people.participants import kept_together
 from ...data.points.cells import Cells, joined
-from ...data.points.encoding import Encoding, LogChoice, Moments
+from ...data.points.encoding import Encoding, LogChoice, Moments, Twofold
 from ...data.points.placement import Placing, distinct, placements
 from ...data.schema import Column, Kind, Role
 from ...data.table import Table
 from ...errors import MeasureError, MethodError
 from ...kernels.neighbours.blocks import distinct_rows
-from ...kernels.neighbours.prediction import Predictions, predictions
+from ...kernels.neighbours.prediction import Predictions
 from ...measurement import Depends
 from ...protocols import Context, Measure
 from ...rng import stream
+from .comparison import Comparison, Distances
 from .copies import Crowd
 
 _SURE = 5.0
@@ -109,6 +110,7 @@ class Predicting(Measure):
     k: int = Field(5, ge=1, description="nearest released records that an intruder chooses among")
     columns: ComparedColumns = ()
     log: LogChoice = "auto"
+    twofold: Twofold = False
     moments: Placing = Field(
         "worst",
         description="released numbers are standardized by their own middle and width, so "
@@ -120,6 +122,17 @@ class Predicting(Measure):
         ge=0,
         description="originals to predict, drawn at random where there are more; 0 predicts "
         "all. Released records are never left out",
+    )
+
+    distance: Distances = Field(
+        "euclidean",
+        description="how far apart two records are: the root mean square difference of their "
+        "coordinates (the thesis' 3.1), the mean absolute one, the largest one, or the root mean "
+        "square along the original's uncorrelated directions (mahalanobis)",
+    )
+    weights: dict[str, Annotated[float, Field(ge=0, le=1e12)]] = Field(
+        default_factory=dict,
+        description="how much a column counts in distances and variances; 1 unless given",
     )
 
     @property
@@ -134,7 +147,10 @@ class Predicting(Measure):
         if reference is not None:
             require_reference(reference)
         made = _memo.setdefault(context.pair, {})
-        key = (self.k, self.columns, self.log, self.moments, self.sample, self.by_columns)
+        key = (
+            *(self.k, self.columns, self.log, self.moments, self.sample, self.by_columns),
+            *(self.twofold, self.distance, tuple(sorted(self.weights.items()))),
+        )
         kept = made.get(key)
         if kept is None or kept.strangers is not reference:
             made[key] = kept = Predicted(self, context.pair, reference)
@@ -161,12 +177,13 @@ class Predicted:
         self.unknown = [name for name in masked.names if name not in original.schema]
         log = wanted.log if isinstance(wanted.log, str) else _known(wanted.log, names)
         try:
-            self.encoding = Encoding.of(original, names, log=log)
+            self.encoding = Encoding.of(original, names, log=log, twofold=wanted.twofold)
             self.rows = drawn(original.height, wanted.sample, stream(0, 0, "prediction/originals"))
             units = self.encoding.column_units
             self._units = units if wanted.by_columns else np.ones_like(units)
             self._originals = self._as_they_are(original, self.rows)
             self._release = self._placed(masked, wanted.moments)
+            self._compared = self._compared_by(wanted)
             self._reference = {} if reference is None else self._placed(reference, wanted.moments)
         except MethodError as error:
             raise MeasureError(f"{wanted.name}: {error.message}", remedy=error.remedy) from error
@@ -175,6 +192,19 @@ class Predicted:
         sides = [side for side in (self._release, self._reference) if side]
         self.placements: tuple[Moments, ...] = distinct(*sides)
         self._searched: dict[tuple[str, int], Predictions] = {}
+
+    def _compared_by(self, wanted: Predicting) -> Comparison:
+        """How points are compared. Copies are looked for in all columns, whatever they weigh."""
+        names = self.encoding.names
+        _known(tuple(wanted.weights), names, "weights")
+        weight = np.array([wanted.weights.get(name, 1.0) for name in names])
+        if not weight.sum() > 0:
+            raise MeasureError(
+                f"{wanted.name} has nothing to compare records by: every weight is 0",
+                remedy="give some column a weight",
+            )
+        own = weight[self.encoding.owner] if wanted.weights else None
+        return Comparison.of(self._originals, wanted.distance, own)
 
     def _placed(self, table: Table, wanted: Placing) -> dict[Moments, np.ndarray]:
         made = placements(self.encoding, table, wanted, thresholded=True)
@@ -283,7 +313,7 @@ class Predicted:
         key = what, id(points)  # alive as long as this is
         if key not in self._searched:
             points = points if some is None else points[some]
-            self._searched[key] = predictions(people, points, k or self.k)
+            self._searched[key] = self._compared.search(people, points, k or self.k)
         return self._searched[key]
 
     @property
@@ -298,6 +328,7 @@ class Predicted:
         }
         if self.left_out:
             said["left_out"] = self.left_out
+        said |= self._compared.said
         if self.unknown:
             said["released_but_not_compared"] = self.unknown
         if self.rows.size < self.records:
@@ -347,11 +378,11 @@ def _without_distance(table: Table, column: Column, named: bool) -> str:
     return ""
 
 
-def _known(log: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
-    for name in log:
+def _known(given: tuple[str, ...], names: Sequence[str], of: str = "log") -> tuple[str, ...]:
+    for name in given:
         if name not in names:
             raise MeasureError(
-                f"column {name!r} of `log` is not among those compared",
-                remedy="leave it out of `log`",
+                f"column {name!r} of `{of}` is not among those compared",
+                remedy=f"leave it out of `{of}`",
             )
-    return log
+    return given
