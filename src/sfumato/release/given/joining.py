@@ -112,7 +112,8 @@ class _Settling:
                 self._mend(sight, person, becomes, touched, held)
         self.now = np.where(self.now >= 0, becomes[self.now], ABSENT)
         rows = self.draft.pair.rows
-        self.now[np.isin(rows, np.concatenate([np.zeros(0, np.int64), *held]))] = ABSENT
+        assert rows is not None
+        self.now[np.isin(rows, np.concatenate([rows[:0], *held]))] = ABSENT
         return bool(touched or held)
 
     def _mend(
@@ -188,12 +189,21 @@ class _Sight:
         return [int(c) for c in found], []
 
     def staying(self, person: int) -> np.ndarray:
-        """Those of the person's last earlier class who are published; of new people their group."""
+        """Those of the person's last earlier class who are published; where none is, those who were
+        with them in another release; of new people their group."""
         before = np.flatnonzero(self.classes[person, :-1] >= 0)
         if not before.size:
             return np.flatnonzero(self.beside.people.groups == self.beside.people.groups[person])
         rows = self._releases[int(before[-1])].rows(person)
-        return np.asarray(rows[self.now[rows] >= 0])
+        near = np.zeros(self.now.size, dtype=bool)
+        near[rows] = True
+        while not (near & (self.now >= 0)).any():
+            many = int(near.sum())
+            for column in self.classes.T[:-1]:
+                near |= np.isin(column, column[near & (column >= 0)])
+            if near.sum() == many:
+                break
+        return np.flatnonzero(near & (self.now >= 0))
 
     @cached_property
     def useful(self) -> list[int]:

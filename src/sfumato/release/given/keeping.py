@@ -143,12 +143,13 @@ class Keeping:
     def steps(self, cells: np.ndarray) -> Plan:
         """The plan with its searches leaving people in these classes."""
         histories = numbered([one.classes for one in self.earlier])
-        told = {"cells": cells, "histories": histories, "k": self.wanted.k}
-        made = (
-            KeptStep(step.use, step.then, **told) if self._groups(step) else step
+        made = tuple(
+            KeptStep(step.use, step.then, cells=cells, histories=histories, k=self.wanted.k)
+            if self._groups(step)
+            else step
             for step in self.plan.steps
         )
-        return self.plan.with_(steps=tuple(made))
+        return self.plan.with_(steps=made)
 
     def replaced(self, pair: Pair) -> np.ndarray:
         """The classes with new people in the places of those who left, by what a first draft

@@ -12,10 +12,10 @@ that the group's people could have had in another world, all the group's own amo
 do without, and the records are counted that have one of these values in the group's class. Of those
 who stayed, it does not matter either if they surely have a value, as long as it is no more frequent
 among them than among those who left their class and are hidden. Worlds
-are looked for in which people with one pattern of absence, those with the opposite one and those
-who are in all releases exchange values, and all others have what they have. So few worlds are asked
-for, and the count errs on the safe side. Where a network of classes has no rings, as when classes
-are only joined or only split, no world of these people is missed.
+are looked for in which the people of a group exchange values with those who are in more releases,
+and these with others who are in the remaining ones, and all others have what they have. So not all
+worlds are asked for, and the count errs on the safe side. Of two releases, where a network of
+classes has no rings, as when classes are only joined or only split, none is missed.
 """
 
 from __future__ import annotations
@@ -88,6 +88,10 @@ class Histories:
         """bool (patterns, releases): in which releases people are, each once."""
         return np.unique(self.classes >= 0, axis=0)
 
+    def like(self, pattern: np.ndarray) -> np.ndarray:
+        """Who is in the releases of a pattern, and in no other."""
+        return np.asarray(((self.classes >= 0) == pattern).all(axis=1))
+
     def cells(self, pattern: np.ndarray) -> np.ndarray:
         """int64: a number for what the releases of a pattern show of each, -1 where one of them
         does not show a person."""
@@ -112,7 +116,7 @@ class Histories:
         """The keys of those who are in the releases of a pattern and in no other."""
         key = pattern.tobytes()
         if key not in self._keys:
-            own = ((self.classes >= 0) == pattern).all(axis=1) & (self.values >= 0)
+            own = self.like(pattern) & (self.values >= 0)
             self._keys[key] = np.unique(self.keys(pattern, own))
         return self._keys[key]
 
@@ -164,57 +168,47 @@ class Histories:
 
 
 class Exchange:
-    """Worlds in which people who are in some releases only, in all others only, or in all, have
-    exchanged values. A value of a class is a key, as `Histories.keys` makes them."""
+    """Worlds in which people who are in some releases only exchange values with those who are in
+    these and in others. A value of a class is a key, as `Histories.keys` makes them."""
 
     def __init__(self, people: Histories, here: np.ndarray) -> None:
         self.people, self.here = people, here
-        present, self.known = people.classes >= 0, people.values >= 0
-        self.alone = (present == here).all(axis=1)
-        self.full = present.all(axis=1)
-        others = (present == ~here).all(axis=1)
-        self.left, self.right = people.cells(here), people.cells(~here)
-        many = [int(side.max(initial=-1)) + 1 for side in (self.left, self.right)]
-        self.moving = _in_forest(self.left, self.right, self.full & self.known, many)
-        self.near = _Cells.of(self.left, self.alone & self.known, self.moving, people, many[0])
-        self.far = _Cells.of(self.right, others & self.known, self.moving, people, many[1])
+        self.known = people.values >= 0
+        self.alone = people.like(here)
+        self.left = people.cells(here)
+        self.classes = int(self.left.max(initial=-1)) + 1
+        self.free = np.unique(people.keys(here, self.alone & self.known))
 
     def candidates(self, short: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """People, each for a group, and among how many records their group hides."""
-        if not (short & (self.left >= 0)).any():
-            return []
-        near = self.near
-        asked = np.unique(self.left[short & (self.alone | self.full)])
-        gives, takes = exchanges(
-            self._arrows(), asked, near.first, near.nodes(near.classes), near.free, near.used
-        )
-        given, ways = [near.keys[gives]], []
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        if not (short & (self.left >= 0)).any() or not self.free.size:
+            return found
+        gave, took, ways = self.free[:0], self.free[:0], []
         for pattern in self.people.patterns:
-            if (pattern | ~self.here).all() and (pattern & ~self.here).any():
-                who = ((self.people.classes >= 0) == pattern).all(axis=1)
-                gave, took = self._directly(pattern, np.flatnonzero(who & self.known))
-                given.append(gave)
-                took = np.union1d(took, near.keys[takes]) if pattern.all() else took
-                ways.append((pattern, who & self._together(pattern, who), took))
-        gave = np.unique(np.concatenate(given))
-        took = np.unique(np.concatenate([gave[:0], *(keys for *_, keys in ways)]))
-        free = near.keys[near.free]
-        shown = self._has(np.setdiff1d(free, gave))
-        hidden = self._has(free) & ~shown
-        both = np.union1d(gave, took)
-        found = [self._counted(self.alone, shown, both, self.here)]
+            who = self.people.like(pattern)
+            asked = np.unique(self.left[short & (self.alone | who) & (self.left >= 0)])
+            if (pattern | ~self.here).all() and (pattern & ~self.here).any() and asked.size:
+                net = _Network(self.people, self.here, pattern).exchanged(asked)
+                direct = self._directly(pattern, np.flatnonzero(who & self.known))
+                given, keys = (np.union1d(*both) for both in zip(net, direct, strict=True))
+                gave, took = np.union1d(gave, given), np.union1d(took, keys)
+                ways.append((pattern, who & self._together(pattern, who), keys))
+        shown = self._has(np.setdiff1d(self.free, gave))
+        hidden = self._has(self.free) & ~shown
+        found.append(self._counted(self.alone, shown, np.union1d(gave, took), self.here))
         for pattern, who, keys in ways:
             used = np.unique(self.people.keys(self.here, who & self.known))
             sure = np.setdiff1d(used, keys)
-            sure = sure[self._news(sure, who & self.known) | ~hidden[sure // near.width]]
+            sure = sure[self._news(sure, who & self.known) | ~hidden[sure // self.people.width]]
             own = np.union1d(np.union1d(gave, keys), used)
             found.append(self._counted(who, self._has(sure), own, pattern))
         return found
 
     def _has(self, keys: np.ndarray) -> np.ndarray:
         """Which classes have a key among these."""
-        found = np.zeros(self.near.classes, dtype=bool)
-        found[keys // self.near.width] = True
+        found = np.zeros(self.classes, dtype=bool)
+        found[keys // self.people.width] = True
         return found
 
     def _directly(self, pattern: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -222,8 +216,7 @@ class Exchange:
         exchanges a value with one who is here alone, and those who fill the other releases beside
         them have the same one."""
         people, width = self.people, self.people.width
-        free = self.near.keys[self.near.free]
-        own = self.left[who]
+        free, own = self.free, self.left[who]
         # Each of them beside each value that may be given in the same class.
         at = np.searchsorted(free, own * width)
         many = np.searchsorted(free, (own + 1) * width) - at
@@ -241,7 +234,7 @@ class Exchange:
         for who in (self.alone & self.known, stayed):
             own = np.sort(self.people.keys(self.here, who))
             counts.append(np.searchsorted(own, keys, "right") - np.searchsorted(own, keys))
-            classes = np.bincount(self.left[who], minlength=self.near.classes)
+            classes = np.bincount(self.left[who], minlength=self.classes)
             sizes.append(classes[keys // self.people.width])
         return np.asarray(counts[1] * sizes[0] > counts[0] * sizes[1])
 
@@ -250,7 +243,7 @@ class Exchange:
     ) -> tuple[np.ndarray, np.ndarray]:
         """One of the people `who` of each class of which nothing is sure, and the fewest records of
         any release that have one of the values that they could have."""
-        many = self.near.classes
+        many = self.classes
         one = np.full(many, ABSENT, dtype=np.int64)
         one[self.left[who & self.known]] = np.flatnonzero(who & self.known)
         owner, value = np.divmod(keys, self.people.width)
@@ -268,8 +261,30 @@ class Exchange:
         """Whose class went on as one: all of it with this pattern share their other classes."""
         beyond = self.people.cells(pattern & ~self.here)
         pairs = np.unique(np.column_stack([self.left, beyond])[who], axis=0)
-        ways = np.bincount(pairs[:, 0], minlength=self.near.classes)
+        ways = np.bincount(pairs[:, 0], minlength=self.classes)
         return np.asarray((ways == 1)[self.left])
+
+
+class _Network:
+    """Classes that people in some releases and people in more of them went between."""
+
+    def __init__(self, people: Histories, here: np.ndarray, whole: np.ndarray) -> None:
+        self.people = people
+        known, there = people.values >= 0, whole & ~here
+        self.left, self.right = people.cells(here), people.cells(there)
+        many = [int(side.max(initial=-1)) + 1 for side in (self.left, self.right)]
+        self.moving = _in_forest(self.left, self.right, people.like(whole) & known, many)
+        alone, others = people.like(here) & known, people.like(there) & known
+        self.near = _Cells.of(self.left, alone, self.moving, people, many[0])
+        self.far = _Cells.of(self.right, others, self.moving, people, many[1])
+
+    def exchanged(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of these classes that those who are here alone could give, and take."""
+        near = self.near
+        gives, takes = exchanges(
+            self._arrows(), asked, near.first, near.nodes(near.classes), near.free, near.used
+        )
+        return near.keys[gives], near.keys[takes]
 
     def _arrows(self) -> tuple[np.ndarray, np.ndarray]:
         """From where to where one more unit may pass: classes, their values, those of the other
@@ -332,12 +347,12 @@ class _Cells:
     @property
     def keys(self) -> np.ndarray:
         """Class and value as one number."""
-        return self.owner * self.width + self.value
+        return np.asarray(self.owner * self.width + self.value)
 
     @cached_property
     def first(self) -> np.ndarray:
         """Where the values of each class begin."""
-        return np.searchsorted(self.owner, np.arange(self.classes + 1)).astype(np.int64)
+        return np.asarray(np.searchsorted(self.owner, np.arange(self.classes + 1)), dtype=np.int64)
 
     def nodes(self, before: int) -> np.ndarray:
         """Their numbers among nodes."""
