@@ -183,7 +183,7 @@ def test_rows_drawn_again_are_never_short_in_scores_and_keep_the_marginals(
     assert near.mean() < 0.6 * (np.abs(before - rank) < 0.02).mean()
 
 
-def test_equivalents_of_scores_are_counted_as_the_naive_count_does() -> None:
+def test_more_rounds_leave_fewer_rows_of_scores_without_equivalents() -> None:
     table = skewed(150)
     for rounds in (1, 30):
         method = NormalScoreNoise(amount=0.1, equivalents=3, rounds=rounds)
