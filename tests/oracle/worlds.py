@@ -76,3 +76,49 @@ def _told(
     own = Counter(values[i] for i in members)
     fewer = {v for v in own if any(count[v] < own[v] for count in counts)}
     return own, fewer, {v for v in set(values) if len({count[v] for count in counts}) > 1}
+
+
+def in_places(classes: list[tuple[int, ...]], values: list[int]) -> dict[tuple[int, ...], int]:
+    """For each group the most places that went its people's way, over all ways to let people take
+    the places of others who left in the release before and had the same value."""
+    found = dict.fromkeys(classes, 0)
+    for after in _successions(classes, values):
+        heads = set(range(len(classes))) - set(after.values())
+        ways = {}
+        for head in heads:
+            line = [head]
+            while line[-1] in after:
+                line.append(after[line[-1]])
+            way = tuple(max(own) for own in zip(*(classes[i] for i in line), strict=True))
+            ways |= dict.fromkeys(line, way)
+        many = Counter(ways[head] for head in heads)
+        for group in found:
+            sizes = [many[ways[i]] for i, own in enumerate(classes) if own == group]
+            found[group] = max(found[group], min(sizes))
+    return found
+
+
+def _successions(classes: list[tuple[int, ...]], values: list[int]) -> list[dict[int, int]]:
+    """Who takes whose place, in every possible way."""
+    found: list[dict[int, int]] = [{}]
+    for i, own in enumerate(classes):
+        last = max(r for r, c in enumerate(own) if c >= 0)
+        nexts = [
+            j
+            for j, other in enumerate(classes)
+            if min(r for r, c in enumerate(other) if c >= 0) == last + 1 and values[i] == values[j]
+        ]
+        found += [{**one, i: j} for one in found for j in nexts if j not in one.values()]
+    return found
+
+
+def possible(classes: list[tuple[int, ...]], values: list[int]) -> dict[tuple[int, ...], int]:
+    """For each group the fewest records of any class of its people that one of them could have in
+    some world."""
+    worlds, shown = all_worlds(classes, values), _shown(classes, values)
+    found = dict.fromkeys(classes, len(classes))
+    for i, own in enumerate(classes):
+        could = {world[i] for world in worlds}
+        for place in ((r, c) for r, c in enumerate(own) if c >= 0):
+            found[own] = min(found[own], sum(shown[place][v] for v in could))
+    return found

@@ -8,9 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.release.given.worlds import Histories
-from tests.oracle.worlds import hidden
+from tests.oracle import worlds as oracle
 
 Classes = list[tuple[int, ...]]
+
+
+def hidden(classes: Classes, values: list[int]) -> dict[tuple[int, ...], int]:
+    """By exchanges of values, or by places that went the same way."""
+    places = oracle.in_places(classes, values)
+    return {own: max(n, places[own]) for own, n in oracle.hidden(classes, values).items()}
 
 
 def counted(classes: Classes, values: list[int], k: int = 100) -> dict[tuple[int, ...], int]:
@@ -75,6 +81,28 @@ def test_three_releases_never_hide_more_than_all_worlds_do(
     classes, values = [own for own, _ in table], [value for _, value in table]
     truth, found = hidden(classes, values), counted(classes, values)
     assert all(found[group] <= truth[group] for group in found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(several.filter(lambda own: max(own) >= 0), st.integers(0, 1)), max_size=6)
+)
+def test_places_that_went_the_same_way_can_be_exchanged(
+    table: list[tuple[tuple[int, ...], int]],
+) -> None:
+    classes, values = [own for own, _ in table], [value for _, value in table]
+    could = oracle.possible(classes, values)
+    assert all(many <= could[own] for own, many in oracle.in_places(classes, values).items())
+
+
+def test_whoever_takes_a_place_hides_who_left_in_every_year() -> None:
+    """A class of five, one leaves in each year and another comes with the same value."""
+    classes: Classes = [(0, -1, -1), (0, 0, -1), *[(0, 0, 0)] * 3, (-1, 0, 0), (-1, -1, 0)]
+    assert set(counted(classes, [0, 1, 0, 1, 2, 0, 1]).values()) == {5}
+    # With another value the newcomer fills nothing: both are seen.
+    other = counted(classes, [0, 1, 0, 1, 2, 2, 1])
+    assert other[0, -1, -1] < 5
+    assert other[-1, 0, 0] < 5
 
 
 # Two classes of five, of which one person each left, with values 0 and 1, and the others of both

@@ -85,14 +85,16 @@ class _Settling:
         if np.array_equal(self.now, self.before) or not kept.size:
             return self.draft, []
         assert rows is not None
-        partition = Partition.of(self.now[kept])
-        left, names = masked.take(kept), masked.schema.quasi
-        outcome = Generalize().apply(left, partition, names, np.random.default_rng(0))
-        pair = Pair(self.draft.pair.original, outcome.table, rows[kept])
-        notes = [
-            "classes were joined after the last step, so that the release stands beside earlier "
-            "ones; the figures of the steps are those before"
-        ]
+        partition, notes = Partition.of(self.now[kept]), []
+        table, names = masked.take(kept), masked.schema.quasi
+        if not np.array_equal(self.now[kept], self.before[kept]):
+            rng = np.random.default_rng(0)
+            table = Generalize().apply(table, partition, names, rng).table
+            notes.append(
+                "classes were joined after the last step, so that the release stands beside "
+                "earlier ones; the figures of the steps are those before"
+            )
+        pair = Pair(self.draft.pair.original, table, rows[kept])
         if kept.size < self.now.size:
             notes.append(
                 "people whom the releases would single out together were held back; those who are "
@@ -133,23 +135,13 @@ class _Settling:
         others = own or sight.useful
         partner = self.groups.cheapest(one, [o for o in others if o not in touched])
         stay = sight.staying(person)
-        if self.keep and not own and not self._worth(sight, one, partner, stay.size):
+        if self.keep and not own:
             held.append(sight.beside.rows[stay])
             touched.update(ours)
         elif partner is not None:
             self.groups.join(one, partner)
             becomes[one] = partner
             touched |= {one, partner}
-
-    def _worth(self, sight: _Sight, one: int, partner: int | None, held: int) -> bool:
-        """Whether joining loses less than holding people back, who would lose all."""
-        if partner is None:
-            return False
-        groups, sizes = self.groups, sight.sizes
-        joined = groups.cost(one, partner)
-        lost = sizes[one] * (joined - groups.cost(one, one))
-        lost += sizes[partner] * (joined - groups.cost(partner, partner))
-        return bool(lost < held * (groups.columns - groups.cost(one, one)))
 
 
 class _Sight:

@@ -9,11 +9,14 @@ nearest: then nothing is missing there, and subtraction leaves nobody.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ...criteria.classes import equivalence_classes
 from ...data.codec import Matrix, encode
@@ -30,6 +33,11 @@ from ..records.masking import Draft, run_steps
 from .counting import Counting, Wanted
 from .earlier import Earlier, read_all
 from .worlds import ABSENT, numbered
+
+WAITS = -2
+"""The class of new people who wait to take places that become free."""
+_AT_ONCE = 500
+"""Free places that are filled together, at the least loss."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,9 @@ class KeptStep(Step):
         labels = np.full(len(x), SUPPRESSED_LABEL, dtype=np.int64)
         number = 0
         for rows in self._parts():
-            found = _found(search, x, rows, rng) if rows.size >= 2 * least else None
+            # Those who took a place stay with all among whom it is one.
+            alike = rows.size >= 2 * least and np.ptp(self.histories[rows]) == 0
+            found = _found(search, x, rows, rng) if alike else None
             within = np.zeros(rows.size, dtype=np.int64) if found is None else found
             labels[rows] = number + within
             number += int(within.max()) + 1
@@ -69,7 +79,7 @@ class KeptStep(Step):
         """The rows of each old class; of each of its histories, where all have k people."""
         order = np.lexsort((self.histories, self.cells))
         cells = self.cells[order]
-        order = order[cells != ABSENT]
+        order = order[cells >= 0]
         for rows in _runs(order, self.cells):
             parts = _runs(rows, self.histories)
             yield from parts if min(part.size for part in parts) >= self.k else [rows]
@@ -166,12 +176,20 @@ class Keeping:
         members = {int(own[some[0]]): rows[some] for some in _runs_of(_both(own, now), own)}
         first = sum(int(one.labels.max(initial=-1)) + 1 for one in self.earlier[:-1])
         near = _Distances(self.original)
-        for person in left.tolist():
-            alike = free.get(int(values[person]), rows[:0])
-            if alike.size and own[person] in members:
-                at = int(np.argmin(near.growth(members[int(own[person])], alike)))
-                cells[alike[at]] = first + own[person]
-                free[int(values[person])] = np.delete(alike, at)
+        left = left[np.isin(own[left], list(members))]
+        for some in _runs_of(left, values):
+            value = int(values[some[0]])
+            for at in range(0, some.size, _AT_ONCE):
+                alike = free.get(value, rows[:0])
+                asking = some[at : at + _AT_ONCE]
+                wider = [near.growth(members[int(own[one])], alike) for one in asking]
+                who, place = linear_sum_assignment(np.stack(wider))
+                cells[alike[place]] = first + own[asking[who]]
+                free[value] = np.delete(alike, place)
+        asked = Counter(values[left].tolist())
+        for value, waiting in free.items():
+            # As many more may be missing next year as chance has it.
+            cells[waiting[: math.ceil(2 * math.sqrt(asked[value]))]] = WAITS
         return cells
 
 

@@ -77,11 +77,47 @@ class Histories:
         # Several records of one unit are not exchanged one by one.
         if not short.any() or np.unique(self.units).size < self.units.size:
             return among
-        for pattern in self.patterns:
+        places = np.full(among.size, self.units.size)
+        np.minimum.at(places, self.groups, self._places())
+        np.maximum(among, places, out=among)
+        short = (among < k)[self.groups]
+        for pattern in self.patterns if short.any() else ():
             if not pattern.all():
                 for who, count in Exchange(self, pattern).candidates(short):
                     np.maximum.at(among, self.groups[who], count)
         return among
+
+    def _places(self) -> np.ndarray:
+        """int64: among how many places each person's is.
+
+        Whoever comes into a class with the values of one who left takes that one's place. Places
+        that went the same way through the classes can be exchanged, each with all that was ever
+        published there: no release looks different, and everybody who was in one of them could have
+        been in another.
+        """
+        way, head = self.classes.copy(), np.arange(self.units.size)
+        """By person the way of the place, and who had it before, as far as somebody had."""
+        for now in range(way.shape[1] - 2, -1, -1):
+            own, next_ = self._shown(now), self._shown(now + 1)
+            here, there = way[:, now] >= 0, way[:, now + 1] >= 0
+            first = there & (way[:, : now + 1] < 0).all(axis=1) & (next_ >= 0)
+            last = here & (way[:, now + 1 :] < 0).all(axis=1) & (own >= 0)
+            further = numbered(list(way[:, now + 1 :].T))
+            to = _usual(way[:, now], further, here & there)
+            last &= to[way[:, now]] >= 0
+            left = to[way[last, now]] * self.width + own[last]
+            one, other = _paired(left, further[first] * self.width + next_[first])
+            gone, new = np.flatnonzero(last)[one], np.flatnonzero(first)[other]
+            way[gone, now + 1 :] = way[new, now + 1 :]
+            way[new], head[new] = ABSENT, gone
+        number = numbered(list(way.T))
+        many = np.bincount(number[head == np.arange(head.size)], minlength=number.max() + 1)
+        while not np.array_equal(head, head[head]):
+            head = head[head]
+        return np.asarray(many[number[head]])
+
+    def _shown(self, release: int) -> np.ndarray:
+        return self.values if self.shown is None else self.shown[:, release]
 
     @cached_property
     def patterns(self) -> np.ndarray:
@@ -165,6 +201,33 @@ class Histories:
             keys = column[known] * self.width + values[known]
             found.append(np.unique(keys, return_counts=True))
         return found
+
+
+def _usual(classes: np.ndarray, further: np.ndarray, stayed: np.ndarray) -> np.ndarray:
+    """By class, the way on that most of those who stayed went; -1 where none did, and last for
+    those who were not there."""
+    to = np.full(int(classes.max(initial=-1)) + 2, ABSENT, dtype=np.int64)
+    pairs, many = np.unique(
+        np.column_stack([classes[stayed], further[stayed]]), axis=0, return_counts=True
+    )
+    order = np.argsort(many, kind="stable")
+    to[pairs[order, 0]] = pairs[order, 1]
+    return to
+
+
+def _paired(left: np.ndarray, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of equal keys in both, each used once."""
+    a, b = np.argsort(left, kind="stable"), np.argsort(came, kind="stable")
+    keys = np.concatenate([left[a], came[b]])
+    rank = np.concatenate([_rank(left[a]), _rank(came[b])])
+    both = numbered([keys, rank])
+    _, one, other = np.intersect1d(both[: a.size], both[a.size :], return_indices=True)
+    return a[one], b[other]
+
+
+def _rank(ordered: np.ndarray) -> np.ndarray:
+    """The how-manieth of its equals each is."""
+    return np.arange(ordered.size) - np.searchsorted(ordered, ordered)
 
 
 class Exchange:
