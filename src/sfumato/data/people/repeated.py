@@ -40,6 +40,7 @@ _COLUMNS = 60
 def repeated_key(table: Table) -> str | None:
     """The identifier by which people have several records, if there is one; found once a table.
 
+    The column that was named as the person's is taken at its word. Of others, it is looked for.
     Records of one value must agree in what a person does not change (sex, birth), where there is
     such a column: a doctor's records do not, nor those of a first name or a household. Of several
     that are left, a case's and its patient's, the coarsest whose records still agree in half of
@@ -51,7 +52,8 @@ def repeated_key(table: Table) -> str | None:
     'pid'
     """
     names = tuple(table.schema.of_role(Role.IDENTIFIER))
-    key = ("repeated key", names, tuple(table.schema.quasi))
+    said = tuple(column.name for column in table.schema if column.person)
+    key = ("repeated key", names, said, tuple(table.schema.quasi))
     found: str | None = kept_with(table, key, None, lambda: _repeated(table, names))
     return found
 
@@ -62,6 +64,8 @@ def _repeated(table: Table, names: tuple[str, ...]) -> str | None:
         values = table[name].drop_nulls()
         if not values.dtype.is_nested() and len(values) > 1:
             counts[name] = (values.n_unique(), len(values))
+    if (said := next((c.name for c in table.schema if c.person), None)) in counts:
+        return said if counts[said][0] < counts[said][1] else None
     kinds = recognize(table) if counts else {}
     what = {name: kinds[name].what if name in kinds else "" for name in counts}
     if any(many == rows and what[name] in _OWN for name, (many, rows) in counts.items()):

@@ -106,6 +106,7 @@ class Counting:
         self.k, self.earlier, self._rows = wanted.k, earlier, pair.rows
         self._height = pair.original.height
         self._household = wanted.unit == "household"
+        self._several = wanted.unit == "person" and any(one.several for one in earlier)
         self._units = wanted.units(pair.original)
         self._values = [
             _values(pair, chosen, gone)
@@ -139,7 +140,7 @@ class Counting:
         ]
         left = np.full(gone.shape[0], ABSENT, dtype=np.int64)
         classes = np.column_stack([*columns, np.concatenate([now, left])])
-        units = self._counted(now, gone.shape[0])
+        units = self._counted(gone.shape[0])
         rows = np.concatenate([np.arange(now.size), left])
         # Those who are in none of the releases tell nothing.
         seen = (classes >= 0).any(axis=1)
@@ -147,13 +148,13 @@ class Counting:
         people = Histories(classes[seen], own[:, -1], units[seen], own[:, :-1])
         return Beside(name, people, rows[seen])
 
-    def _counted(self, now: np.ndarray, gone: int) -> np.ndarray:
-        units = self._units.copy()
-        if self._household:
-            # Whose household is not published is counted by the person.
-            alone = now == ABSENT
-            units[alone] = units.max(initial=0) + 1 + np.arange(int(alone.sum()))
-        return np.concatenate([units, units.max(initial=0) + 1 + np.arange(gone)])
+    def _counted(self, gone: int) -> np.ndarray:
+        units = self._units
+        # Which of those who are gone were one person, or one household, nobody knows any more:
+        # where several records may be one, they count as one.
+        several = self._household or self._several or np.unique(units).size < units.size
+        ids = np.zeros(gone, dtype=np.int64) if several else np.arange(gone)
+        return np.concatenate([units, units.max(initial=0) + 1 + ids])
 
 
 def findings(wanted: Wanted, pair: Pair, earlier: Sequence[Earlier]) -> list[Finding]:

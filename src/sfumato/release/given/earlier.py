@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ...criteria.classes import equivalence_classes
 from ...criteria.coverage.covering import covering
-from ...data.linkage.earlier import data_file, read_release
+from ...data.linkage.earlier import data_file, read_published, read_release
 from ...data.pair import Pair
 from ...data.people.keys import found_again, person_keys
 from ...data.table import Table
@@ -50,6 +50,8 @@ class Earlier:
     mark: str = ""
     links: Mapping[str, np.ndarray] = field(default_factory=dict)
     """By the marks of releases before it: the row there of each record, -1 for none."""
+    several: bool = False
+    """Whether some of its people had several records."""
 
     @property
     def gone(self) -> np.ndarray:
@@ -75,8 +77,8 @@ def read_earlier(path: str, original: Table) -> Earlier:
     known = _who_is_who(path, original)
     if known is None:
         return _where_they_fit(name, original, release, names)
-    rows, earlier, by = known
-    labels = equivalence_classes(release, names).labels
+    rows, earlier, by, several = known
+    labels = equivalence_classes(release, _seen_by(path, release, names)).labels
     if labels.size != earlier:
         raise InputError(
             f"the private folder of {path} is not that of its data",
@@ -85,9 +87,15 @@ def read_earlier(path: str, original: Table) -> Earlier:
     classes = np.where(rows >= 0, labels[rows], ABSENT)
     how = f"people were found again by {', '.join(by)}"
     folder = data_file(path).absolute().parent
-    return Earlier(
-        name, classes, how, labels, rows, release, mark_of(folder), _links(folder, labels.size)
-    )
+    before = _links(folder, labels.size)
+    return Earlier(name, classes, how, labels, rows, release, mark_of(folder), before, several)
+
+
+def _seen_by(path: str, release: Table, names: Sequence[str]) -> list[str]:
+    """Today's quasi-identifiers and those of the release: what was known of people then still is,
+    though today's data leave it out."""
+    own = read_published(path).schema.quasi
+    return list(dict.fromkeys([*names, *(name for name in own if name in release.schema)]))
 
 
 def _where_they_fit(name: str, original: Table, release: Table, names: Sequence[str]) -> Earlier:
@@ -110,16 +118,16 @@ def _where_they_fit(name: str, original: Table, release: Table, names: Sequence[
     return Earlier(name, found.signature, f"{how}, each where the labels fit")
 
 
-def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str]] | None:
-    """The earlier record of each of today's people (-1: none), how many there are, and the columns
-    that people are known by; None without a private folder."""
+def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str], bool] | None:
+    """The earlier record of each of today's people (-1: none), how many there are, the columns that
+    people are known by, and whether some had several records; None without a private folder."""
     folder = private_path(data_file(path).absolute().parent)
     if not (folder / "people.parquet").is_file():
         return None
     try:
         notes = json.loads((folder / "seed.json").read_text(encoding="utf-8"))
         before = pl.read_parquet(folder / "people.parquet")["person"]
-        secret, by = int(notes["seed"]), list(notes["people"])
+        secret, by, several = int(notes["seed"]), list(notes["people"]), bool(notes["several"])
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         raise InputError(f"{folder} cannot be read", remedy="restore it, or move it away") from None
     absent = [name for name in by if name not in original.schema]
@@ -128,13 +136,25 @@ def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str]]
             f"{path} knows people by {', '.join(by)}, and the data have no {absent[0]!r}",
             remedy="bring the column back, or move the private folder away",
         )
+    _check_named(original, by)
     rows = found_again(before, person_keys(original, by, secret))
     if rows.size and len(before) and not (rows >= 0).any():
         raise ParameterError(
             f"nobody of {path} is among today's people by {', '.join(by)}",
             remedy="leave it out if its people are others; else its private folder does not fit",
         )
-    return rows, len(before), by
+    return rows, len(before), by, several
+
+
+def _check_named(original: Table, by: Sequence[str]) -> None:
+    """People without a key would be taken for one another."""
+    nameless = original.frame.select(pl.all_horizontal(pl.col(by).is_null())).to_series()
+    if nameless.any():
+        raise ParameterError(
+            f"{int(nameless.sum())} records have no {', '.join(by)} (row "
+            f"{int(nameless.arg_true()[0]) + 1}): nothing tells who of an earlier release they are",
+            remedy="fill the column, or leave these records out",
+        )
 
 
 def _links(folder: Path, height: int) -> dict[str, np.ndarray]:

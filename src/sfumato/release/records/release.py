@@ -238,6 +238,7 @@ class Release:
         notes: dict[str, Any] = {"sfumato": version(), "seed": self.private.seed}
         if self.pair.rows is not None and (known := identifying(self.pair.original)):
             notes["people"] = known
+            notes["several"] = bool(self.pair.original.frame.select(known).is_duplicated().any())
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
             people = keys.gather(self.pair.rows).to_frame()
             people.write_parquet(folder / "people.parquet")
