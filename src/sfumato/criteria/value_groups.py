@@ -7,7 +7,7 @@ then have: of all readings that the groups allow, the one that tells an intruder
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 
@@ -61,47 +61,60 @@ def comparable_codes(groups: Groups, value: int) -> list[int]:
     return sorted({value, *groups.get(value, ()), *below})
 
 
+def without_harmless(groups: Groups, harmless: Set[int]) -> Groups:
+    """The groups that may be read as a value below: of a harmless value harmless ones only.
+
+    Who has "an infection" is not known to have the flu, which nobody minds.
+    """
+    return {
+        number: above & harmless if number in harmless else above
+        for number, above in groups.items()
+    }
+
+
 def settled(
-    cls: np.ndarray, codes: np.ndarray, count: np.ndarray, groups: Groups
+    cls: np.ndarray,
+    codes: np.ndarray,
+    count: np.ndarray,
+    groups: Groups,
+    kinds: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of class and value, sorted, with every group counted as a value below it where its
-    class holds one.
+    class holds one. With `kinds`, the category of each code, they are pairs of class and category.
 
     >>> flu_below_infection = {1: frozenset([3])}
     >>> cls, codes, count = np.array([0, 0, 0, 1]), np.array([1, 2, 3, 3]), np.array([2, 1, 4, 4])
     >>> [part.tolist() for part in settled(cls, codes, count, flu_below_infection)]
     [[0, 0, 1], [1, 2, 3], [6, 1, 4]]
     """
-    if not groups:
-        return cls, codes, count
+    if kinds is None:
+        kinds = np.arange(int(codes.max(initial=0)) + 1)
     held = set(zip(cls.tolist(), codes.tolist(), strict=True))
     mixed = {c for c, number in held for group in groups.get(number, ()) if (c, group) in held}
-    if not mixed:
-        return cls, codes, count
     inside = np.isin(cls, list(mixed))
     rows: list[tuple[int, int, int]] = []
     for c in sorted(mixed):
         here = slice(*np.searchsorted(cls, [c, c + 1]).tolist())
         counts = dict(zip(codes[here].tolist(), count[here].tolist(), strict=True))
-        rows += [(c, number, many) for number, many in _most_alike(counts, groups).items()]
-    parts = (cls, codes, count)
+        rows += [(c, number, many) for number, many in _most_alike(counts, groups, kinds).items()]
+    parts = (cls, kinds[codes], count)
     joined = [np.append(part[~inside], [row[j] for row in rows]) for j, part in enumerate(parts)]
-    order = np.lexsort((joined[1], joined[0]))
-    whole, values, many = (part[order].astype(np.int64) for part in joined)
-    return whole, values, many
+    pairs, place = np.unique(np.stack(joined[:2]).astype(np.int64), axis=1, return_inverse=True)
+    many = np.bincount(place.reshape(-1), weights=joined[2], minlength=pairs.shape[1])
+    return pairs[0], pairs[1], many.astype(np.int64)
 
 
-def _most_alike(counts: dict[int, int], groups: Groups) -> dict[int, int]:
-    """The counts of one class: the value that most can have takes its groups, then the next."""
-    left, found = dict(counts), {}
+def _most_alike(counts: dict[int, int], groups: Groups, kinds: np.ndarray) -> dict[int, int]:
+    """The counts of one class: the kind that most can have takes its groups, then the next."""
+    above = {group for number in counts for group in groups.get(number, ())}
+    # Only a value with nothing below it is surely held, so that its kind cannot be read away.
+    sure = {int(kinds[number]) for number in counts if number not in above}
+    left, found = dict(counts), dict[int, int]()
     while left:
-        might = {
-            number: left[number] + sum(left.get(group, 0) for group in groups.get(number, ()))
-            for number in left
-        }
-        # Of equals the one without anything below it: a group never takes from its own values.
-        taken = min(left, key=lambda number: (-might[number], -len(groups.get(number, ())), number))
-        found[taken] = might[taken]
-        for number in (taken, *groups.get(taken, ())):
-            left.pop(number, None)
+        might = {kind: set[int]() for kind in sure - found.keys()}
+        for number in left:
+            if (kind := int(kinds[number])) in might:
+                might[kind] |= {number, *groups.get(number, ())} & left.keys()
+        taken = min(might, key=lambda kind: (-sum(left[number] for number in might[kind]), kind))
+        found[taken] = sum(left.pop(number) for number in might[taken])
     return found

@@ -92,6 +92,46 @@ def test_figures_are_those_of_the_most_telling_reading(values: list[Any], c: flo
         assert AlphaK(k=1, alpha=1).check(made).detail["largest_share"] == pytest.approx(most)
 
 
+LISTS = (("flu", "cold"), ("airways",), ("hiv", "infection"), ("gout",))
+BY_HEIGHT = {"flu": "a", "cold": "a", "airways": "a", "hiv": "h", "infection": "i", "gout": "g"}
+BY_LIST = {value: str(i) for i, values in enumerate(LISTS) for value in values}
+
+
+@pytest.mark.parametrize(
+    ("categories", "kind"), [(1, BY_HEIGHT), (LISTS, BY_LIST)], ids=["height", "lists"]
+)
+@given(st.lists(st.sampled_from([*VALUES, None]), min_size=1, max_size=6))
+def test_categories_are_those_of_the_most_telling_reading(
+    categories: Any, kind: dict[str, str], values: list[Any]
+) -> None:
+    """{flu, infection} once passed for two categories, since "infection" is above the height."""
+    made = ill(values, ["a"] * len(values))
+    known = [value for value in values if value is not None]
+    tried = [[kind[v] for v in one] for one in readings(known)] if known else [[]]
+    fewest = min(oracle.distinct_l(one) for one in tried)
+    # Heights are those of the whole tree, whatever values the records hold.
+    assert LDiversity(at_least=1, categories=categories).check(made).value == fewest
+    found = PSensitive(k=1, p=1, categories=categories).check(made)
+    assert found.detail["different_categories"] == fewest
+
+
+def test_a_group_that_does_harm_is_no_harmless_value() -> None:
+    """Nine with an infection passed for nine with the flu, which nobody minds."""
+    made = ill(["flu"] + ["infection"] * 9, ["a"] * 10)
+    lists = (("flu", "cold"), ("airways", "infection", "hiv"), ("gout",))
+    for categories in ((), lists):
+        criterion = LDiversity(
+            at_least=2,
+            variant="recursive",
+            c=2,
+            may_disclose=("flu", "cold"),
+            categories=categories,
+        )
+        assert not criterion.check(made).met
+        assert criterion.check(ill(["flu"] * 9 + ["infection"], ["a"] * 10)).met
+        assert criterion.check(ill(["flu", "flu", "cold"], ["a"] * 3)).met
+
+
 def test_a_named_value_counts_with_what_is_below_it_and_may_be_above_it() -> None:
     made = ill(["flu", "flu", "airways", "infection", "gout", None], ["a"] * 6)
     for value, share in {"airways": 0.8, "flu": 0.8, "infection": 0.8, "gout": 0.2}.items():

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
+import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
@@ -19,6 +20,7 @@ from ...errors import MeasureError
 from ..classes import Grouping, ValueCounts
 from ..coding import coded_column
 from ..sets import holds_sets
+from ..value_groups import settled, value_groups, without_harmless
 from ..verdict import OfClasses, telling
 from .t_closeness import levels
 
@@ -67,14 +69,35 @@ def check_lists(categories: Lists) -> None:
 
 
 def category_counts(
-    grouping: Grouping, column: Column, categories: Lists | int, missing: Missing
+    grouping: Grouping,
+    column: Column,
+    categories: Lists | int,
+    missing: Missing,
+    harmless: frozenset[str] = frozenset(),
 ) -> ValueCounts:
-    """How often each class holds each category, or each value where there are no categories."""
-    if categories:
-        of_categories = categorized(grouping.table, column, categories, missing)
-        grouping = replace(grouping, table=of_categories)
-    counts = grouping.counts(column.name)
+    """How often each class holds each category, or each value where there are no categories.
+
+    No group counts as a `harmless` value, unless it is harmless itself.
+    """
+    of_categories = categorized(grouping.table, column, categories, missing)
+    if missing == "ignore" and value_groups(grouping.table, column.name):
+        return _settled_counts(grouping, column.name, of_categories, harmless)
+    counts = replace(grouping, table=of_categories).counts(column.name)
     return telling(counts) if missing == "ignore" else counts
+
+
+def _settled_counts(
+    grouping: Grouping, name: str, of_categories: Table, harmless: frozenset[str]
+) -> ValueCounts:
+    """The counts of categories, where a value that is a group of another one counts as that."""
+    own, kind = coded_column(grouping.table, name), coded_column(of_categories, name)
+    kinds = np.zeros(len(own.values) + 1, dtype=np.int64)
+    kinds[own.codes] = kind.codes
+    known = telling(grouping.counts(name), settle=False)
+    texts = own.values.cast(pl.String).to_list()
+    free = {number for number, text in enumerate(texts, 1) if text in harmless}
+    groups = without_harmless(known.groups, free)
+    return ValueCounts(*settled(known.cls, known.code, known.count, groups, kinds), kind.values)
 
 
 def categorized(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,7 +15,7 @@ from ...protocols import Finding
 from ..classes import Grouping, ValueCounts, confidential_column
 from ..item_counts import held_by_all, with_none
 from ..verdict import ROUNDING, Judged, all_of, different, largest, shares
-from .categories import OfCategories
+from .categories import Lists, Missing, OfCategories, category_counts, listed
 
 
 class LDiversity(OfCategories):
@@ -126,6 +127,12 @@ class LDiversity(OfCategories):
             return judged
         return all_of((judged, self._possible(grouping, column, self.c2, detail)))
 
+    def _counts(
+        self, grouping: Grouping, column: Column, missing: Missing | None = None
+    ) -> ValueCounts:
+        how = missing or self.missing
+        return category_counts(grouping, column, self.categories, how, self._harmless_values())
+
     def _possible(
         self, grouping: Grouping, column: Column, c2: float, detail: dict[str, Any]
     ) -> Judged:
@@ -186,14 +193,24 @@ class LDiversity(OfCategories):
         """By code, and one more for holding no item: whether it may be disclosed."""
         if not self.may_disclose:
             return np.zeros(len(counts.values) + 2, dtype=bool)
+        may: Set[str] = self._harmless_values()
         if self.categories:
-            assert not isinstance(self.categories, int)
-            whole = [set(category) <= set(self.may_disclose) for category in self.categories]
-            may = {str(i) for i, harmless in enumerate(whole, 1) if harmless}
-        else:
-            may = set(self.may_disclose)
+            may = {listed(self._lists())[value] for value in may}
         texts = ["", *counts.values.cast(pl.String).to_list()]
         return np.array([*(text in may for text in texts), False])
+
+    def _harmless_values(self) -> frozenset[str]:
+        """The values that may be disclosed; with categories, those of which all values may."""
+        may = frozenset(self.may_disclose)
+        if not may or not self.categories:
+            return may
+        return frozenset(
+            v for category in self._lists() if may.issuperset(category) for v in category
+        )
+
+    def _lists(self) -> Lists:
+        assert not isinstance(self.categories, int)
+        return self.categories
 
 
 def effective_values(counts: ValueCounts, classes: int) -> np.ndarray:
