@@ -139,9 +139,10 @@ class Schema(Mapping[str, Column]):
     @property
     def person(self) -> str | None:
         """The column that tells who a record is about: the one that was named, else the only
-        identifier; None where nobody can say."""
+        identifier that is no set; None where nobody can say."""
         named = [column.name for column in self if column.person]
-        known = named or self.of_role(Role.IDENTIFIER)
+        names = self.of_role(Role.IDENTIFIER)
+        known = named or [name for name in names if self[name].kind != Kind.SET]
         return known[0] if len(known) == 1 else None
 
     @property

@@ -32,6 +32,9 @@ def like_original(given: Any, original: Table) -> Table:
         if _holds_sets(series, original, name):
             series, hidden[name] = sets_of_text(series, original[name])
             frame = frame.with_columns(series)
+        elif (found := _numbers_and_marks(series, original[name])) is not None:
+            series, hidden[name] = found
+            frame = frame.with_columns(series)
         labelled = column.kind in (Kind.DATE, Kind.NOMINAL, Kind.ORDINAL, Kind.TEXT)
         if labelled and series.dtype.is_numeric() and not original[name].dtype.is_numeric():
             # A reader takes labels such as 1973 or 343 for numbers.
@@ -49,6 +52,25 @@ def like_original(given: Any, original: Table) -> Table:
         else:
             columns.append(column)
     return conform(Table(frame, Schema(columns), hidden, origin=origin))
+
+
+def _numbers_and_marks(
+    series: pl.Series, original: pl.Series
+) -> tuple[pl.Series, np.ndarray] | None:
+    """Numbers of which some are suppressed: a reader takes them for text, as which nothing
+    compares them. None where there is anything else, or no number."""
+    if not (original.dtype.is_numeric() and is_text(series)):
+        return None
+    cells = series.cast(pl.String)
+    hidden = (cells == SUPPRESSED).fill_null(False)
+    told = cells.zip_with(~hidden, pl.Series([None], dtype=pl.String))
+    numbers = told.cast(pl.Float64, strict=False)
+    strange = numbers.null_count() > told.null_count()
+    if not hidden.any() or strange or numbers.null_count() == len(numbers):
+        return None
+    whole = told.cast(pl.Int64, strict=False)
+    exact = whole.null_count() == told.null_count()
+    return (whole if exact else numbers), hidden.to_numpy()
 
 
 def sets_of_text(
