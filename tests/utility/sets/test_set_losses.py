@@ -264,3 +264,19 @@ def test_every_usual_measure_is_taken_or_says_why_not() -> None:
     assert {"utility-kept", "ncp", "record-linkage", "class-sizes", "discernibility"} <= set(taken)
     assert not any(math.isnan(found.value) for found in taken.values())
     assert all(left.values())
+
+
+def test_the_public_figure_of_a_dropped_column_is_that_nothing_is_kept() -> None:
+    """What a release hides is taken out of the original first: all of nothing was said to be kept,
+    where a column of sets had been dropped."""
+    frame = {"age": [30, 31, 40, 41] * 30, "buys": [["tea"], ["milk", "tea"], [], ["milk"]] * 30}
+    table = sf.table(frame, quasi=["age", "buys"])
+    names = ("items-kept", "utility-kept")
+    steps = [sf.method("drop", columns=["buys"]), sf.method("mdav", k=4)]
+    release = sf.protect(
+        table, steps, seed=1, measures=[find(name, "measure").load()() for name in names]
+    )
+    for evidence in (release.evidence, release.public().evidence):
+        for name in names:
+            assert evidence[name].value == 0
+            assert evidence[name].detail["by_column"] == {"buys": 0}

@@ -67,12 +67,12 @@ class UtilityKept(_OfSets):
         whole, left = sum(c.worth for c in columns), sum(c.worth_left for c in columns)
         detail: dict[str, Any] = {
             "columns": [c.name for c in columns],
-            "by_column": {c.name: share(c.worth_left, c.worth) for c in columns},
-            "items": share(sum(c.items_left for c in columns), sum(c.items for c in columns)),
+            "by_column": {c.name: _share([c], c.worth_left, c.worth) for c in columns},
+            "items": _items_share(columns),
             **_said(columns),
         }
         return self.result(
-            share(left, whole),
+            _share(columns, left, whole),
             baseline=1.0,
             per_record=_of_records([(c.own_worth_left, c.own_worth) for c in columns]),
             detail=detail,
@@ -102,7 +102,7 @@ class ItemsKept(_OfSets):
         columns = self._columns(context.pair)
         detail: dict[str, Any] = {
             "columns": [c.name for c in columns],
-            "by_column": {c.name: share(c.items_left, c.items) for c in columns},
+            "by_column": {c.name: _items_share([c]) for c in columns},
             "by_item": {c.name: c.shares() for c in columns},
             **_said(columns),
         }
@@ -115,7 +115,7 @@ class ItemsKept(_OfSets):
             }
         }
         return self.result(
-            share(sum(c.items_left for c in columns), sum(c.items for c in columns)),
+            _items_share(columns),
             baseline=1.0,
             per_record=_of_records([(c.own_items_left, c.own_items) for c in columns]),
             detail=detail,
@@ -192,10 +192,16 @@ def _column(pair: Pair, name: str, asking: str) -> _Column:
     )
 
 
-def share(part: float, whole: float) -> float:
-    """A part of a whole; all of it where there is nothing."""
+def _share(columns: list[_Column], part: float, whole: float) -> float:
+    """A part of a whole; where there is nothing all of it, and nothing of what was dropped."""
+    if not whole:
+        return 0.0 if any(c.dropped for c in columns) else 1.0
     # Sums of the same utilities in two orders may differ in their last digits.
-    return min(part / whole, 1.0) if whole else 1.0
+    return min(part / whole, 1.0)
+
+
+def _items_share(columns: list[_Column]) -> float:
+    return _share(columns, sum(c.items_left for c in columns), sum(c.items for c in columns))
 
 
 def _of_records(parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
