@@ -420,6 +420,11 @@ class PosetSource(Declaration, ABC):
         """The same over a domain with these ends, where it has intervals."""
         return self
 
+    @property
+    def rises(self) -> bool:
+        """Whether nothing costs less than what is below it."""
+        return True
+
     def utilities_of(self, names: Sequence[str]) -> np.ndarray | None:
         """float64: what each of these items is worth; None where nothing is said of items."""
         return None

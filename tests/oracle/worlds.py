@@ -27,9 +27,9 @@ def hidden(classes: list[tuple[int, ...]], values: list[int]) -> dict[tuple[int,
     can be fewer in some world, the fewest records of any of its classes with a value whose number
     in the group differs between worlds.
 
-    They may keep a value, too, that is no more frequent among them than among others who share some
-    of their classes and are in no other release, if of these every value can be fewer, and nobody
-    else who is in the same releases shares these classes.
+    They may keep a value, too, that is no more frequent among them than among all who share some of
+    their classes, if of those of them who are in no other release every value can be fewer, and
+    nobody else who is in the same releases shares these classes.
     """
     worlds = all_worlds(classes, values)
     shown = _shown(classes, values)
@@ -46,7 +46,9 @@ def hidden(classes: list[tuple[int, ...]], values: list[int]) -> dict[tuple[int,
             shared = [one for one in told if _like(group, one) and _within(left, one)]
             if shared != [group]:
                 continue
-            alone = told[left][0]
+            alone = Counter(
+                v for own_, v in zip(classes, values, strict=True) if _within(left, own_)
+            )
             usual = {v for v in own if own[v] * sum(alone.values()) <= alone[v] * many}
             ways += [varying | set(own)] if set(own) <= fewer | usual else []
         for values_ in ways:

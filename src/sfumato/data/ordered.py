@@ -21,7 +21,7 @@ def from_pandas(source: Any) -> pl.DataFrame:
     kept: dict[Any, pl.Series] = {}
     for name in source.columns:
         dtype = source.dtypes[name]
-        if getattr(dtype, "ordered", False) and not _numbers(dtype.categories):
+        if dtype.name == "category" and dtype.ordered and not _numbers(dtype.categories):
             made = _enum(str(name), dtype.categories, source[name].cat.codes.to_numpy())
             if made is not None:
                 kept[name] = made

@@ -78,6 +78,10 @@ class PartialOrder(PosetSource):
             raise ValueError("give either `path` (a file) or `parents`")
         return self
 
+    @property
+    def rises(self) -> bool:
+        return self.order().rising
+
     def order(self) -> Order:
         """The whole order, whatever the column holds."""
         values = tuple(self.values.items())

@@ -120,6 +120,12 @@ def test_those_who_left_hide_where_others_left_whose_value_they_could_have_had()
     assert counted(LEFT, [0, 1, 1, 0, 0, 1, 1, 1, 1, 1])[0, -1] == 1
 
 
+def test_what_those_who_stayed_surely_have_is_compared_with_their_whole_class() -> None:
+    """The first and the last surely have 0, though every release shows a 1 beside it."""
+    classes: Classes = [(-1, 0, 0), (-1, -1, 0), (0, 0, -1), (0, 0, 0), (0, -1, 0)]
+    assert min(counted(classes, [0, 0, 0, 1, 0], 2).values()) < 2
+
+
 def test_one_alone_who_left_is_found_by_subtraction_whoever_has_the_same_value() -> None:
     classes: Classes = [(0, -1), *[(0, 0)] * 9]
     assert counted(classes, [0] * 10)[0, -1] == 1
@@ -139,6 +145,7 @@ def test_whose_value_changed_exchanges_nothing() -> None:
     shown[4] = (2, 0)
     people = Histories(classes, values, np.arange(10), shown)
     assert people.hidden(9)[people.groups[0]] == 4
+    assert people.hidden(9)[people.groups[4]] == 4
 
 
 @pytest.mark.parametrize("k", [4, 5])

@@ -23,8 +23,7 @@ from ...errors import MethodError
 from ...kernels.classes.ambiguate import grow_classes, grow_cover
 from ...kernels.classes.record_trie import exact_costs
 from ...kernels.joins.lub import Joins
-from ...poset.partial_order import PartialOrder
-from ...protocols import Partitioner
+from ...protocols import Partitioner, PosetSource
 
 _ONLY_K1 = (
     "every published record fits k originals, which is (k,1)-anonymity; sets of records overlap, "
@@ -182,4 +181,4 @@ class GrowingAmbiguator(Ambiguator):
 def _rises(column: Column) -> bool:
     """Whether no wider cell of the column costs less, as declared values may say."""
     parts = () if column.poset is None else column.poset.parts()
-    return all(part.order().rising for part in parts if isinstance(part, PartialOrder))
+    return all(part.rises for part in parts if isinstance(part, PosetSource))

@@ -18,7 +18,6 @@ from ...data.codec import bind, decode, encode
 from ...data.points.encoding import Encoding
 from ...data.schema import ORDERED, Column, Kind
 from ...data.table import Table
-from ...poset.trees.tree import Tree
 
 _FAR = 1e6
 """How far below the others a value lies that is not in its record's group."""
@@ -87,8 +86,8 @@ def _levels(table: Table, name: str) -> list[pl.Series]:
     coded = encode(table[name])
     if column.kind in ORDERED or column.generalized or len(coded.domain) < 3:
         return []
-    tree = bind(column, coded.domain)
-    if not isinstance(tree, Tree):
+    tree = bind(column, coded.domain).structure.tree
+    if tree is None:
         return []
     values = coded.domain.to_list()
     found: list[pl.Series] = []

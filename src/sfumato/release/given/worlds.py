@@ -10,12 +10,12 @@ of another class with the value b, and the others of both were put together sinc
 have left with a or with b: the releases look the same in both worlds. So the values are looked for
 that the group's people could have had in another world, all the group's own among those they could
 do without, and the records are counted that have one of these values in the group's class. Of those
-who stayed, it does not matter either if they surely have a value, as long as it is no more frequent
-among them than among those who left their class and are hidden. Worlds
-are looked for in which the people of a group exchange values with those who are in more releases,
-and these with others who are in the remaining ones, and all others have what they have. So not all
-worlds are asked for, and the count errs on the safe side. Of two releases, where a network of
-classes has no rings, as when classes are only joined or only split, none is missed.
+who stayed it does not matter either if they surely have a value, as long as those who left are
+hidden, and it is no more frequent among them than in the whole class. Worlds are looked for in
+which the people of a group exchange values with those who are in more releases, and these with
+others who are in the remaining ones, and all others have what they have. So not all worlds are
+asked for, and the count errs on the safe side. Of two releases, where a network of classes has no
+rings, as when classes are only joined or only split, none is missed.
 """
 
 from __future__ import annotations
@@ -81,11 +81,15 @@ class Histories:
         np.minimum.at(places, self.groups, self._places())
         np.maximum(among, places, out=among)
         short = (among < k)[self.groups]
+        exchanged = among.copy()
         for pattern in self.patterns if short.any() else ():
             if not pattern.all():
                 for who, count in Exchange(self, pattern).candidates(short):
-                    np.maximum.at(among, self.groups[who], count)
-        return among
+                    np.maximum.at(exchanged, self.groups[who], count)
+        # Whose values changed has no part in it, and would be left alone.
+        fixed = np.unique(self.groups[self.values < 0])
+        exchanged[fixed] = among[fixed]
+        return exchanged
 
     def _places(self) -> np.ndarray:
         """int64: among how many places each person's is.
@@ -291,10 +295,10 @@ class Exchange:
         return np.unique(key[works]), np.unique((own[one] * width + have)[works])
 
     def _news(self, keys: np.ndarray, stayed: np.ndarray) -> np.ndarray:
-        """Which values those who stayed have more often than those who left: that they surely have
-        one of the others tells no more of them than the class did."""
+        """Which values those who stayed have more often than all of their class: that they surely
+        have one of the others tells no more of them than the class did."""
         counts, sizes = [], []
-        for who in (self.alone & self.known, stayed):
+        for who in ((self.left >= 0) & self.known, stayed):
             own = np.sort(self.people.keys(self.here, who))
             counts.append(np.searchsorted(own, keys, "right") - np.searchsorted(own, keys))
             classes = np.bincount(self.left[who], minlength=self.classes)
