@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.release.given.keeping import _given_up
 from sfumato.release.remedies import trying
 
 K = 5
@@ -156,3 +160,21 @@ def test_what_keeping_needs(first: Path, tmp_path: Path) -> None:
     )
     with pytest.raises(ParameterError, match="no step of the plan groups records"):
         protect(register(range(3000)), dropped, first)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12),
+    st.lists(st.integers(0, 2), max_size=8),
+)
+def test_places_of_classes_that_go_on_can_all_be_filled(
+    left: list[tuple[int, int]], came: list[int]
+) -> None:
+    classes, values = (np.array(part) for part in zip(*left, strict=True))
+    members = {one: np.arange(one + 1) for one in range(4)}
+    gone = _given_up(classes, values, Counter(came), members)
+    stays = Counter(value for one, value in left if one not in gone)
+    assert stays <= Counter(came)
+    # None is given up for nothing: with it, something would be missing.
+    if gone:
+        back = stays + Counter(value for one, value in left if one == gone[-1])
+        assert not back <= Counter(came)

@@ -17,7 +17,7 @@ from sfumato.data.pair import Pair
 from sfumato.data.points.encoding import Encoding
 from sfumato.errors import MeasureError
 from sfumato.protocols import Context, Measurement
-from sfumato.risk.participation import predicted
+from sfumato.risk.participation import comparison, predicted
 from sfumato.risk.participation.prediction import (
     PredictionAmbiguity,
     PredictionDistance,
@@ -159,8 +159,10 @@ def test_a_sample_is_the_same_people_for_all_three() -> None:
 
 def test_one_search_for_all_three_and_none_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     searches = []
-    real = predicted.predictions
-    monkeypatch.setattr(predicted, "predictions", lambda *a: searches.append(len(a[1])) or real(*a))
+    real = comparison.predictions
+    monkeypatch.setattr(
+        comparison, "predictions", lambda *a, **b: searches.append(len(a[1])) or real(*a, **b)
+    )
     pair, other = Pair.of(people(50), people(40, 1), "none"), people(60, 2)
     rng = np.random.default_rng(0)
     for one in MEASURES:
@@ -179,8 +181,10 @@ def test_one_search_for_all_three_and_none_kept(monkeypatch: pytest.MonkeyPatch)
 
 def test_placements_that_are_the_same_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     searches = []
-    real = predicted.predictions
-    monkeypatch.setattr(predicted, "predictions", lambda *a: searches.append(len(a[1])) or real(*a))
+    real = comparison.predictions
+    monkeypatch.setattr(
+        comparison, "predictions", lambda *a, **b: searches.append(len(a[1])) or real(*a, **b)
+    )
     original = people(50)
     taken("prediction-distance", original, original.take(np.arange(50)[::-1]))
     assert searches == [50]

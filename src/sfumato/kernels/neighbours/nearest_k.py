@@ -195,11 +195,7 @@ def nearest_k(
     >>> found.rows.tolist(), found.squares.tolist(), found.ties.tolist()
     ([[1, 0], [0, 2]], [[1.0, 9.0], [1.0, 1.0]], [1, 2])
     """
-    a, b = _points("targets", targets), _points("release", release)
-    if a.shape[1] != b.shape[1]:
-        raise ValueError(f"targets have {a.shape[1]} coordinates and the release {b.shape[1]}")
-    if not 1 <= k <= len(b):
-        raise ValueError(f"k is from 1 to the {len(b)} records of the release, not {k}")
+    a, b = checked_points(targets, release, k)
     if not len(a):
         return NearestK(np.empty((0, k), np.int64), np.empty((0, k)), np.empty(0, np.int64))
     blocks, centre, unit = _arranged(b, a)
@@ -220,6 +216,16 @@ def nearest_k(
     place[member[order]] = np.arange(n)
     where = place[member]
     return NearestK(rows[where], squares[where], ties[where])
+
+
+def checked_points(targets: np.ndarray, release: np.ndarray, k: int) -> tuple[Floats, Floats]:
+    """Both as matrices among which k nearest can be looked for."""
+    a, b = _points("targets", targets), _points("release", release)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"targets have {a.shape[1]} coordinates and the release {b.shape[1]}")
+    if not 1 <= k <= len(b):
+        raise ValueError(f"k is from 1 to the {len(b)} records of the release, not {k}")
+    return a, b
 
 
 def _points(name: str, values: np.ndarray) -> Floats:

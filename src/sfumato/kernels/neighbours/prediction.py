@@ -13,7 +13,7 @@ from numba import njit
 
 from ..arrays import Floats, Ints
 from ..threads import in_parts
-from .nearest_k import TOLERANCE, nearest_k
+from .nearest_k import TOLERANCE, checked_points, nearest_k
 
 Distance = Literal["euclidean", "absolute", "largest"]
 
@@ -114,20 +114,19 @@ def predictions(
     >>> found.nearest.tolist(), found.ties.tolist()
     ([0, 1], [1, 2])
     """
-    d = np.asarray(targets).shape[1]
+    people, points = checked_points(targets, release, k)
+    d = people.shape[1]
     if not d:
         raise ValueError("records without coordinates cannot be predicted")
-    points = np.ascontiguousarray(release, dtype=np.float64)
     varied = points if spread is None else np.ascontiguousarray(spread, dtype=np.float64)
     if distance != "euclidean":
-        people = np.ascontiguousarray(targets, dtype=np.float64)
         rows, apart, ties = _by_differences(people, points, k, distance, threads)
         near, far = apart[:, 0], apart[:, -1]
         with np.errstate(invalid="ignore"):
             ambiguity = np.where(far > 0, near / far, 1.0)
         uncertainty = _uncertainty(varied, rows)
         return Predictions(near.copy(), ambiguity, uncertainty, rows[:, 0].copy(), ties)
-    found = nearest_k(targets, release, k, threads=threads)
+    found = nearest_k(people, points, k, threads=threads)
     near, far = found.squares[:, 0], found.squares[:, -1]
     with np.errstate(invalid="ignore"):
         ambiguity = np.where(far > 0, np.sqrt(near / far), 1.0)

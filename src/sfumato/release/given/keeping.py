@@ -9,9 +9,10 @@ nearest: then nothing is missing there, and subtraction leaves nobody.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -35,7 +36,7 @@ from .earlier import Earlier, read_all
 from .worlds import ABSENT, numbered
 
 WAITS = -2
-"""The class of new people who wait to take places that become free."""
+"""The class of new people who wait for places that become free, and of those held back before."""
 _AT_ONCE = 500
 """Free places that are filled together, at the least loss."""
 
@@ -143,12 +144,11 @@ class Keeping:
 
     @cached_property
     def cells(self) -> np.ndarray:
-        """The class that each was in last, -1 for new people."""
-        cells, number = np.full(self.original.height, ABSENT, dtype=np.int64), 0
-        for one in self.earlier:
-            cells = np.where(one.classes >= 0, number + one.classes, cells)
-            number += int(one.labels.max(initial=-1)) + 1
-        return cells
+        """The class that each was in last, -1 for new people. Whoever was held back stays so: to
+        come back alone tells of oneself."""
+        before = np.column_stack([one.classes for one in self.earlier]) >= 0
+        cells = self.earlier[-1].classes
+        return np.where((cells < 0) & before.any(axis=1), WAITS, cells)
 
     def steps(self, cells: np.ndarray) -> Plan:
         """The plan with its searches leaving people in these classes."""
@@ -169,13 +169,15 @@ class Keeping:
         values, rows = beside.people.values, beside.rows
         own, now = beside.people.classes.T
         left = np.flatnonzero((now < 0) & (values >= 0))
-        left = left[np.bincount(own[left])[own[left]] < self.wanted.k]
         new = np.flatnonzero((own < 0) & (values >= 0))
         new = new[cells[rows[new]] == ABSENT]
         free = {int(values[some[0]]): rows[some] for some in _runs_of(new, values)}
         members = {int(own[some[0]]): rows[some] for some in _runs_of(_both(own, now), own)}
-        first = sum(int(one.labels.max(initial=-1)) + 1 for one in self.earlier[:-1])
         near = _Distances(self.original)
+        left = left[np.isin(own[left], list(members))]
+        there = {value: some.size for value, some in free.items()}
+        for empty in _given_up(own[left], values[left], there, members):
+            cells[members.pop(empty)] = WAITS
         left = left[np.isin(own[left], list(members))]
         for some in _runs_of(left, values):
             value = int(values[some[0]])
@@ -184,13 +186,47 @@ class Keeping:
                 asking = some[at : at + _AT_ONCE]
                 wider = [near.growth(members[int(own[one])], alike) for one in asking]
                 who, place = linear_sum_assignment(np.stack(wider))
-                cells[alike[place]] = first + own[asking[who]]
+                cells[alike[place]] = own[asking[who]]
                 free[value] = np.delete(alike, place)
         asked = Counter(values[left].tolist())
         for value, waiting in free.items():
             # As many more may be missing next year as chance has it.
-            cells[waiting[: math.ceil(2 * math.sqrt(asked[value]))]] = WAITS
+            cells[waiting[: math.ceil(2 * math.sqrt(asked[value] + 1))]] = WAITS
         return cells
+
+
+def _given_up(
+    classes: np.ndarray,
+    values: np.ndarray,
+    there: Mapping[int, int],
+    members: Mapping[int, np.ndarray],
+) -> list[int]:
+    """Classes that are held back since places in them would stay empty: again and again the one
+    with most of the values that are short, for each person who stayed in it."""
+    short = Counter(values.tolist())
+    short.subtract(there)
+    missing = {
+        int(classes[some[0]]): Counter(values[some].tolist())
+        for some in _runs_of(np.arange(classes.size), classes)
+    }
+
+    def worth(one: int) -> float:
+        filled = sum(min(many, max(short[v], 0)) for v, many in missing[one].items())
+        return -filled / members[one].size
+
+    open_ = [(worth(one), one) for one in missing]
+    heapq.heapify(open_)
+    found = []
+    while open_:
+        _, one = heapq.heappop(open_)
+        now = worth(one)
+        if open_ and now > open_[0][0]:
+            if now < 0:
+                heapq.heappush(open_, (now, one))
+        elif now < 0:
+            found.append(one)
+            short.subtract(missing[one])
+    return found
 
 
 def _both(own: np.ndarray, now: np.ndarray) -> np.ndarray:
