@@ -158,9 +158,12 @@ class Counting:
 
 
 def findings(wanted: Wanted, pair: Pair, earlier: Sequence[Earlier]) -> list[Finding]:
-    """Whether a release stands beside each earlier one, and beside all of them."""
+    """Whether a release stands beside all earlier ones; where not, beside which of them, too."""
     now = equivalence_classes(pair.masked).labels
-    return [one.finding(wanted.k) for one in Counting(wanted, pair, earlier).beside(now)]
+    found = list(Counting(wanted, pair, earlier).beside(now))
+    last = found[-1].finding(wanted.k)
+    # Whoever hides from one who has all releases hides from one who has some of them.
+    return [last] if last.met else [*(one.finding(wanted.k) for one in found[:-1]), last]
 
 
 def _values(pair: Pair, chosen: Sequence[Earlier], gone: np.ndarray) -> np.ndarray:

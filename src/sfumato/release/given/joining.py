@@ -108,8 +108,9 @@ class _Settling:
         touched: set[int] = set()
         held: list[np.ndarray] = []
         # All releases together come last, and their groups are the smallest.
-        for beside in reversed(list(self.counting.beside(self.now))):
-            sight = _Sight(beside, self.counting.k)
+        found = list(self.counting.beside(self.now))[::-1]
+        for beside in found[:1] if self.keep else found:
+            sight = _Sight(beside, self.counting.k, exchange=not self.keep)
             for person in sight.short.tolist():
                 self._mend(sight, person, becomes, touched, held)
         self.now = np.where(self.now >= 0, becomes[self.now], ABSENT)
@@ -147,12 +148,12 @@ class _Settling:
 class _Sight:
     """What is too small in the people beside earlier releases, and what is near it."""
 
-    def __init__(self, beside: Beside, k: int) -> None:
+    def __init__(self, beside: Beside, k: int, exchange: bool) -> None:
         self.beside = beside
         people = beside.people
         self.classes = people.classes
         self.now = self.classes[:, -1]
-        among = people.hidden(k)
+        among = people.hidden(k, exchange)
         _, first = np.unique(people.groups, return_index=True)
         self.short: np.ndarray = first[among < k]
         """One person of each group that is too small."""

@@ -69,9 +69,10 @@ class Histories:
         """int64: different units in each group."""
         return sizes_of(self.groups, self.units)
 
-    def hidden(self, k: int) -> np.ndarray:
+    def hidden(self, k: int, exchange: bool = True) -> np.ndarray:
         """int64: among how many the people of each group hide; its size, where that is k or no
-        more was found."""
+        more was found. Without `exchange` by places alone: what these hide stays hidden, whatever
+        comes later, as long as they are filled or given up together."""
         among = self.sizes.copy()
         short = (among < k)[self.groups]
         # Several records of one unit are not exchanged one by one.
@@ -82,7 +83,7 @@ class Histories:
         np.maximum(among, places, out=among)
         short = (among < k)[self.groups]
         exchanged = among.copy()
-        for pattern in self.patterns if short.any() else ():
+        for pattern in self.patterns if exchange and short.any() else ():
             if not pattern.all():
                 for who, count in Exchange(self, pattern).candidates(short):
                     np.maximum.at(exchanged, self.groups[who], count)
