@@ -26,7 +26,8 @@ from ...errors import ParameterError
 from ...protocols import Finding
 from ..plan.plan import Plan
 from .earlier import Earlier, gone_people
-from .worlds import ABSENT, Histories, numbered
+from .places import ABSENT, numbered
+from .worlds import Histories
 
 
 @dataclass(frozen=True)

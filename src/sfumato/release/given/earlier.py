@@ -26,7 +26,7 @@ from ...data.table import Table
 from ...errors import InputError, ParameterError
 from ..ledger.book import mark_of
 from ..publish import private_path
-from .worlds import ABSENT
+from .places import ABSENT
 
 LINKS = "earlier.parquet"
 """In a private folder: for each earlier release, by its mark, the row there of each record."""

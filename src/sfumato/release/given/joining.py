@@ -24,7 +24,7 @@ from ..plan.plan import Plan
 from ..records.masking import Draft
 from .counting import Beside, Counting, Wanted, findings
 from .earlier import read_all
-from .worlds import ABSENT, numbered
+from .places import ABSENT, numbered
 
 
 def joined(plan: Plan, draft: Draft) -> tuple[Draft, list[Finding]]:
@@ -159,11 +159,6 @@ class _Sight:
         """One person of each group that is too small."""
 
     @cached_property
-    def sizes(self) -> np.ndarray:
-        """People in each class of the new release."""
-        return np.bincount(self.now[self.now >= 0], minlength=int(self.now.max(initial=-1)) + 1)
-
-    @cached_property
     def _earlier(self) -> _Index:
         return _Index(numbered(list(self.classes[:, :-1].T)))
 
@@ -232,7 +227,6 @@ class Joining:
 
     def __init__(self, masked: Table, original: Table, first: np.ndarray) -> None:
         names = masked.schema.quasi
-        self.columns = len(names)
         self._readers = [Labels.of(original, name) for name in names]
         rows = pl.Series(first)
         shown = [

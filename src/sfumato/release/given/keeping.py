@@ -33,7 +33,7 @@ from ..plan.step import Step
 from ..records.masking import Draft, run_steps
 from .counting import Counting, Wanted
 from .earlier import Earlier, read_all
-from .worlds import ABSENT, numbered
+from .places import ABSENT, numbered
 
 WAITS = -2
 """The class of new people who wait for places that become free, and of those held back before."""

@@ -5,17 +5,17 @@ he knows everybody's class in each. What he does not know is who has which of th
 beside them, which follow a person from one release to the next. People who share all their classes
 are a group. A group of k hides its people, as a class of one release does.
 
-A smaller group may hide among others. Where one left a class with the value a, and so did somebody
-of another class with the value b, and the others of both were put together since, then either could
-have left with a or with b: the releases look the same in both worlds. So the values are looked for
-that the group's people could have had in another world, all the group's own among those they could
-do without, and the records are counted that have one of these values in the group's class. Of those
-who stayed it does not matter either if they surely have a value, as long as those who left are
-hidden, and it is no more frequent among them than in the whole class. Worlds are looked for in
-which the people of a group exchange values with those who are in more releases, and these with
-others who are in the remaining ones, and all others have what they have. So not all worlds are
-asked for, and the count errs on the safe side. Of two releases, where a network of classes has no
-rings, as when classes are only joined or only split, none is missed.
+A smaller group may hide by its places (places.py), or by other worlds. Where one left a class with
+the value a, and so did somebody of another class with the value b, and the others of both were put
+together since, then either could have left with a or with b: the releases look the same. So the
+values are looked for that the group's people could have had in another world, all the group's own
+among those they could do without, and the records are counted that have one of these values in the
+group's class. Of those who stayed it does not matter either if they surely have a value, as long as
+those who left are hidden, and it is no more frequent among them than in the whole class. Worlds are
+looked for in which the people of a group exchange values with those who are in more releases, and
+these with others who are in the remaining ones, and all others have what they have. So not all
+worlds are asked for, and the count errs on the safe side. Of two releases, where a network of
+classes has no rings, as when classes are only joined or only split, none is missed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ...kernels.coverage.exchange import exchanges
-
-ABSENT = -1
-
-
-def numbered(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """One number for each combination of numbers."""
-    _, number = np.unique(np.column_stack(parts), axis=0, return_inverse=True)
-    return np.asarray(number.reshape(-1).astype(np.int64))
+from .places import ABSENT, numbered, places_alike
 
 
 def sizes_of(groups: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -78,8 +71,9 @@ class Histories:
         # Several records of one unit are not exchanged one by one.
         if not short.any() or np.unique(self.units).size < self.units.size:
             return among
+        shown = np.column_stack([self._shown(r) for r in range(self.classes.shape[1])])
         places = np.full(among.size, self.units.size)
-        np.minimum.at(places, self.groups, self._places())
+        np.minimum.at(places, self.groups, places_alike(self.classes, shown))
         np.maximum(among, places, out=among)
         short = (among < k)[self.groups]
         exchanged = among.copy()
@@ -91,35 +85,6 @@ class Histories:
         fixed = np.unique(self.groups[self.values < 0])
         exchanged[fixed] = among[fixed]
         return exchanged
-
-    def _places(self) -> np.ndarray:
-        """int64: among how many places each person's is.
-
-        Whoever comes into a class with the values of one who left takes that one's place. Places
-        that went the same way through the classes can be exchanged, each with all that was ever
-        published there: no release looks different, and everybody who was in one of them could have
-        been in another.
-        """
-        way, head = self.classes.copy(), np.arange(self.units.size)
-        """By person the way of the place, and who had it before, as far as somebody had."""
-        for now in range(way.shape[1] - 2, -1, -1):
-            own, next_ = self._shown(now), self._shown(now + 1)
-            here, there = way[:, now] >= 0, way[:, now + 1] >= 0
-            first = there & (way[:, : now + 1] < 0).all(axis=1) & (next_ >= 0)
-            last = here & (way[:, now + 1 :] < 0).all(axis=1) & (own >= 0)
-            further = numbered(list(way[:, now + 1 :].T))
-            to = _usual(way[:, now], further, here & there)
-            last &= to[way[:, now]] >= 0
-            left = to[way[last, now]] * self.width + own[last]
-            one, other = _paired(left, further[first] * self.width + next_[first])
-            gone, new = np.flatnonzero(last)[one], np.flatnonzero(first)[other]
-            way[gone, now + 1 :] = way[new, now + 1 :]
-            way[new], head[new] = ABSENT, gone
-        number = numbered(list(way.T))
-        many = np.bincount(number[head == np.arange(head.size)], minlength=number.max() + 1)
-        while not np.array_equal(head, head[head]):
-            head = head[head]
-        return np.asarray(many[number[head]])
 
     def _shown(self, release: int) -> np.ndarray:
         return self.values if self.shown is None else self.shown[:, release]
@@ -201,38 +166,11 @@ class Histories:
     def _counted(self) -> list[tuple[np.ndarray, np.ndarray]]:
         found = []
         for release, column in enumerate(self.classes.T):
-            values = self.values if self.shown is None else self.shown[:, release]
+            values = self._shown(release)
             known = (column >= 0) & (values >= 0)
             keys = column[known] * self.width + values[known]
             found.append(np.unique(keys, return_counts=True))
         return found
-
-
-def _usual(classes: np.ndarray, further: np.ndarray, stayed: np.ndarray) -> np.ndarray:
-    """By class, the way on that most of those who stayed went; -1 where none did, and last for
-    those who were not there."""
-    to = np.full(int(classes.max(initial=-1)) + 2, ABSENT, dtype=np.int64)
-    pairs, many = np.unique(
-        np.column_stack([classes[stayed], further[stayed]]), axis=0, return_counts=True
-    )
-    order = np.argsort(many, kind="stable")
-    to[pairs[order, 0]] = pairs[order, 1]
-    return to
-
-
-def _paired(left: np.ndarray, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of equal keys in both, each used once."""
-    a, b = np.argsort(left, kind="stable"), np.argsort(came, kind="stable")
-    keys = np.concatenate([left[a], came[b]])
-    rank = np.concatenate([_rank(left[a]), _rank(came[b])])
-    both = numbered([keys, rank])
-    _, one, other = np.intersect1d(both[: a.size], both[a.size :], return_indices=True)
-    return a[one], b[other]
-
-
-def _rank(ordered: np.ndarray) -> np.ndarray:
-    """The how-manieth of its equals each is."""
-    return np.arange(ordered.size) - np.searchsorted(ordered, ordered)
 
 
 class Exchange:
