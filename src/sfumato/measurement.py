@@ -281,6 +281,16 @@ class Finding:
     """Digits after the point that may be published; None means all."""
     depends: Depends | None = None
     """What of the original it depends on, as its measure says; criteria need not."""
+    part: int = 0
+    """Which of several limits is told, where a criterion has more than one."""
+
+    def named(self, requirement: str) -> Finding:
+        """The finding under a requirement's name. Whatever a criterion says, its figure must keep
+        its limit, rounding aside; NaN is on no side of it."""
+        slack = 1e-6 * max(1.0, abs(self.limit))
+        short = self.limit - self.value if self.at_least else self.value - self.limit
+        kept = short <= slack or self.value == self.limit  # which may both be infinite
+        return replace(self, met=self.met and kept, requirement=requirement)
 
     def public(self) -> Finding:
         """The finding as it may be published."""

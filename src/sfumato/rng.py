@@ -8,6 +8,8 @@ the same bytes.
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import operator
 import secrets
 from typing import TYPE_CHECKING
@@ -55,6 +57,57 @@ def stream(seed: int, step: int, name: str) -> np.random.Generator:
     digest = hashlib.sha256(f"sfumato/{seed}/{step}/{name}".encode()).digest()
     key = np.frombuffer(digest[:16], dtype="<u8").astype(np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
+
+
+class Key:
+    """A secret from which the keys of steps, columns and records are derived.
+
+    Random numbers of a record (`kernels.draws.Draws`) depend on a key, and on the record's number.
+    The key of a step depends on its name and parameters: were it one key for all, two releases with
+    noise e and 2e would give the values back.
+
+    >>> weak, strong = Key.of_seed(0).of("noise", 0.1), Key.of_seed(0).of("noise", 0.2)
+    >>> weak.words.tolist() == strong.words.tolist()
+    False
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    @classmethod
+    def of_seed(cls, seed: int) -> Key:
+        """The key that all of a release's keys come from."""
+        return cls(hashlib.sha256(f"sfumato/records/{seed}".encode()).digest())
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator) -> Key:
+        """A key from a stream, where records are masked without a plan."""
+        return cls(rng.bytes(32))
+
+    def of(self, *words: object) -> Key:
+        """The key of what these words name; lists and tables of words are told apart."""
+        text = json.dumps(words, sort_keys=True, default=str, separators=(",", ":"))
+        return Key(hmac.digest(self._secret, text.encode(), "sha256"))
+
+    @property
+    def words(self) -> np.ndarray:
+        """uint64 (2): what Philox takes."""
+        import numpy as np
+
+        return np.frombuffer(self._secret[:16], dtype="<u8").astype(np.uint64)
+
+    def stream(self) -> np.random.Generator:
+        """A generator for what belongs to no record."""
+        import numpy as np
+
+        # The other half: a record's numbers are not those of the stream.
+        key = np.frombuffer(self._secret[16:32], dtype="<u8").astype(np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
+
+    def __repr__(self) -> str:
+        return "Key(...)"
 
 
 def children(rng: np.random.Generator, count: int) -> list[np.random.Generator]:

@@ -94,7 +94,6 @@ def _tallied(seed: int, n: int) -> Tally:
         leaf=np.array([rng.choice(leaf, n) for leaf in leaves], np.int32),
         amount=amount,
         who=who,
-        alone=np.flatnonzero(single),
         shared=np.flatnonzero(~single),
         weight=rng.random(n) if some[0] else np.empty(0),
         asked=rng.integers(0, 2, n) * 1.0 if some[1] else np.empty(0),

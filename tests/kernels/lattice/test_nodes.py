@@ -51,7 +51,7 @@ def test_classes_are_those_of_the_records(given_columns: Any, data: st.DataObjec
     fields = layout(groups)
     assert fields.words == (2 if sum(len(g[0]) == 70_000 for g in groups) == 4 else 1)
     bottom = (0,) * len(codes)
-    found, member = distinct(codes, fields)
+    found, member = distinct(codes, fields, np.ones(codes[0].size, dtype=np.int64))
     assert Counter(found.counts.tolist()) == Counter(counted(codes, groups, bottom).values())
     top = [len(levels) - 1 for levels in groups]
     middle = tuple(data.draw(st.integers(0, level)) for level in top)

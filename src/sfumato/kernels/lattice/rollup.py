@@ -158,19 +158,59 @@ def _slots(size: int) -> Slots:
 _NOBODY = np.empty(0, dtype=np.int32)
 
 
-def distinct(codes: Sequence[np.ndarray], fields: Fields) -> tuple[Rolled, Small]:
-    """The distinct tuples of some columns of codes with their counts, and each record's tuple."""
+def packed(codes: Sequence[np.ndarray], fields: Fields) -> Ints:
+    """The keys of rows of some columns of group numbers."""
+    keys = np.zeros(codes[0].size * fields.words, dtype=np.int64)
+    for j, column in enumerate(codes):
+        small = np.ascontiguousarray(column, dtype=np.int32)
+        _pack(small, fields.word[j], fields.shift[j], fields.words, keys)
+    return keys
+
+
+def distinct(codes: Sequence[np.ndarray], fields: Fields, weights: Ints) -> tuple[Rolled, Small]:
+    """The distinct tuples of some columns of codes with the sums of their weights, and each row's
+    tuple."""
     n = codes[0].size
     if n > MOST_CLASSES:
         raise ValueError(f"{n:,} records are more than {MOST_CLASSES:,}")
-    keys = np.zeros(n * fields.words, dtype=np.int64)
-    for j, column in enumerate(codes):
-        packed = np.ascontiguousarray(column, dtype=np.int32)
-        _pack(packed, fields.word[j], fields.shift[j], fields.words, keys)
-    ones, member = np.ones(n, dtype=np.int64), np.empty(n, dtype=np.int32)
+    keys, member = packed(codes, fields), np.empty(n, dtype=np.int32)
     out, counts = np.empty_like(keys), np.empty(n, dtype=np.int64)
-    m = _meet(keys, ones, fields.words, _slots(n), out, counts, member)
+    m = _meet(keys, weights, fields.words, _slots(n), out, counts, member)
     return Rolled(out[: m * fields.words].copy(), counts[:m].copy()), member
+
+
+@njit(cache=True, nogil=True)
+def _probe(keys: Ints, known: Ints, words: int, slots: Slots, out: Small) -> None:
+    full = slots.size - 1
+    for g in range(known.size // words):
+        slot = _hash(known, g * words, words) & full
+        while slots[slot] >= 0:
+            slot = (slot + 1) & full
+        slots[slot] = g
+    for i in range(out.size):
+        start = i * words
+        slot = _hash(keys, start, words) & full
+        out[i] = -1
+        while slots[slot] >= 0:
+            g = slots[slot]
+            same = True
+            for w in range(words):
+                same = same and known[g * words + w] == keys[start + w]
+            if same:
+                out[i] = g
+                break
+            slot = (slot + 1) & full
+
+
+def places_of(keys: Ints, known: Ints, words: int) -> Small:
+    """For each key where it is among the known ones, which are distinct; -1 where it is not.
+
+    >>> places_of(np.array([7, 3, 9]), np.array([9, 7]), 1).tolist()
+    [1, -1, 0]
+    """
+    out = np.empty(keys.size // words, dtype=np.int32)
+    _probe(keys, known, words, _slots(known.size // words), out)
+    return out
 
 
 def roll_up(
@@ -179,7 +219,7 @@ def roll_up(
     """The classes at the levels `high`, from those at `low`; on request the new class of each old.
 
     >>> fields = layout([[np.array([0, 1, 2]), np.array([0, 0, 1])]])
-    >>> fine, _ = distinct([np.array([0, 1, 2, 2])], fields)
+    >>> fine, _ = distinct([np.array([0, 1, 2, 2])], fields, np.ones(4, dtype=np.int64))
     >>> found, member = roll_up(fine, fields, (0,), (1,), members=True)
     >>> found.counts.tolist(), member.tolist()
     ([2, 2], [0, 0, 1])

@@ -7,47 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
+NEVER = np.uint64(2**64 - 1)
 
-def chances(size: np.ndarray, stratum: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Inclusion probabilities n_h x_i / sum x, those above one cut to one and the rest shared out
-    again, until none is above (Sarndal, Swensson & Wretman 1992, section 3.6).
 
-    >>> chances(np.array([1.0, 1.0, 8.0]), np.zeros(3, dtype=int), np.array([2])).tolist()
-    [0.5, 0.5, 1.0]
+def pareto(pi: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """uint64: Pareto sampling (Rosen 1997) takes the lowest of these, as many as it should: the
+    odds of u over the odds of pi. Of fixed size; its chances are pi up to terms that vanish as the
+    sample grows.
+
+    >>> pareto(np.array([0.0, 0.2, 0.9, 1.0]), np.full(4, 0.5)).argsort().tolist()
+    [3, 2, 1, 0]
     """
-    groups = counts.size
-    sure = np.zeros(size.size, dtype=bool)
-    while True:
-        left = counts - np.bincount(stratum[sure], minlength=groups)
-        total = np.bincount(stratum, weights=np.where(sure, 0.0, size), minlength=groups)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(total > 0, left / total, 0.0)
-        pi = np.where(sure, 1.0, size * scale[stratum])
-        # A stratum that is drawn whole comes out at one but for rounding.
-        more = ~sure & (pi >= 1.0 - 1e-12)
-        if not more.any():
-            return pi
-        sure |= more
-
-
-def simple(stratum: np.ndarray, counts: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Simple random sampling in each stratum: the `counts` records with the smallest u."""
-    return _smallest(u, stratum, counts)
-
-
-def pareto(pi: np.ndarray, stratum: np.ndarray, counts: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Pareto sampling (Rosen 1997): the smallest odds of u over the odds of pi. Of fixed size; its
-    chances are pi up to terms that vanish as the sample grows."""
-    odds = np.full(pi.size, np.inf)
-    inside = (pi > 0) & (pi < 1)
-    odds[inside] = u[inside] / (1 - u[inside]) * (1 - pi[inside]) / pi[inside]
-    odds[pi >= 1] = -1.0
-    return _smallest(odds, stratum, counts)
-
-
-def poisson(pi: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Poisson sampling: each record on its own. Exact chances, a size that varies."""
-    return np.flatnonzero(u < pi)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        odds = np.where(pi >= 1, 0.0, u / (1 - u) * ((1 - pi) / pi))
+    # Numbers above zero are in the order of their bits; who is sure comes before all of them.
+    found = odds.view(np.uint64) + (pi < 1).astype(np.uint64)
+    return np.where(pi > 0, found, NEVER)
 
 
 def systematic(
@@ -55,7 +30,7 @@ def systematic(
 ) -> np.ndarray:
     """Systematic sampling in random order (Madow 1949; Hartley & Rao 1962): walk through each
     stratum, and take a record wherever the sum of the chances passes a whole number above the
-    stratum's random start in [0, 1). Exact chances and a fixed size."""
+    stratum's random start in [0, 1), in the order of u. Exact chances and a fixed size."""
     order = np.lexsort((u, stratum))
     group = stratum[order]
     ends = np.cumsum(pi[order])
@@ -71,10 +46,3 @@ def systematic(
     earlier = np.concatenate(([0.0], passed[:-1]))
     earlier[first[filled]] = 0.0
     return np.sort(order[passed > earlier])
-
-
-def _smallest(key: np.ndarray, stratum: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    order = np.lexsort((key, stratum))
-    group = stratum[order]
-    rank = np.arange(group.size) - np.searchsorted(group, np.arange(counts.size))[group]
-    return np.sort(order[rank < counts[group]])

@@ -26,21 +26,19 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from sfumato.kernels.mondrian._counts import LOOKAHEAD, Histograms, Scratch, Slots, distinct
 from sfumato.kernels.mondrian._cut import (
     BRANCH,
     CARVE,
-    LOOKAHEAD,
     NONE,
-    Scratch,
-    Slots,
     Split,
     branches,
-    distinct,
     lub,
     set_width,
     settle,
     span,
 )
+from sfumato.kernels.mondrian._exact import exact_loss
 from sfumato.kernels.mondrian._layout import (
     BEGIN,
     DEAD,
@@ -301,60 +299,13 @@ def _propose_cut(
 
 
 @njit(**INNER)
-def _exact_loss(
-    x: Codes, node: Ints, columns: Columns, split: Split, worst: float, scratch: Scratch
-) -> float:
-    """Rows times width over all columns and parts of a split; may stop once above `worst`."""
-    a, n = node[BEGIN], node[END] - node[BEGIN]
-    how, column, least, most, _ = split
-    owner, slot, stamp = scratch.owner, scratch.slot, scratch.stamp
-    parts: Whole = 2
-    slot[0].size = slot[1].size = 0
-    for i in range(n):
-        code = np.int64(x[a + i, column])
-        p = scratch.part[code] if how == BRANCH else np.int64(not least <= code <= most)
-        for new in range(parts, p + 1):
-            slot[new].size = 0
-        parts = max(parts, p + 1)
-        owner[i] = p
-        slot[p].size += 1
-    loss = 0.0
-    for j in range(columns.column.size):
-        low, high = node[LOW + 2 * j], node[HIGH + 2 * j]
-        if low == high:
-            continue
-        for p in range(parts):
-            slot[p].low, slot[p].high, slot[p].rows = high, low, 0
-        for i in range(n):
-            p, code = owner[i], np.int64(x[a + i, j])
-            if code == 0:
-                slot[p].rows += 1
-            else:
-                slot[p].low, slot[p].high = min(slot[p].low, code), max(slot[p].high, code)
-        for p in range(parts):
-            if slot[p].rows == slot[p].size:
-                continue
-            if slot[p].rows > 0:
-                loss += slot[p].size * columns.column[j].gap
-            if columns.column[j].kind == NOMINAL:
-                stamp[0] += 1  # code 0 is missing and never counted: its place keeps the tally
-                values: Whole = 0
-                for i in range(n):
-                    code = np.int64(x[a + i, j])
-                    if code > 0 and owner[i] == p and stamp[code] != stamp[0]:
-                        stamp[code] = stamp[0]
-                        values += 1
-                loss += slot[p].size * set_width(columns.column[j], values)
-            else:
-                loss += slot[p].size * span(columns, j, slot[p].low, slot[p].high)
-        if loss > worst:
-            break
-    return loss
-
-
-@njit(**INNER)
 def most_gain(
-    x: Codes, node: Ints, columns: Columns, k: Whole, squarings: Whole, scratch: Scratch
+    x: Codes | Histograms,
+    node: Ints,
+    columns: Columns,
+    k: Whole,
+    squarings: Whole,
+    scratch: Scratch,
 ) -> Split:
     """The allowable split that most reduces rows times width (see the module's docstring)."""
     n = node[END] - node[BEGIN]
@@ -386,7 +337,7 @@ def most_gain(
                 node[DEAD] |= 1 << j  # all cuts were tried
             continue
         if squarings != EXACT and n < LOOKAHEAD * k:
-            won = -_exact_loss(x, node, columns, own, -best, scratch)
+            won = -exact_loss(x, node, columns, own, -best, scratch)
         if won > best:
             best, split = won, own
     return split

@@ -39,6 +39,10 @@ INNER: dict[str, Any] = {
 }
 
 
+INSIDE: Any = {"nogil": True, "error_model": "numpy"}
+# The same for functions that have one form for rows and one for counts.
+
+
 class Tree(NamedTuple):
     """A hierarchy over the codes 1..m of a column, codes being leaves in depth-first order.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.mondrian._cut import BRANCH, CARVE, Scratch, Split
+from sfumato.kernels.mondrian._counts import Scratch
+from sfumato.kernels.mondrian._cut import BRANCH, CARVE, Split
 from sfumato.kernels.mondrian._layout import INNER, LANES, Codes, Ints, Rows, Whole
 from sfumato.kernels.mondrian._machine import move_block
 

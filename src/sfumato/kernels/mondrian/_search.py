@@ -45,22 +45,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.mondrian._cut import (
-    BRANCH,
-    NONE,
-    Scratch,
-    Split,
-    branches,
-    distinct,
-    make_scratch,
-    widest,
-)
+from sfumato.kernels.mondrian._counts import Histograms, Scratch, distinct, make_scratch
+from sfumato.kernels.mondrian._cut import BRANCH, NONE, Split, branches, widest
 from sfumato.kernels.mondrian._gain import EXACT, most_gain
 from sfumato.kernels.mondrian._layout import (
     BEGIN,
     DEAD,
     END,
     HIGH,
+    INNER,
     LANES,
     LOW,
     SIDE,
@@ -69,6 +62,7 @@ from sfumato.kernels.mondrian._layout import (
     Ints,
     Rows,
     Tree,
+    Whole,
     pack,
 )
 from sfumato.kernels.mondrian._machine import borrow
@@ -77,6 +71,7 @@ from sfumato.kernels.threads import cores
 
 __all__ = ["Tree", "mondrian"]
 
+Choose = Literal["widest", "gain", "expected"]
 CHOICES = ("widest", "gain", "expected")
 TASK = 1 << 15  # rows of a subtree that one thread takes without sharing
 ROOM = 64  # nodes for which a stack has room at first
@@ -84,11 +79,41 @@ ROOM = 64  # nodes for which a stack has room at first
 Buffers = tuple[Codes, Rows, Ints]  # codes and row numbers, twice, and labels
 
 
+@njit(**INNER)
+def chosen(
+    source: Codes | Histograms,
+    node: Ints,
+    columns: Columns,
+    k: Whole,
+    strict: bool | None,
+    squarings: int | None,
+    scratch: Scratch,
+) -> Split:
+    """The split of a node; that into branches leaves the part of each code in the scratch.
+
+    The split that gains most is taken, unless `squarings` is None; then the widest column's, unless
+    `strict` is None. What would never run is not compiled.
+    """
+    split: Split = (NONE, 0, 0, 0, 0)
+    if squarings is not None:
+        split = most_gain(source, node, columns, k, squarings, scratch)
+        if split[0] == BRANCH:  # other columns have overwritten the scratch since
+            found = distinct(source, node, split[1], scratch)
+            branches(columns, split[1], found, k, scratch)
+            if scratch.value[0] == 0:
+                scratch.part[0] = split[2]
+                scratch.slot[split[2]].size += scratch.tally[0]
+    if strict is not None and split[0] == NONE:
+        split = widest(source, node, columns, k, strict, scratch)
+    return split
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def grow(
     held_buffers: Buffers,
     held_columns: Columns,
     k: int,
+    least: int,
     strict: bool | None,
     squarings: int | None,
     held_scratch: Scratch,
@@ -96,11 +121,8 @@ def grow(
     top: int,
     once: bool,
 ) -> int:
-    """Split the nodes on the stack until none is left, or `once`, or until the stack is full.
-
-    Returns how many nodes are left. The split that gains most is taken, unless `squarings` is None;
-    then the widest column's, unless `strict` is None. What would never run is not compiled.
-    """
+    """Split the nodes on the stack until none is left, or `once`, or until the stack is full; nodes
+    of fewer than `least` rows are groups as they are. Returns how many nodes are left."""
     both_x, both_ids, labels = borrow(held_buffers)
     columns, scratch = borrow(held_columns), borrow(held_scratch)
     slot, reach = scratch.slot, scratch.reach
@@ -109,21 +131,11 @@ def grow(
         node = nodes[top - 1]
         a, b, side = node[BEGIN], node[END], node[SIDE]
         x, ids, to_x, to_ids = both_x[side], both_ids[side], both_x[1 - side], both_ids[1 - side]
-        if b - a < 2 * k:
+        if b - a < least:
             label(ids, a, b, labels)
             top -= 1
             continue
-        split: Split = (NONE, 0, 0, 0, 0)
-        if squarings is not None:
-            split = most_gain(x, node, columns, k, squarings, scratch)
-            if split[0] == BRANCH:  # other columns have overwritten the scratch since
-                found = distinct(x, node, split[1], scratch)
-                branches(columns, split[1], found, k, scratch)
-                if scratch.value[0] == 0:
-                    scratch.part[0] = split[2]
-                    slot[split[2]].size += scratch.tally[0]
-        if strict is not None and split[0] == NONE:
-            split = widest(x, node, columns, k, strict, scratch)
+        split = chosen(x, node, columns, k, strict, squarings, scratch)
         parts = 2
         slot[0].edge, slot[1].edge, slot[2].edge = a, a + split[4], b
         if split[0] == BRANCH:
@@ -135,7 +147,7 @@ def grow(
             label(ids, a, b, labels)
             top -= 1
             continue
-        if parts == 2 and slot[1].edge - a < 2 * k and b - slot[1].edge < 2 * k:
+        if parts == 2 and slot[1].edge - a < least and b - slot[1].edge < least:
             label_parts(x, ids, a, b, split, scratch.part, labels)
             top -= 1
             continue
@@ -148,7 +160,7 @@ def grow(
         move(x, ids, a, b, split, to_x, to_ids, scratch)
         top, dead = top - 1, node[DEAD]
         for p in range(parts):
-            if slot[p + 1].edge - slot[p].edge < 2 * k:
+            if slot[p + 1].edge - slot[p].edge < least:
                 label(to_ids, slot[p].edge, slot[p + 1].edge, labels)
                 continue
             nodes[top, BEGIN], nodes[top, END] = slot[p].edge, slot[p + 1].edge
@@ -168,9 +180,12 @@ def mondrian(
     k: int,
     *,
     strict: bool = True,
-    choose: Literal["widest", "gain", "expected"] = "widest",
+    choose: Choose = "widest",
     nominal: Sequence[bool] | None = None,
     weights: Sequence[float] | None = None,
+    missing: Sequence[bool] | None = None,
+    within: NDArray[np.int64] | None = None,
+    least: int = 0,
     threads: int | None = None,
 ) -> NDArray[np.int64]:
     """Partition the rows of `codes` into groups of at least k.
@@ -180,7 +195,10 @@ def mondrian(
     any order for value sets (decreasing frequency loses least).
     `positions[j][code]`: where a code of an ordered column lies (entry 0 is not used, and for trees
     only the length counts). `trees[j]`: the hierarchy, or None. `nominal[j]`: the column is
-    published as value sets. `threads` is the number of cores to use, all that there are if None.
+    published as value sets. `missing[j]`: some records have no value there, whether among these
+    rows or not. `within`: labels of parts that are partitioned apart from each other, each of k
+    rows or more. Nodes of fewer than `least` rows are not cut. `threads` is the number of cores to
+    use, all that there are if None.
 
     Returns labels 0..g-1, numbered by the first row of each group.
 
@@ -190,14 +208,15 @@ def mondrian(
     >>> mondrian(ages, [np.array([0.0, 20.0, 21.0, 70.0])], [None], k=2, strict=False)
     array([0, 0, 1, 1])
     """
-    columns = _check(codes, positions, trees, k, choose, nominal, weights, threads)
+    columns = _check(codes, positions, trees, k, choose, nominal, weights, missing, threads)
     n, d = codes.shape
     wide = -(-d // LANES) * LANES
     x = np.empty((2, n, wide), dtype=np.uint32 if codes.dtype == np.uint32 else np.uint16)
     ids = np.empty((2, n), dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
     labels = np.empty(n, dtype=np.int64)
-    squarings = {"widest": None, "gain": EXACT, "expected": (2 * k - 1).bit_length()}[choose]
-    relaxed = strict if choose == "widest" else None if strict else False
+    squarings, relaxed = ways(k, choose, strict)
+    least = max(least, 2 * k)
+    order = None if within is None else np.argsort(within, kind="stable")
     workers = max(1, min(cores(threads), n // TASK))
 
     def split(node: Ints, once: bool) -> Ints:
@@ -205,25 +224,28 @@ def mondrian(
         nodes, top = np.empty((ROOM + scratch.slot.size, node.size), dtype=np.int64), 1
         nodes[0] = node
         while True:
-            top = grow((x, ids, labels), columns, k, relaxed, squarings, scratch, nodes, top, once)
+            top = grow(
+                (x, ids, labels), columns, k, least, relaxed, squarings, scratch, nodes, top, once
+            )
             if once or not top:
                 return nodes[:top]
             nodes = np.concatenate([nodes, np.empty_like(nodes)])
 
     with ThreadPoolExecutor(workers) as pool:
         bounds = np.linspace(0, n, workers + 1).astype(np.int64)
-        load = partial(_load, codes, x, ids)
+        load = partial(_load, codes, order, x, ids)
         low, high = zip(*pool.map(load, bounds[:-1], bounds[1:]), strict=True)
         del codes, load  # a caller that kept no reference gets its memory back
-        root = np.zeros(LOW + 2 * wide, dtype=np.int64)
-        root[END] = n
         most = np.max(high, axis=0)
-        root[LOW : LOW + 2 * d : 2], root[HIGH : HIGH + 2 * d : 2] = np.min(low, axis=0), most
         beyond = np.flatnonzero(most > columns.column["size"])
         if beyond.size:
             j = beyond[0]
             raise ValueError(f"column {j}: code {most[j]} has no position; give 0..{most[j]}")
-        tasks = _Tasks(root, split)
+        if order is None or within is None:
+            roots = [root_of(0, n, np.min(low, axis=0), most, wide)]
+        else:
+            roots = _roots(x[0, :, :d], np.flatnonzero(np.diff(within[order])) + 1, wide)
+        tasks = _Tasks(roots, split)
         share = max(TASK, n // (8 * workers)) if workers > 1 else n
         for job in [pool.submit(tasks.work, share) for _ in range(workers)]:
             job.result()
@@ -231,21 +253,48 @@ def mondrian(
     return (np.cumsum(labels == np.arange(n)) - 1)[labels]
 
 
-def _load(codes: Codes, x: Codes, ids: Rows, first: int, last: int) -> tuple[list[int], list[int]]:
+def ways(k: int, choose: str, strict: bool) -> tuple[int | None, bool | None]:
+    """What `grow` is told of the choice: squarings, and whether cuts are strict."""
+    squarings = {"widest": None, "gain": EXACT, "expected": (2 * k - 1).bit_length()}[choose]
+    return squarings, strict if choose == "widest" else None if strict else False
+
+
+def root_of(first: int, last: int, low: Any, high: Any, wide: int) -> Ints:
+    """A node of these rows, whose codes run from low to high."""
+    root = np.zeros(LOW + 2 * wide, dtype=np.int64)
+    root[BEGIN], root[END], ends = first, last, LOW + 2 * len(low)
+    root[LOW:ends:2], root[HIGH : ends + 1 : 2] = low, high
+    return root
+
+
+def _roots(x: Codes, cuts: Ints, wide: int) -> list[Ints]:
+    """The nodes to begin with where rows are cut at these places."""
+    begins = np.concatenate(([0], cuts))
+    low, high = np.minimum.reduceat(x, begins), np.maximum.reduceat(x, begins)
+    ends = np.append(cuts, x.shape[0])
+    return [root_of(*given, wide) for given in zip(begins, ends, low, high, strict=True)]
+
+
+def _load(
+    codes: Codes, order: Ints | None, x: Codes, ids: Rows, first: int, last: int
+) -> tuple[list[int], list[int]]:
     """Copy some rows of the caller into the first buffer; their lowest and highest codes."""
     d = codes.shape[1]
-    x[0, first:last, :d], x[0, first:last, d:] = codes[first:last], 0
-    ids[0, first:last] = np.arange(first, last)
-    columns = [codes[first:last, j] for j in range(d)]
+    rows = np.arange(first, last) if order is None else order[first:last]
+    x[0, first:last, d:] = 0
+    x[0, first:last, :d] = codes[first:last] if order is None else codes[rows]
+    ids[0, first:last] = rows
+    columns = [x[0, first:last, j] for j in range(d)]
     return [int(c.min()) for c in columns], [int(c.max()) for c in columns]
 
 
 class _Tasks:
     """Ints that wait for a thread; the largest goes first, and is split only once if too large."""
 
-    def __init__(self, root: Ints, split: Callable[[Ints, bool], Ints]) -> None:
+    def __init__(self, roots: Sequence[Ints], split: Callable[[Ints, bool], Ints]) -> None:
         self.heap: list[tuple[int, int, Ints]] = []
-        self.add(root)
+        for root in roots:
+            self.add(root)
         self.split = split
         self.busy = 0
         self.changed = Condition()
@@ -287,6 +336,7 @@ def _check(
     choose: str,
     nominal: Sequence[bool] | None,
     weights: Sequence[float] | None,
+    missing: Sequence[bool] | None,
     threads: int | None,
 ) -> Columns:
     """Refuse what the compiled code cannot take; return the packed columns."""
@@ -315,4 +365,5 @@ def _check(
             raise ValueError(f"{name} must have one entry per column: {len(given)} for {d} columns")
     if not all(np.isfinite(w) and w >= 0 for w in weights):
         raise ValueError("weights must be finite and not negative")
-    return pack(positions, trees, nominal, weights, (codes.min(axis=0) == 0).tolist())
+    missing = (codes.min(axis=0) == 0).tolist() if missing is None else missing
+    return pack(positions, trees, nominal, weights, missing)

@@ -258,22 +258,24 @@ class Crowd(NamedTuple):
     """for each group, the bits of the fields that are not empty"""
 
 
-def crowd(packed: Packed) -> tuple[Crowd, Ints]:
-    """The distinct records of a table, and for each record which of them it is."""
+def crowd(packed: Packed, count: Ints | None = None) -> tuple[Crowd, Ints]:
+    """The distinct records of a table, and for each record which of them it is; `count` says for
+    how many each stands."""
     words, fields = packed
-    labels, count = label(words, np.arange(len(words)), packed.keep(np.zeros(len(fields), bool)))
-    first = np.empty(count, np.int64)
+    labels, found = label(words, np.arange(len(words)), packed.keep(np.zeros(len(fields), bool)))
+    first = np.empty(found, np.int64)
     first[labels[::-1]] = np.arange(len(labels))[::-1]
-    present = np.zeros((count, words.shape[1]), np.uint64)
+    present = np.zeros((found, words.shape[1]), np.uint64)
     for field in fields:
         present |= np.where(np.any(words[first] & field, axis=1)[:, None], field, np.uint64(0))
-    pattern, patterns = label(present, np.arange(count), np.bitwise_or.reduce(fields, axis=0))
+    pattern, patterns = label(present, np.arange(found), np.bitwise_or.reduce(fields, axis=0))
     order = np.argsort(pattern, kind="stable")
     bounds = np.searchsorted(pattern[order], np.arange(patterns + 1))
-    place = np.empty(count, np.int64)
-    place[order] = np.arange(count)
-    weight = np.bincount(labels, minlength=count)[order]
-    people = Crowd(words[first[order]], weight, bounds, present[order[bounds[:-1]]])
+    place = np.empty(found, np.int64)
+    place[order] = np.arange(found)
+    weight = np.zeros(found, np.int64)
+    np.add.at(weight, labels, 1 if count is None else count)
+    people = Crowd(words[first[order]], weight[order], bounds, present[order[bounds[:-1]]])
     return people, place[labels]
 
 

@@ -24,8 +24,11 @@ from sfumato.kernels.suppression.matches import (
 )
 
 
-def cheapest_sets(codes: Ints, wild: Mask, k: int, costs: Floats) -> Mask:
-    """Which cells to suppress, bool (n, d): each record's own optimum, exact over all sets.
+def cheapest_sets(
+    codes: Ints, wild: Mask, k: int, costs: Floats, count: Ints | None = None
+) -> Mask:
+    """Which cells to suppress, bool (n, d): each record's own optimum, exact over all sets. A row
+    may stand for several records, which `count` then says.
 
     >>> codes = np.array([[0, 0], [0, 1], [0, 0], [0, 0]])
     >>> cheapest_sets(codes, np.zeros((4, 2), bool), 2, np.array([1.0, 1.0])).astype(int).tolist()
@@ -33,7 +36,7 @@ def cheapest_sets(codes: Ints, wild: Mask, k: int, costs: Floats) -> Mask:
     """
     d = codes.shape[1]
     packed = pack(codes, wild)
-    everyone, which = crowd(packed)
+    everyone, which = crowd(packed, count)
     # Records that look alike have the same optimum: only distinct ones are asked.
     asking = np.flatnonzero(count_within(everyone) < k)
     chosen = np.zeros(len(everyone.words), np.int64)
@@ -49,8 +52,9 @@ def cheapest_sets(codes: Ints, wild: Mask, k: int, costs: Floats) -> Mask:
     return found & ~wild
 
 
-def cell_by_cell(codes: Ints, wild: Mask, k: int, costs: Floats) -> Mask:
-    """Which cells to suppress, bool (n, d): one cell of each record in need in every round.
+def cell_by_cell(codes: Ints, wild: Mask, k: int, costs: Floats, count: Ints | None = None) -> Mask:
+    """Which cells to suppress, bool (n, d): one cell of each record in need in every round. A row
+    may stand for several records, which `count` then says.
 
     >>> codes = np.array([[0, 0], [0, 1], [0, 0], [0, 0]])
     >>> cell_by_cell(codes, np.zeros((4, 2), bool), 2, np.array([1.0, 1.0])).astype(int).tolist()
@@ -60,12 +64,12 @@ def cell_by_cell(codes: Ints, wild: Mask, k: int, costs: Floats) -> Mask:
     packed = pack(codes, wild)
     # The company that a cell would bring is asked of the table as it was, which has few patterns
     # of empty cells; who is still in need is asked of the table as it is.
-    at_first = crowd(packed)[0]
+    at_first = crowd(packed, count)[0]
     now = Packed(packed.words.copy(), packed.fields)
     gone = wild.copy()
     rows = np.arange(n)
     while True:
-        everyone = crowd(now)[0]
+        everyone = crowd(now, count)[0]
         asked, place = crowd(Packed(now.words[rows], now.fields))
         rows = rows[(count_in(asked, everyone) < k)[place]]
         if not rows.size:
