@@ -24,6 +24,7 @@ from sfumato.data.codec import (
     from_floats,
     standardize,
 )
+from sfumato.data.encoding import encode_within
 from sfumato.data.schema import Column, Kind
 from sfumato.data.table import table
 from sfumato.errors import MethodError, SchemaError
@@ -149,6 +150,30 @@ def test_dates(values: list[dt.date | None]) -> None:
 @given(st.lists(st.none() | st.lists(st.none() | st.text(max_size=3), max_size=3)))
 def test_lists(values: list[Any]) -> None:
     assert_comes_back(pl.Series("x", values, dtype=pl.List(pl.String)))
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([[2, 1], [10], None, [], [1, 2], [10]], pl.List(pl.Int64)),
+        ([[-0.0], [0.0], [float("nan")], [None], [1.5]], pl.List(pl.Float64)),
+        ([[["b"], []], [["a", None]], [[]], [["a", "b"]]], pl.List(pl.List(pl.String))),
+        ([[2, 1], [1, 2], None, [2, 1]], pl.Array(pl.Int8, 2)),
+    ],
+    ids=["sets", "floats", "nested", "arrays"],
+)
+def test_lists_have_the_same_numbers_in_any_order_of_the_records(values: Any, dtype: Any) -> None:
+    series = pl.Series("x", values, dtype=dtype)
+    found = encode(series)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(values))
+        other = encode(series.gather(order))
+        assert other.codes.tolist() == found.codes[order].tolist()
+        assert repr(other.domain.to_list()) == repr(found.domain.to_list())
+        part = series.gather(order[:3])
+        assert encode_within(part, found.domain).tolist() == found.codes[order[:3]].tolist()
+    with pytest.raises(MethodError, match="did not hold"):
+        encode_within(series, found.domain.head(len(found.domain) - 1))
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,12 @@ from ..errors import Complaint, MethodError, SchemaError
 from ..poset.interval import Interval
 from ..poset.valueset import LabelPoset, ValueSet
 from ..protocols import Poset, Structure
+from .encoding import Codes as Codes
+from .encoding import decode as decode
+from .encoding import encode as encode
+from .encoding import encode_within, width_of
 from .schema import MEASURED, ORDERED, Column, Kind
-from .table import Table
+from .table import Table, kept_with
 
 _SQUARABLE = 1e140
 """Numbers up to this, and down to its reciprocal, can be squared and summed."""
@@ -28,138 +32,33 @@ _EXACT_FLOAT = 2**53
 _DAY_US = 24 * 3600 * 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """One column as small integers and the sorted distinct values that they stand for."""
-
-    codes: np.ndarray
-    domain: pl.Series
-
-    def decode(self) -> pl.Series:
-        """The column again."""
-        return decode(self.codes, self.domain)
+def encoded(table: Table, name: str) -> Codes:
+    """The codes of a table's column, found once as long as its frame lives."""
+    found: Codes = kept_with(table, ("encoded", name), encode, lambda: encode(table[name]))
+    return found
 
 
-def encode(series: pl.Series) -> Codes:
-    """Codes of a column: 0 missing, then 1..m in sorted order (an Enum in the order of its
-    categories).
+def encoded_as(table: Table, name: str, codes: Codes) -> None:
+    """Keep the codes of a table's column that are known already."""
+    kept_with(table, ("encoded", name), encode, lambda: codes)
 
-    >>> found = encode(pl.Series("x", ["b", None, "a", "b"]))
-    >>> found.codes.tolist(), found.domain.to_list(), found.decode().to_list()
-    ([2, 0, 1, 2], ['a', 'b'], ['b', None, 'a', 'b'])
+
+def codes_among(part: Table, name: str, domain: pl.Series) -> np.ndarray:
+    """A part's values by their places among those of the whole column, which are sorted as the
+    codec sorts them: 0 missing, then 1..
+
+    >>> from sfumato.data.table import table
+    >>> part = table({"x": ["c", None, "a"]})
+    >>> codes_among(part, "x", pl.Series(["a", "b", "c"])).tolist()
+    [3, 0, 1]
     """
-    dtype = series.dtype
-    if dtype.is_float():
-        return _encode_floats(series)
-    if isinstance(dtype, pl.List | pl.Array):
-        return _encode_by_join(series)
-    if dtype == pl.Boolean:
-        return _encode_booleans(series)
-    if dtype in (pl.String, pl.Categorical):
-        domain = series.drop_nulls().unique().cast(pl.String).sort()
-        ranks = series.cast(pl.String).cast(pl.Enum(domain)).to_physical()
-        return Codes(_plus_one(ranks), domain.cast(dtype).alias(series.name))
-    if dtype.is_integer() and not series.is_empty():
-        found = _encode_narrow_integers(series)
-        if found is not None:
-            return found
-    domain = series.drop_nulls().unique().sort()
-    ranks = (
-        domain.search_sorted(series.drop_nulls()) if len(domain) else pl.Series([], dtype=pl.UInt32)
-    )
-    codes = np.zeros(len(series), dtype=_width(len(domain)))
-    codes[series.is_not_null().to_numpy()] = ranks.to_numpy() + 1
-    return Codes(codes, domain)
-
-
-def decode(codes: np.ndarray, domain: pl.Series, name: str | None = None) -> pl.Series:
-    """The column that these codes stand for."""
-    index = pl.Series(codes).cast(pl.UInt32)
-    index = (index - (index > 0).cast(pl.UInt32)).zip_with(
-        index > 0, pl.Series([None], dtype=pl.UInt32)
-    )
-    if domain.is_empty():
-        return pl.Series(name or domain.name, [None] * len(codes), dtype=domain.dtype)
-    return domain.gather(index).alias(name or domain.name)
-
-
-def _width(largest: int) -> Any:
-    """The narrowest unsigned type that holds the codes 0..largest."""
-    for dtype in (np.uint8, np.uint16, np.uint32):
-        if largest <= np.iinfo(dtype).max:
-            return dtype
-    raise MethodError(
-        f"a column with {largest:,} distinct values is more than the codec can number"
-    )
-
-
-def _plus_one(ranks: pl.Series) -> np.ndarray:
-    """Physical ranks 0.. with nulls -> codes 1.. with 0 for missing."""
-    count = int(ranks.max() or 0) + 1  # type: ignore[arg-type]
-    wide = ranks.cast(pl.Int64).fill_null(-1).to_numpy() if len(ranks) < 2**16 else None
-    if wide is not None:
-        return (wide + 1).astype(_width(count))
-    shifted = ranks.cast(pl.UInt32) + 1
-    return shifted.fill_null(0).to_numpy().astype(_width(count), copy=False)
-
-
-def _encode_floats(series: pl.Series) -> Codes:
-    # Distinct bit patterns, so that -0.0 and every NaN come back as they were.
-    present = series.is_not_null().to_numpy()
-    values = series.drop_nulls().to_numpy()
-    unsigned: Any = {8: np.uint64, 4: np.uint32, 2: np.uint16}[values.itemsize]
-    bits = np.ascontiguousarray(values).view(unsigned)
-    top = unsigned(1) << unsigned(8 * values.itemsize - 1)
-    # Negative floats sort backwards as integers: flip all their bits; flip only the sign of the
-    # others.
-    key = np.where(bits >= top, ~bits, bits | top)
-    distinct, inverse = np.unique(key, return_inverse=True)
-    back = np.where(distinct >= top, distinct & ~top, ~distinct)
-    codes = np.zeros(len(series), dtype=_width(distinct.size))
-    codes[present] = inverse + 1
-    return Codes(codes, pl.Series(series.name, back.view(values.dtype), dtype=series.dtype))
-
-
-def _encode_booleans(series: pl.Series) -> Codes:
-    domain = series.drop_nulls().unique().sort()
-    found = series.cast(pl.Int8).fill_null(-1).to_numpy()
-    lowest = int(domain[0]) if len(domain) else 0
-    return Codes(np.where(found < 0, 0, found - lowest + 1).astype(np.uint8), domain)
-
-
-def _encode_narrow_integers(series: pl.Series) -> Codes | None:
-    """A lookup table over the range, when that is no larger than the column."""
-    low: Any = series.min()
-    high: Any = series.max()
-    if low is None or high is None:
-        return None
-    span = high - low + 1
-    if span > max(4 * len(series), 1 << 16) or max(abs(low), abs(high)) > 2**62:
-        # Near the ends of 64 bits the offsets would overflow; such numbers are rare.
-        return None
-    present = series.is_not_null().to_numpy()
-    offset = series.cast(pl.Int64) - low
-    index = offset.fill_null(0).to_numpy()
-    used = np.zeros(span, dtype=bool)
-    used[index[present]] = True
-    where = np.flatnonzero(used)
-    code_of = np.zeros(span, dtype=_width(where.size))
-    code_of[where] = np.arange(1, where.size + 1)
-    codes = code_of[index]
-    codes[~present] = 0
-    domain = (pl.Series(series.name, where, dtype=pl.Int64) + low).cast(series.dtype)
-    return Codes(codes, domain)
-
-
-def _encode_by_join(series: pl.Series) -> Codes:
-    """Lists: distinct ones in order of first appearance (they have no natural order)."""
-    # Their text tells -0.0 from 0.0, which Polars' own comparison of lists does not.
-    text = pl.Series("v", [repr(v) for v in series.to_list()], dtype=pl.String)
-    text = text.zip_with(series.is_not_null(), pl.Series([None], dtype=pl.String))
-    keys = text.drop_nulls().unique(maintain_order=True)
-    ranks = text.cast(pl.Enum(keys)).to_physical()
-    first = pl.DataFrame({"k": ranks}).with_row_index("i").drop_nulls().unique("k", keep="first")
-    return Codes(_plus_one(ranks), series.gather(first.sort("k")["i"]))
+    found = encoded(part, name)
+    if found.domain.equals(domain):
+        return found.codes
+    within = encode_within(found.domain, domain)
+    # Unsigned, as all codes are: of signed ones kernels take -1 for missing.
+    lookup = np.concatenate((np.zeros(1, dtype=within.dtype), within))
+    return np.asarray(lookup[found.codes])
 
 
 def equals_before(values: np.ndarray) -> np.ndarray:
@@ -249,6 +148,8 @@ class Coded:
     poset: Poset
     instead: Structure | None = None
     """What searches see in place of the poset's own structure."""
+    counts: np.ndarray | None = None
+    """int64: how many records of the whole have each code, the first of them missing."""
 
     @property
     def structure(self) -> Structure:
@@ -311,7 +212,9 @@ class Matrix:
         ]
         out = np.empty((len(self), len(chosen)), dtype=np.int32)
         for j, column in enumerate(chosen):
-            out[:, j] = encode(self.table[column.name]).codes
+            series, whole = self.table[column.name], column.whole
+            found = encode(series).codes if whole is None else encode_within(series, whole.values)
+            out[:, j] = found
         return out
 
     @cached_property
@@ -328,15 +231,22 @@ class Matrix:
 def code(table: Table, name: str) -> Coded:
     """A column as codes in the order of its poset, which is bound to the column's values."""
     column = table.schema[name]
-    found = encode(table[name])
-    counts = np.bincount(found.codes, minlength=len(found.domain) + 1)[1:]
-    poset = bind(column, found.domain, counts)
+    if column.whole is None:
+        found = encode(table[name])
+        counts = np.bincount(found.codes, minlength=len(found.domain) + 1)
+    else:
+        values = column.whole.values
+        found = Codes(codes_among(table, name, values), values)
+        counts = np.concatenate(([column.whole.missing], column.whole.counts))
+    poset = bind(column, found.domain, counts[1:])
     position = _poset_codes(column, poset, found.domain)
     if np.array_equal(position, np.arange(1, position.size + 1)):
-        return Coded(column, found.codes, poset)
-    lookup = np.zeros(position.size + 1, dtype=_width(int(position.max(initial=0))))
+        return Coded(column, found.codes, poset, counts=counts)
+    lookup = np.zeros(position.size + 1, dtype=width_of(int(position.max(initial=0))))
     lookup[1:] = position
-    return Coded(column, lookup[found.codes], poset)
+    placed = np.zeros(int(position.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(placed, lookup, counts)
+    return Coded(column, lookup[found.codes], poset, counts=placed)
 
 
 def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) -> Poset:

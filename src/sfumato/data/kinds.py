@@ -29,9 +29,14 @@ TRUTH = {word: word == pair[0] for pair in TRUTHS for word in pair}
 class Misfit(ValueError):
     """A column does not fit its kind."""
 
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(what)
-        self.what, self.remedy = what, remedy
+    def __init__(self, what: str, remedy: str, row: int | None = None) -> None:
+        self.cell, self.remedy, self.row = what, remedy, row
+        super().__init__(self.what)
+
+    @property
+    def what(self) -> str:
+        """What is wrong, with the row if it is one cell's fault."""
+        return self.cell if self.row is None else f"row {self.row + 1} {self.cell}"
 
 
 def kind_of(series: pl.Series) -> Kind:
@@ -142,7 +147,7 @@ def _first(bad: pl.Series, series: pl.Series, what: str, remedy: str) -> None:
     """Raise for the first row that is bad."""
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise Misfit(f"row {row + 1} holds {series[row]!r}, {what}", remedy)
+        raise Misfit(f"holds {series[row]!r}, {what}", remedy, row)
 
 
 def _no_lists(series: pl.Series) -> None:

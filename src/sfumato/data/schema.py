@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Complaint, SchemaError, suggest
 from ..poset.values.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
 from ..protocols import Poset, PosetSource
+
+if TYPE_CHECKING:
+    from .domain import Domain
 
 
 class Kind(StrEnum):
@@ -72,6 +75,8 @@ class Column:
     some have none."""
     person: bool = False
     """Whether it tells who a record is about, from one file to the next."""
+    whole: Domain | None = field(default=None, repr=False, compare=False)
+    """What is known of the whole column, where the table is a part of the records."""
 
     def with_(self, **changes: Any) -> Column:
         """A copy with some attributes changed."""

@@ -81,6 +81,11 @@ class Table:
     def __getitem__(self, name: str) -> pl.Series:
         return self._frame.get_column(self._schema[name].name)
 
+    @property
+    def marks(self) -> Mapping[str, np.ndarray]:
+        """Which cells were suppressed, of the columns that keep their values and have some."""
+        return self._suppressed
+
     def suppressed(self, name: str) -> np.ndarray:
         """Which cells of a column were suppressed by a method."""
         mask = self._suppressed.get(name)
@@ -360,17 +365,18 @@ def fitted(
     return Table(frame.with_columns(*stored), Schema(columns), origin=origin), []
 
 
-def as_published(given: Table) -> Table:
+def as_published(given: Table, used: Mapping[str, Sequence[str]] | None = None) -> Table:
     """The table in the one form that is written: nothing but its values tells records apart.
 
     Sets are sorted and zeros lose their sign where classes are counted, and categories that no
-    record holds any more are forgotten: a typed file would carry them.
+    record holds any more are forgotten: a typed file would carry them. Of a part of the records,
+    `used` are the categories that the whole holds.
     """
     changed, columns = [], []
     for column in given.schema:
         series = given.frame.get_column(column.name)
         if isinstance(series.dtype, pl.Enum | pl.Categorical):
-            kept = _used_categories(series)
+            kept = _used_categories(series, None if used is None else used[column.name])
             changed.append(kept)
             if column.categories:
                 names = tuple(kept.dtype.categories.to_list())  # type: ignore[attr-defined]
@@ -385,15 +391,16 @@ def as_published(given: Table) -> Table:
     return given.with_columns(changed, columns)
 
 
-def _used_categories(series: pl.Series) -> pl.Series:
-    """The column as an Enum of the categories that occur, in their order."""
+def _used_categories(series: pl.Series, kept: Sequence[str] | None = None) -> pl.Series:
+    """The column as an Enum of the categories that occur, or that are told, in their order."""
     if isinstance(series.dtype, pl.Categorical):
-        series = series.cast(pl.String).cast(
-            pl.Enum(series.drop_nulls().cast(pl.String).unique().sort())
-        )
+        found = series.drop_nulls().cast(pl.String).unique().sort() if kept is None else kept
+        series = series.cast(pl.String).cast(pl.Enum(found))
     assert isinstance(series.dtype, pl.Enum)
     codes = series.to_physical()
     used = codes.drop_nulls().unique().sort()
+    if kept is not None:
+        used = pl.Series(kept, dtype=series.dtype).to_physical().sort()
     if len(used) == len(series.dtype.categories):
         return series
     names = series.dtype.categories.gather(used)

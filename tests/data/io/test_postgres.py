@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import shutil
-import socket
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -21,89 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.io import read, read_with_notes, write
+from sfumato.data.io.postgres import postgres_pieces
+from sfumato.data.io.source import locate
 from sfumato.data.schema import Kind
 from sfumato.data.table import table
-from sfumato.errors import InputError, OutputError, SfumatoError
+from sfumato.errors import InputError, OutputError, SchemaError, SfumatoError
 from tests.data.io.test_roundtrip import TEXTS
+from tests.postgres import PASSWORD, USER, Server
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra `postgres`)")
-
-USER, PASSWORD = "steward", "s3cret/p@ss:word"
-
-
-def _program(name: str) -> str:
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)
-    program = str(found[0]) if found else shutil.which(name)
-    if not program:
-        pytest.skip(f"no PostgreSQL server is installed ({name} was not found)")
-    return program
-
-
-class Server:
-    """A running server: a URL for readers, and a way to run SQL without them."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        secret = f"{quote(USER)}:{quote(PASSWORD, safe='')}"
-        self.url = f"postgresql://{secret}@127.0.0.1:{port}/postgres"
-
-    def run(self, *statements: str) -> list[Any]:
-        with psycopg.connect(self.url) as connection:
-            for statement in statements:
-                cursor = connection.execute(statement)
-            return list(cursor.fetchall()) if cursor.description else []
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """A server in a folder of its own, on a free port of this machine only."""
-    initdb, control = _program("initdb"), _program("pg_ctl")
-    folder = Path(tempfile.mkdtemp(prefix="sfumato-postgres-"))
-    as_owner: list[str] = []
-    if os.name == "posix" and os.geteuid() == 0:
-        # The server refuses to run as root.
-        runuser = shutil.which("runuser")
-        if runuser is None or subprocess.run(["id", "postgres"], capture_output=True).returncode:
-            shutil.rmtree(folder)
-            pytest.skip("running as root, and there is no user `postgres` to run the server as")
-        as_owner = [runuser, "-u", "postgres", "--"]
-    (folder / "password").write_text(PASSWORD)
-    if as_owner:
-        for path in (folder, folder / "password"):
-            shutil.chown(path, "postgres")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    data = str(folder / "data")
-
-    def call(*command: str) -> None:
-        done = subprocess.run(
-            [*as_owner, *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        assert done.returncode == 0, done.stderr.decode()
-
-    try:
-        call(
-            *(initdb, "-D", data, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", "--no-sync"),
-            *("--locale=C", f"--pwfile={folder / 'password'}"),
-        )
-        options = f"-p {port} -k {folder} -h 127.0.0.1 -F"
-        call(control, "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
-        try:
-            yield Server(port)
-        finally:
-            call(control, "-D", data, "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def empty(server: Server) -> Server:
-    """The server without any table of an earlier test."""
-    server.run(
-        "DROP SCHEMA public CASCADE", "CREATE SCHEMA public", "DROP SCHEMA IF EXISTS lab CASCADE"
-    )
-    return server
 
 
 def test_types(empty: Server) -> None:
@@ -340,3 +260,22 @@ def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         read("postgresql://localhost/x", table="t")
     with pytest.raises(OutputError, match="needs the psycopg package"):
         write(table({"a": [1]}), "postgresql://localhost/x", table_name="t")
+
+
+@pytest.mark.parametrize("key", ["id", "code"])
+def test_records_are_numbered_by_a_key_whole_and_piece_by_piece(server: Server, key: str) -> None:
+    server.run(
+        "DROP TABLE IF EXISTS numbered",
+        "CREATE TABLE numbered AS SELECT (i * 7919) % 3000 AS id, "
+        "chr(97 + i % 2 * -32) || E'\"\\n' || i AS code, NULLIF(i % 5, 0) / 4.0::float8 AS pay "
+        "FROM generate_series(0, 2999) AS i",
+    )
+    whole = read(server.url, table="numbered", key=key)
+    assert whole[key].is_sorted()
+    pieces = list(postgres_pieces(locate(server.url), "numbered", None, key, 1 << 12))
+    assert len(pieces) > 10
+    assert pl.concat(pieces).equals(whole.frame)
+    with pytest.raises(SchemaError, match="twice"):
+        list(postgres_pieces(locate(server.url), None, "SELECT id/2 x FROM numbered", "x", 4096))
+    with pytest.raises(SchemaError, match="no such column"):
+        list(postgres_pieces(locate(server.url), "numbered", None, "idd", 4096))

@@ -131,7 +131,7 @@ def test_the_release_reads_back_bit_for_bit(name: str, data: st.DataObject) -> N
 @given(data=st.data())
 def test_everyone_reads_the_same_values(name: str, data: st.DataObject) -> None:
     given_table = data.draw(tables(nan=False))
-    with written(given_table, name) as path:
+    with written(given_table, name, suppressed="<hidden>") as path:
         if name in BINARY:
             found = read(path)
         elif name == "t.sqlite":

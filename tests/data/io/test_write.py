@@ -79,6 +79,38 @@ def test_a_value_like_the_mark_is_refused_beside_marks(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "t.parquet")["w"].to_list() == ["*", "#"]
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_value_like_the_mark_is_refused_in_what_is_read_back(tmp_path: Path, name: str) -> None:
+    # Nothing is suppressed, and yet whoever reads the file would take it for suppressed.
+    given = table({"n": [1, 5], "w": ["a", "*"]})
+    with pytest.raises(OutputError, match=r"'w', record 2 holds '\*', the mark of.*suppressed = "):
+        write_file(given, tmp_path / name)
+    assert not any(tmp_path.iterdir())
+    write_file(given, tmp_path / name, suppressed="#")
+    back = read_back(tmp_path / name, given.schema, suppressed="#")
+    assert back["w"].to_list() == ["a", "*"]
+    assert not back.suppressed("w").any()
+    # Cells that are suppressed, and labels that say so, are no clash.
+    hidden = table({"w": ["a", None]}).with_columns([], suppressed={"w": np.array([False, True])})
+    write_file(hidden, tmp_path / f"hidden-{name}")
+    again = read_back(tmp_path / f"hidden-{name}", hidden.schema)
+    assert again.suppressed("w").tolist() == [False, True]
+    write_file(again, tmp_path / f"again-{name}")
+    assert read_back(tmp_path / f"again-{name}", hidden.schema)["w"].to_list() == ["a", None]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.parquet"])
+def test_a_number_may_read_like_the_mark_where_all_is_text(tmp_path: Path, name: str) -> None:
+    given = table({"n": [1, 5], "x": [0.5, 7.0]})
+    write_file(given, tmp_path / name, suppressed="6")
+    for mark, column in (("5", "n"), ("7", "x")):
+        if name == "t.parquet":
+            write_file(given, tmp_path / f"{mark}.parquet", suppressed=mark)
+            continue
+        with pytest.raises(OutputError, match=f"'{column}', record 2 holds '{mark}', the mark"):
+            write_file(given, tmp_path / f"{mark}-{name}", suppressed=mark)
+
+
 def test_a_mask_over_a_value_does_not_hide_it(tmp_path: Path) -> None:
     # A later step may have filled a cell that an earlier one suppressed.
     given = table({"n": [1, None]}).with_columns([], suppressed={"n": np.array([True, True])})

@@ -81,6 +81,7 @@ def test_files_are_read_as_their_cells_stand(tmp_path: Path) -> None:
     before = _original([["13", "1"], None, ["014"]])
     assert read_like(tmp_path / "data.csv", before)["s"].to_list() == [["13"], [], ["014"]]
     (tmp_path / "data.csv").write_text('s\n13\n""\n14\n')
+    (tmp_path / "evidence.json").write_text("{}")
     read = read_release(tmp_path, _original([["13", "1"], None, ["14"]]))
     assert read["s"].to_list() == [["13"], [], ["14"]]
 

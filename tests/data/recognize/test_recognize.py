@@ -335,6 +335,87 @@ def test_numbers_that_come_back_with_one_person() -> None:
     assert "v1" not in recognize(sf.table(columns))
 
 
+_PEOPLE = 400
+_LETTERS = "ACDEFHKN"
+_SHAPES = {
+    "Irish": lambda i: f"V{100_000 + i}",
+    "Irish, in two": lambda i: f"V10 {1000 + i}",
+    "Dutch": lambda i: f"{1000 + i}{_LETTERS[i % 8]}{_LETTERS[i // 8 % 8]}",
+    "Polish": lambda i: f"10-{i:03d}",
+    "Swiss": lambda i: f"CH-{1000 + i}",
+    "household": lambda i: f"H{i:04d}",
+    "diagnosis": lambda i: f"{'MSTYXCFD'[i % 8]}1{i // 8 % 10}.{i // 80}",
+    "digits": lambda i: f"{i:05d}",
+    "number": lambda i: 10_000 + i,
+    "mixed": lambda i: f"{_LETTERS[i % 8]}{i}x{_LETTERS[i % 5]}",
+}
+
+
+def _claims(shape: str, *, own: bool) -> dict[str, list[object]]:
+    """Three claims a person, or as many records that share a code and no person."""
+    rng = np.random.default_rng(5)
+    who = np.repeat(np.arange(_PEOPLE), 3)
+    person = who if own else rng.permutation(who)
+    sex = rng.choice(["f", "m"], _PEOPLE)
+    born = rng.integers(1935, 2005, _PEOPLE)
+    towns = [f"{a}{n} {m}AB" for a in ("L", "EC", "BH", "G") for n in range(1, 6) for m in (1, 2)]
+    home = rng.integers(0, len(towns), _PEOPLE)
+    return {
+        "c1": [_SHAPES[shape](i) for i in who],
+        "c2": [towns[home[i]] for i in person],
+        "zip": [f"{10_000 + 37 * home[i]}" for i in person],
+        "sex": sex[person].tolist(),
+        "birthyr": born[person].tolist(),
+        "line": rng.choice(["car", "home", "life"], who.size).tolist(),
+    }
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_a_code_whose_records_are_one_persons_is_a_number_whatever_it_looks_like(
+    shape: str,
+) -> None:
+    claims = _claims(shape, own=True)
+    found = recognize(sf.table(claims))
+    assert found["c1"].what == "record-number"
+    assert found["c2"].what == found["zip"].what == "postal-code"
+    del claims["birthyr"]
+    assert recognize(sf.table(claims))["c1"].what == "record-number"
+    # Of records that only share the code nothing is said but what it looks like.
+    shared = recognize(sf.table(_claims(shape, own=False)))
+    assert "c1" not in shared or shared["c1"].what != "record-number"
+
+
+def test_a_code_that_looks_postal_is_a_persons_if_sex_alone_says_so() -> None:
+    claims = _claims("Irish", own=True)
+    few = {name: claims[name] for name in ("c1", "sex", "line")}
+    assert recognize(sf.table(few))["c1"].what == "record-number"
+    few["sex"] = _claims("Irish", own=False)["sex"]
+    assert recognize(sf.table(few))["c1"].what == "postal-code"
+
+
+def test_an_illness_of_one_sex_is_still_an_illness() -> None:
+    codes = [f"{letter}1{i}.{j}" for letter in "MSTYXCFD" for i in range(4) for j in (0, 1)]
+    rng = np.random.default_rng(5)
+    drawn = rng.integers(0, len(codes), 2000)
+    columns = {
+        "c1": [codes[i] for i in drawn],
+        "sex": [("f", "m")[i % 2] for i in drawn],
+        "ward": [f"W{i % 4}" for i in drawn],
+        "birthyr": rng.integers(1940, 2000, drawn.size).tolist(),
+    }
+    assert recognize(sf.table(columns))["c1"].what == "diagnosis"
+    del columns["birthyr"]
+    assert recognize(sf.table(columns))["c1"].what == "diagnosis"
+
+
+def test_a_persons_number_is_found_beside_that_of_a_case() -> None:
+    claims = _claims("number", own=True)
+    twice = {name: [one for one in values for _ in "12"] for name, values in claims.items()}
+    twice["c3"] = [f"x{i // 2}" for i in range(len(twice["c1"]))]
+    found = recognize(sf.table(twice))
+    assert found["c1"].what == found["c3"].what == "record-number"
+
+
 def test_codes_without_names_in_them_are_none() -> None:
     wards = [f"ward-{i % 40}_b" for i in range(N)]
     goods = [f'{{"item":"{g}","size":"{s}{i % 9}"}}' for i in range(40) for g, s in GOODS]

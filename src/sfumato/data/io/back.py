@@ -46,6 +46,17 @@ def read_back(
     """
     end = locate(path, format)
     frame = _written(end, schema, escape_formulas)
+    return restored(frame, schema, suppressed=suppressed, escape_formulas=escape_formulas)
+
+
+def restored(
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    suppressed: str = SUPPRESSED,
+    escape_formulas: bool = False,
+) -> Table:
+    """The table that was written, from the columns of its file."""
     columns, masks = [], {}
     for column in schema:
         series = frame.get_column(column.name)

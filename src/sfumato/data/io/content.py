@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -14,10 +14,11 @@ from . import numbers
 from .cells.infer import Formats, declare, interpret
 from .cells.sentinels import by_column, point_out
 from .files import read_arrow, read_parquet, settle
+from .folders import alike, unread_folders
 from .sets import parse_fimi
 from .sheets import read_sheet
 from .source import DATABASES, SHEETS, STAT, TEXT, Endpoint, load
-from .sql import read_duckdb, read_sqlite
+from .sql import in_order, read_duckdb, read_sqlite
 from .stat import Labelled, labelled, read_stat
 from .text.csv import Parsed, headed, parse
 from .text.sniff import Dialect
@@ -46,12 +47,15 @@ class Asked:
     as_text: tuple[str, ...] = ()
     """Columns to be cut into sets."""
     sample: bool = False
+    key: str | None = None
+    """What numbers the records of a database's table."""
 
     def check(self, end: Endpoint) -> None:
         """An option that the format would ignore is an error, not a wish unheard."""
         usable = {
             "table": DATABASES,
             "query": DATABASES,
+            "key": (*DATABASES, "spark"),
             "sheet": SHEETS,
             "delimiter": TEXT,
             "encoding": (*TEXT, "fimi", *STAT),
@@ -100,25 +104,51 @@ class Content:
     decided: dict[str, Any] = field(default_factory=dict)
     words: Mapping[str, Labelled] = field(default_factory=dict)
     share: float = 1.0
+    absent: Mapping[str, list[str]] = field(default_factory=dict)
+    """Texts that were taken for missing cells, by column."""
+    heights: Sequence[int] = ()
+    """Of a folder, how many records each file has."""
 
 
 def read_content(end: Endpoint, asked: Asked) -> Content:
     """Read a source as its format asks."""
-    if end.format in (*TEXT, *SHEETS):
+    if end.parts:
+        found = _folder(end, asked)
+    elif end.format in (*TEXT, *SHEETS):
         found = _untyped(end, asked)
     elif end.format in STAT:
         found = _stat(end, asked)
     else:
         frame, notes = typed_source(end, asked.table, asked.query, asked.encoding)
-        found = _typed(frame, notes, end, asked)
+        frame = in_order(frame, asked.key, end.label) if asked.key else frame
+        found = typed(frame, notes, end, asked)
     named = by_column(asked.sentinels, found.frame.columns, end.label)
     found.notes += point_out(found.frame, named)
     return found
 
 
+def _folder(end: Endpoint, asked: Asked) -> Content:
+    """The files of a folder as one table; what was found out about the first holds for the
+    others."""
+    if end.format in TEXT:
+        first = _parsed(end.parts[0], asked)
+        known = replace(asked, delimiter=first.dialect.delimiter, header=first.header)
+        frames = [first.frame, *(_parsed(part, known).frame for part in end.parts[1:])]
+        found = untyped(first._replace(frame=alike(frames, end.parts)), end, asked)
+    else:
+        frames = [typed_source(part)[0] for part in end.parts]
+        found = typed(alike(frames, end.parts), [], end, asked)
+    found.notes += unread_folders(end)
+    return replace(found, heights=[frame.height for frame in frames])
+
+
 def _untyped(end: Endpoint, asked: Asked) -> Content:
     """Cells that are text; a sheet's are judged as those of a text file."""
-    parsed = _parsed(end, asked)
+    return untyped(_parsed(end, asked), end, asked)
+
+
+def untyped(parsed: Parsed, end: Endpoint, asked: Asked) -> Content:
+    """The content of cells that are text."""
     sheet = end.format in SHEETS
     reading = interpret(
         parsed.frame,
@@ -144,6 +174,7 @@ def _untyped(end: Endpoint, asked: Asked) -> Content:
         reading.complaints,
         decided,
         share=parsed.share,
+        absent=reading.absent,
     )
 
 
@@ -184,11 +215,12 @@ def _stat(end: Endpoint, asked: Asked) -> Content:
     if partly:
         listed = ", ".join(map(repr, partly))
         notes.append(f"codes stay in {listed}: some have no label of their own; sentinels=...?")
-    found = _typed(pl.DataFrame(columns), notes, end, asked)
+    found = typed(pl.DataFrame(columns), notes, end, asked)
     return Content(found.frame, found.notes, kinds, found.complaints, found.decided, words)
 
 
-def _typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) -> Content:
+def typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) -> Content:
+    """The content of a source whose columns have types of their own."""
     frame, more = settle(frame, end.label)
     sentinels = by_column(asked.sentinels, frame.columns, end.label)
     declared = declare(frame, asked.kinds, asked.dates, sentinels)
@@ -215,6 +247,8 @@ def typed_source(
         return read_sqlite(end, table, query)
     if end.format in STAT:
         return read_stat(end)[0], []
+    if end.format == "spark":
+        raise InputError(f"{end.label} is a table of Spark's", remedy='[engine] use = "spark"')
     from .postgres import read_postgres
 
     return read_postgres(end, table, query)

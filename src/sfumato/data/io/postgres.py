@@ -5,26 +5,30 @@ Whatever the driver says is stripped of the URL's user and password before it be
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from ...errors import InputError, OutputError, SfumatoError
+from ...errors import InputError, OutputError, SchemaError, SfumatoError
+from ..schema import missing_column
 from .files import whole_or_text
 from .source import Endpoint, redact
-from .sql import check_names, choose, quoted
+from .sql import check_key, check_names, choose, quoted
+from .text.blocks import whole_records
 
 _INTEGERS = ("int2", "int4", "int8", "oid")
 _FLOATS = ("float4", "float8")
+_TEXTS = ("text", "varchar", "bpchar", "name", "citext")
 _CHUNK = 1 << 20
+_LONGEST = 63
+"""Bytes of a name; the server cuts what is longer."""
 
 
 @contextmanager
-def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool) -> Iterator[Any]:
-    """A transaction on the server, committed if the body succeeds; errors tell no credentials."""
+def told(endpoint: Endpoint, error: type[SfumatoError]) -> Iterator[Any]:
+    """The driver; what it complains of meanwhile is told without credentials."""
     try:
         import psycopg
     except ImportError:
@@ -33,16 +37,7 @@ def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool
             remedy="pip install 'sfumato[postgres]'",
         ) from None
     try:
-        with psycopg.connect(
-            endpoint.url, client_encoding="utf8", connect_timeout=15
-        ) as connection:
-            connection.read_only = read_only
-            # Dates and floats must come as text that reads back exactly, whatever the server's
-            # defaults.
-            connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
-            connection.execute("SET LOCAL extra_float_digits = 1")
-            connection.execute("SET LOCAL timezone = 'UTC'")
-            yield connection
+        yield psycopg
     except psycopg.Error as problem:
         lines = redact(str(problem), endpoint.url).strip().splitlines()
         reason = lines[0] if lines else type(problem).__name__
@@ -53,23 +48,74 @@ def _connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool
         ) from None
 
 
+@contextmanager
+def connected(endpoint: Endpoint, error: type[SfumatoError], *, read_only: bool) -> Iterator[Any]:
+    """A transaction on the server, committed if the body succeeds; errors tell no credentials."""
+    with (
+        told(endpoint, error) as psycopg,
+        psycopg.connect(endpoint.url, client_encoding="utf8", connect_timeout=15) as connection,
+    ):
+        connection.read_only = read_only
+        # Dates and floats must come as text that reads back exactly, whatever the server's
+        # defaults.
+        connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
+        connection.execute("SET LOCAL extra_float_digits = 1")
+        connection.execute("SET LOCAL timezone = 'UTC'")
+        yield connection
+
+
 def read_postgres(
     endpoint: Endpoint, table: str | None, query: str | None
 ) -> tuple[pl.DataFrame, list[str]]:
     """A table or the result of a query of a PostgreSQL database."""
-    with _connected(endpoint, InputError, read_only=True) as connection:
-        schema = connection.execute("SELECT current_schema()").fetchone()[0] or "public"
-        tables = connection.execute(
-            "SELECT n.nspname, c.relname FROM pg_class c "
-            "JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' "
-            "AND n.nspname !~ '^pg_' ORDER BY 1, 2"
-        ).fetchall()
-        statement, notes = choose(tables, table, query, endpoint.label, schema)
-        columns = _columns(connection, statement, endpoint.label)
-        frame = _copy_out(connection, statement, columns)
-        typed = [_typed(frame.to_series(i), column, notes) for i, column in enumerate(columns)]
-    return pl.DataFrame(typed), notes
+    with connected(endpoint, InputError, read_only=True) as connection:
+        statement, notes = _statement(connection, endpoint, table, query)
+        columns = columns_of(connection, statement, endpoint.label)
+        text = b"".join(copied_out(connection, statement, columns))
+        frame = framed(text, columns, notes)
+    return frame, notes
+
+
+def postgres_pieces(
+    endpoint: Endpoint, table: str | None, query: str | None, key: str, size: int
+) -> Iterator[pl.DataFrame]:
+    """The same in the order of a key, a piece of about `size` bytes at a time."""
+    with connected(endpoint, InputError, read_only=True) as connection:
+        statement, _ = _statement(connection, endpoint, table, query)
+        columns = columns_of(connection, statement, endpoint.label)
+        chosen = next((column for column in columns if column.name == key), None)
+        if chosen is None:
+            raise SchemaError(endpoint.label, [missing_column(key, [c.name for c in columns])])
+        # Text by its bytes: an order by language is not the same everywhere.
+        how = ' COLLATE "C"' if chosen.kind in _TEXTS else ""
+        ordered = f"SELECT * FROM ({statement}\n) AS r ORDER BY {quoted(key)}{how}"
+        last = None
+        for text in whole_records(copied_out(connection, ordered, columns), size):
+            frame = framed(text, columns, [])
+            yield check_key(frame, key, endpoint.label, last)
+            last = frame.get_column(key)[-1]
+        yield framed(b"", columns, [])
+
+
+def _statement(
+    connection: Any, endpoint: Endpoint, table: str | None, query: str | None
+) -> tuple[str, list[str]]:
+    schema = connection.execute("SELECT current_schema()").fetchone()[0] or "public"
+    tables = connection.execute(
+        "SELECT n.nspname, c.relname FROM pg_class c "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' "
+        "AND n.nspname !~ '^pg_' ORDER BY 1, 2"
+    ).fetchall()
+    return choose(tables, table, query, endpoint.label, schema)
+
+
+def framed(text: bytes, columns: list[_Column], notes: list[str]) -> pl.DataFrame:
+    """The records of a copy in their types."""
+    from .text.csv import copied_cells
+
+    cells = copied_cells(text, len(columns))
+    return pl.DataFrame([_typed(cells.to_series(i), c, notes) for i, c in enumerate(columns)])
 
 
 class _Column(NamedTuple):
@@ -82,7 +128,7 @@ class _Column(NamedTuple):
     scale: int | None
 
 
-def _columns(connection: Any, statement: str, label: str) -> list[_Column]:
+def columns_of(connection: Any, statement: str, label: str) -> list[_Column]:
     cursor = connection.execute(f"SELECT * FROM ({statement}\n) AS q LIMIT 0")
     described = list(cursor.description)
     check_names([column.name for column in described], label)
@@ -101,24 +147,20 @@ def _columns(connection: Any, statement: str, label: str) -> list[_Column]:
     return found
 
 
-def _copy_out(connection: Any, statement: str, columns: list[_Column]) -> pl.DataFrame:
+def copied_out(connection: Any, statement: str, columns: list[_Column]) -> Iterator[bytes]:
     """All rows as text: null and empty text told apart by quotes, arrays as JSON."""
-    from .text.csv import copied_cells
-
     wanted = ", ".join(
         f"to_json({quoted(c.name)})::text" if c.element else f"({quoted(c.name)})::text"
         for c in columns
     )
     if not columns:
         raise InputError("the query returns no columns", remedy="select at least one column")
-    sink = io.BytesIO()
     command = (
         f"COPY (SELECT {wanted} FROM ({statement}\n) AS q) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
     )
     with connection.cursor().copy(command) as copy:
         for piece in copy:
-            sink.write(piece)
-    return copied_cells(sink.getvalue(), len(columns))
+            yield bytes(piece)
 
 
 def _typed(text: pl.Series, column: _Column, notes: list[str]) -> pl.Series:
@@ -191,7 +233,7 @@ def write_postgres(
     """Create the table and fill it, in one transaction; replace an existing one only on request."""
     schema, _, name = table_name.rpartition(".")
     target = (f"{quoted(schema)}." if schema else "") + quoted(name)
-    with _connected(endpoint, OutputError, read_only=False) as connection:
+    with connected(endpoint, OutputError, read_only=False) as connection:
         exists = connection.execute("SELECT to_regclass(%s)", [target]).fetchone()[0]
         if exists and not replace:
             raise OutputError(
@@ -200,14 +242,34 @@ def write_postgres(
             )
         if exists:
             connection.execute(f"DROP TABLE {target}")
-        columns = ", ".join(f"{quoted(s.name)} {_sql_type(s)}" for s in frame)
-        connection.execute(f"CREATE TABLE {target} ({columns})")
-        prepared = pl.DataFrame([_prepared(series) for series in frame])
-        # Every text is quoted: an unquoted empty cell is null, and a bare \. would end the data.
-        body = prepared.write_csv(include_header=False, quote_style="non_numeric").encode()
+        connection.execute(f"CREATE TABLE {target} ({columns_for(frame)})")
         with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT csv)") as copy:
-            for start in range(0, len(body), _CHUNK):
-                copy.write(body[start : start + _CHUNK])
+            send(copy, frame)
+
+
+def columns_for(frame: pl.DataFrame) -> str:
+    """The columns of a table that holds such a frame."""
+    for name in frame.columns:
+        check_length(name)
+    return ", ".join(f"{quoted(s.name)} {_sql_type(s)}" for s in frame)
+
+
+def check_length(name: str) -> None:
+    """Refuse a name that the server would cut."""
+    if len(name.encode()) > _LONGEST:
+        raise OutputError(
+            f"{name!r} has more than the {_LONGEST} bytes that PostgreSQL keeps of a name",
+            remedy="give it a shorter name",
+        )
+
+
+def send(copy: Any, frame: pl.DataFrame) -> None:
+    """The records of a frame into a copy that is under way."""
+    prepared = pl.DataFrame([_prepared(series) for series in frame])
+    # Every text is quoted: an unquoted empty cell is null, and a bare \. would end the data.
+    body = prepared.write_csv(include_header=False, quote_style="non_numeric").encode()
+    for start in range(0, len(body), _CHUNK):
+        copy.write(body[start : start + _CHUNK])
 
 
 def _sql_type(series: pl.Series) -> str:

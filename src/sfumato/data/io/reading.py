@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -14,7 +14,9 @@ from ..schema import Kind, Role
 from ..table import DROP, Table, with_others, with_person, wrong_others
 from ..table import table as make_table
 from .cells.infer import Formats
-from .content import MISSING, Asked, read_content, typed_source
+from .cells.sentinels import EVERY
+from .content import MISSING, Asked, Content, read_content, typed_source
+from .folders import placed, source_of
 from .sets import SetSpec, columns_of, gather, made_columns, make_sets, specs
 from .sheets import read_sheet
 from .source import SHEETS, STAT, TEXT, Endpoint, load, locate
@@ -22,6 +24,7 @@ from .stat import Labelled
 from .text.csv import headed, parse
 
 _P = ParamSpec("_P")
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
@@ -35,7 +38,71 @@ class ReadTable(NamedTuple):
     """Of the file; less than 1 where it was sampled."""
 
 
-def read_decided(
+@dataclass(frozen=True)
+class Request:
+    """A source, and what the caller says about it."""
+
+    end: Endpoint
+    asked: Asked
+    sets: list[SetSpec]
+    words: _Words
+    others: str
+    person: str
+
+    def of(self, first: Table) -> Request:
+        """The same where kinds and categories are those of a first piece, not guessed again."""
+        kinds = {column.name: str(column.kind) for column in first.schema}
+        orders: dict[str, Sequence[str]] = {
+            c.name: c.categories for c in first.schema if c.categories
+        }
+        return replace(self, words=replace(self.words, kinds=kinds, categories=orders))
+
+    def only(self, names: Sequence[str]) -> Request:
+        """The same about these columns alone, without their roles."""
+        kept = set(names)
+        words = replace(self.words._only(lambda name: name in kept), posets={}, roles={})
+        sets = [spec for spec in self.sets if spec.get("column") in kept]
+        means = self.asked.sentinels
+        if isinstance(means, Mapping):
+            means = {name: said for name, said in means.items() if name in kept or name == EVERY}
+        asked = replace(
+            self.asked,
+            sentinels=means,
+            kinds={n: k for n, k in self.asked.kinds.items() if n in kept},
+            dates={n: f for n, f in self.asked.dates.items() if n in kept},
+        )
+        return Request(self.end, asked, sets, words, Role.UNDECIDED, "")
+
+    def made(self, content: Content) -> ReadTable:
+        """The table of a source's content."""
+        end, listed = self.end, self.sets
+        frame, more, worth = gather(content.frame, listed, end.label)
+        words = replace(
+            self.words,
+            kinds={**content.kinds, **self.words.kinds},
+            posets=_with(worth, self.words.posets, end),
+        )
+        now, later = words.apart(made_columns(listed))
+        try:
+            made = _finish(frame, end, now, content.complaints)
+        except SchemaError as error:
+            if frame.height != sum(content.heights):
+                raise
+            told = placed(error.complaints, end.parts, content.heights)
+            raise SchemaError(end.label, told) from None
+        # Sets that are made of themselves: what stands above their items is said of the same name.
+        same = [name for name in made_columns(listed) if name in made.schema]
+        same = [name for name in same if made.schema[name].kind == Kind.SET]
+        made = _laid_over(made, later.apart(same)[1], end)
+        made, said = make_sets(made, listed)
+        made = with_person(_named(_laid_over(made, later, end), content.words), self.person)
+        if self.others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
+            said = [*said, f"left out, since nobody named them: {', '.join(gone)}"]
+        notes = [*content.notes, *more, *said]
+        return ReadTable(with_others(made, self.others), notes, content.decided, content.share)
+
+
+def asked_for(
     source: Any,
     *,
     kinds: Mapping[str, str] | None = None,
@@ -43,6 +110,7 @@ def read_decided(
     posets: Mapping[str, Any] | None = None,
     query: str | None = None,
     table: str | None = None,
+    key: str | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -58,7 +126,7 @@ def read_decided(
     others: str = Role.UNDECIDED,
     person: str = "",
     **roles: str | Sequence[str],
-) -> ReadTable:
+) -> Request:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
 
     `read` gives the table alone, `read_with_notes` also every decision taken on the way. `others`
@@ -69,7 +137,9 @@ def read_decided(
     `source` is a path (.csv .tsv .txt, also .gz; .parquet; .arrow .feather .ipc; .xlsx .xls .ods;
     .sav .por .dta .xpt .sas7bdat; .duckdb; .sqlite .db; .dat with one set per line) or a URL
     (postgresql://HOST/DATABASE, sqlite:///PATH, duckdb:///PATH), with `table` or `query` for a
-    database and `sheet` for a workbook of several. `format` overrules the suffix.
+    database and `sheet` for a workbook of several. A database's table has no order: `key` is the
+    column that gives it one. `format` overrules the suffix. A folder of
+    Parquet, Arrow or text files with the same columns is one table, in the order of their paths.
 
     Text files: encoding, delimiter, quotes, header, decimal comma, thousands and types are found
     out from the whole file unless given. `kinds` overrules a column's type ("nominal" keeps its
@@ -91,7 +161,7 @@ def read_decided(
     "buys", "sensitive": ["hiv test"], "into": "conditions"}` moves items to a column of their own.
     A list of such does one after the other.
     """
-    end = locate(source, format)
+    end = source_of(source, format)
     if others != DROP and others not in set(Role):
         raise SchemaError(end.label, [wrong_others(others)])
     wanted = dict(kinds or {})
@@ -109,28 +179,14 @@ def read_decided(
     absent = (missing,) if isinstance(missing, str) else tuple(missing)
     asked = Asked(
         wanted, table, query, sheet, delimiter, encoding, decimal, thousands, header, absent,
-        sentinels, dict(dates or {}), tuple(columns_of(listed)), sample,
+        sentinels, dict(dates or {}), tuple(columns_of(listed)), sample, key,
     )  # fmt: skip
     asked.check(end)
-    content = read_content(end, asked)
-    frame, more, worth = gather(content.frame, listed, end.label)
     listed_roles = {
         role: [given] if isinstance(given, str) else list(given) for role, given in roles.items()
     }
-    said_of = {**content.kinds, **wanted}
-    words = _Words(said_of, dict(categories or {}), _with(worth, posets, end), listed_roles)
-    now, later = words.apart(made_columns(listed))
-    made = _finish(frame, end, now, content.complaints)
-    # Sets that are made of themselves: what stands above their items is said of the same name.
-    same = [name for name in made_columns(listed) if name in made.schema]
-    same = [name for name in same if made.schema[name].kind == Kind.SET]
-    made = _laid_over(made, later.apart(same)[1], end)
-    made, said = make_sets(made, listed)
-    made = with_person(_named(_laid_over(made, later, end), content.words), person)
-    if others == DROP and (gone := made.schema.of_role(Role.UNDECIDED)):
-        said = [*said, f"left out, since nobody named them: {', '.join(gone)}"]
-    notes = [*content.notes, *more, *said]
-    return ReadTable(with_others(made, others), notes, content.decided, content.share)
+    words = _Words(wanted, dict(categories or {}), dict(posets or {}), listed_roles)
+    return Request(end, asked, listed, words, others, person)
 
 
 def _named(made: Table, words: Mapping[str, Labelled]) -> Table:
@@ -142,10 +198,8 @@ def _named(made: Table, words: Mapping[str, Labelled]) -> Table:
     )
 
 
-def _giving(
-    name: str, part: Callable[[ReadTable], _T], reader: Callable[_P, ReadTable]
-) -> Callable[_P, _T]:
-    """The same reader, its signature written once, that gives a part of what it found."""
+def _giving(name: str, part: Callable[[_S], _T], reader: Callable[_P, _S]) -> Callable[_P, _T]:
+    """The same reader, its signature written once, that gives something of what it found."""
 
     @wraps(reader)
     def given(*source: _P.args, **options: _P.kwargs) -> _T:
@@ -155,6 +209,9 @@ def _giving(
     return given
 
 
+read_decided = _giving(
+    "read_decided", lambda it: it.made(read_content(it.end, it.asked)), asked_for
+)
 read_with_notes = _giving("read_with_notes", lambda it: (it.table, it.notes), read_decided)
 read = _giving("read", lambda it: it.table, read_decided)
 

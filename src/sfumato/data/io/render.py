@@ -48,15 +48,18 @@ def printable(
 
 
 def storable(table: Table, *, suppressed: str = SUPPRESSED) -> pl.DataFrame:
-    """The table for a typed file: the mark in columns of text, null in all others."""
+    """The table for a typed file: the mark in columns of text, null in all others.
+
+    Categories are text, too: a file of categories would list those that no record has.
+    """
     columns = []
     for name in table.names:
         series = table[name]
         hidden = hidden_cells(table, name)
-        if hidden.any() and (
-            series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum)
-        ):
-            series = marked_cells(series.cast(pl.String), hidden, suppressed)
+        if isinstance(series.dtype, pl.Categorical | pl.Enum):
+            series = series.cast(pl.String)
+        if hidden.any() and series.dtype == pl.String:
+            series = marked_cells(series, hidden, suppressed)
         elif isinstance(series.dtype, pl.Array):
             series = series.arr.to_list()
         columns.append(series)
@@ -82,8 +85,49 @@ def marked_cells(text: pl.Series, hidden: pl.Series, mark: str) -> pl.Series:
 
 def refuse_clash(text: pl.Series, hidden: pl.Series, mark: str) -> None:
     """Refuse a value that reads like the mark of suppression."""
-    clash = (text == mark) & ~hidden
-    refuse_first(clash, text, "{!r}, the mark of suppression", "suppressed=... another mark")
+    _refuse_like(mark, (text == mark) & ~hidden, text.name)
+
+
+def refuse_clashes(table: Table, mark: str, *, as_text: bool) -> None:
+    """The same for every column of a file that is read back, suppressed cells or not: whoever reads
+    it would take the value for a suppressed one."""
+    for name in table.names:
+        clash = clashing(table, name, mark, as_text=as_text)
+        if clash is not None:
+            _refuse_like(mark, clash, name)
+
+
+def _refuse_like(mark: str, clash: pl.Series, name: str) -> None:
+    if clash.any():
+        raise like_the_mark(name, int(clash.fill_null(False).arg_max() or 0), mark)
+
+
+def clashing(table: Table, name: str, mark: str, *, as_text: bool) -> pl.Series | None:
+    """The values that read like the mark in a file of text, or in one that keeps types; None where
+    there can be none."""
+    series = table[name]
+    dtype = series.dtype
+    if dtype != pl.String and not isinstance(dtype, pl.Categorical | pl.Enum):
+        if not as_text or mark == SUPPRESSED:
+            return None
+        if isinstance(dtype, pl.List | pl.Array):
+            series = sets_as_text(series, mark)
+        elif isinstance(dtype, pl.Datetime):
+            series = moments_as_text(series)
+        elif dtype.is_numeric():
+            try:
+                return series.cast(pl.Float64) == float(mark)
+            except ValueError:
+                return None
+    return (series.cast(pl.String) == mark) & ~hidden_cells(table, name)
+
+
+def like_the_mark(name: str, row: int, mark: str) -> OutputError:
+    """The error about a value that reads like the mark of suppression."""
+    return OutputError(
+        f"column {name!r}, record {row + 1:,} holds {mark!r}, the mark of suppression",
+        remedy='another mark: [output] suppressed = "..."',
+    )
 
 
 def refuse_first(bad: pl.Series, cells: pl.Series, what: str, remedy: str) -> None:

@@ -82,6 +82,8 @@ class Endpoint:
     gzipped: bool = False
     url: str = field(default="", repr=False)
     """A server's URL; may hold credentials, so it is never shown."""
+    parts: tuple[Endpoint, ...] = ()
+    """The files of a folder, in order."""
 
     @property
     def file(self) -> Path:
@@ -139,6 +141,8 @@ def _from_url(url: str, format: str | None) -> Endpoint:
         if not path:
             raise InputError(f"{scheme}:// names no file", remedy=f"{scheme}:///PATH")
         return _from_path(path, format or (None if scheme == "file" else scheme))
+    if scheme == "spark":
+        return Endpoint("spark", url, url=url.partition("://")[2])
     raise InputError(
         f"{scheme}:// is not a kind of source that can be read",
         remedy="download the file first, or use postgresql://, sqlite:///PATH or duckdb:///PATH",
@@ -178,6 +182,19 @@ def secrets_of(url: str) -> list[str]:
     private = [form for key, value in pairs if key in _PRIVATE for form in (value, unquote(value))]
     found = [url, userinfo, user, password, unquote(user), unquote(password), *private]
     return sorted({secret for secret in found if secret}, key=len, reverse=True)
+
+
+def has_password(url: str) -> bool:
+    """Whether a URL says what nobody but its user may know.
+
+    >>> has_password("postgresql://ann@db/clinic"), has_password("postgresql://ann:pw@db/clinic")
+    (False, True)
+    >>> has_password("postgresql://db/clinic?password=pw")
+    True
+    """
+    userinfo = url.partition("://")[2].rpartition("@")[0]
+    named = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
+    return ":" in userinfo or not named.isdisjoint(("password", "sslpassword"))
 
 
 def redact(message: str, url: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as url_quote
@@ -17,6 +18,7 @@ from urllib.parse import quote as url_quote
 import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError, suggest
+from ..schema import missing_column
 from .dates import dates
 from .source import Endpoint, present
 
@@ -94,6 +96,32 @@ def failed(label: str, error: Exception) -> InputError:
     )
 
 
+def in_order(frame: pl.DataFrame, key: str, label: str) -> pl.DataFrame:
+    """The records in the order of a key, which tells each from all others."""
+    if key not in frame.columns:
+        raise SchemaError(label, [missing_column(key, frame.columns)])
+    return check_key(frame.sort(key), key, label, None)
+
+
+def check_key(frame: pl.DataFrame, key: str, label: str, last: Any) -> pl.DataFrame:
+    """Records in order, if each has a key of its own; `last` is the key of the one before them."""
+    keys = frame.get_column(key)
+    if keys.dtype not in _KEYS and not keys.dtype.is_integer():
+        what = f"holds {keys.dtype}, which numbers no records"
+        raise SchemaError(label, [Complaint(key, what, "key = a column of whole numbers or text")])
+    if keys.null_count():
+        what, remedy = "is missing in some records", f"WHERE {quoted(key)} IS NOT NULL in query=..."
+        raise SchemaError(label, [Complaint(key, what, remedy)])
+    twice = keys.head(1).eq(last).any() if last is not None else False
+    if twice or keys.n_unique() < len(keys):
+        what = "has a value twice, so that it does not tell records apart"
+        raise SchemaError(label, [Complaint(key, what, "key = a column without repeats")])
+    return frame
+
+
+_KEYS = (pl.String, pl.Date, pl.Datetime)
+
+
 # --- DuckDB ---------------------------------------------------------------------------------------
 
 
@@ -101,17 +129,44 @@ def read_duckdb(
     endpoint: Endpoint, table: str | None, query: str | None
 ) -> tuple[pl.DataFrame, list[str]]:
     """A table or the result of a query of a DuckDB file."""
+    with _duckdb(endpoint) as connection:
+        relation, notes = _from_duckdb(connection, endpoint.label, table, query)
+        return _framed(relation.to_arrow_table(), relation), notes
+
+
+def duckdb_pieces(
+    endpoint: Endpoint, table: str | None, query: str | None, key: str, config: Mapping[str, Any]
+) -> Iterator[pl.DataFrame]:
+    """The same in the order of a key, a piece at a time."""
+    with _duckdb(endpoint, config) as connection:
+        relation, _ = _from_duckdb(connection, endpoint.label, table, query)
+        if key not in relation.columns:
+            raise SchemaError(endpoint.label, [missing_column(key, relation.columns)])
+        last = None
+        import pyarrow as pa
+
+        reader = relation.order(quoted(key)).to_arrow_reader(_BATCH)
+        for batch in reader:
+            frame = _framed(pa.Table.from_batches([batch]), relation)
+            yield check_key(frame, key, endpoint.label, last)
+            last = frame.get_column(key)[-1]
+        yield _framed(reader.schema.empty_table(), relation)
+
+
+@contextmanager
+def _duckdb(endpoint: Endpoint, config: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """A connection for reading, whose complaints name the file."""
     import duckdb
 
     path = present(endpoint)
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
-    except (duckdb.Error, OSError, RuntimeError) as error:
-        raise failed(endpoint.label, error) from error
-    try:
-        with connection:
-            return _from_duckdb(connection, endpoint.label, table, query)
-    except (duckdb.Error, pl.exceptions.PolarsError, UnicodeError, RuntimeError) as error:
+        with duckdb.connect(
+            str(path), read_only=True, config={**DUCKDB_CONFIG, **(config or {})}
+        ) as connection:
+            yield connection
+    except (
+        duckdb.Error, pl.exceptions.PolarsError, UnicodeError, RuntimeError, OSError
+    ) as error:  # fmt: skip
         raise failed(endpoint.label, error) from error
 
 
@@ -124,7 +179,8 @@ DUCKDB_CONFIG: dict[str, Any] = {
 
 def _from_duckdb(
     connection: Any, label: str, table: str | None, query: str | None
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[Any, list[str]]:
+    """What was asked for, in types that Polars has."""
     tables = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
         "WHERE table_catalog = current_database() ORDER BY 1, 2"
@@ -141,13 +197,18 @@ def _from_duckdb(
             column = f"CAST({column} AS VARCHAR) AS {column}"
             notes.append(f"{name!r} is {kind}, read as text")
         wanted.append(column)
-    frame = pl.DataFrame(pl.from_arrow(relation.project(", ".join(wanted)).to_arrow_table()))
+    return relation.project(", ".join(wanted)), notes
+
+
+def _framed(arrow: Any, relation: Any) -> pl.DataFrame:
+    """The records, enumerations in their order."""
+    frame = pl.DataFrame(pl.from_arrow(arrow))
     enums = {
         name: pl.Enum(dict(kind.children)["values"])
         for name, kind in zip(relation.columns, relation.types, strict=True)
         if str(kind.id) == "enum"
     }
-    return frame.with_columns(pl.col(n).cast(pl.String).cast(e) for n, e in enums.items()), notes
+    return frame.with_columns(pl.col(n).cast(pl.String).cast(e) for n, e in enums.items())
 
 
 # --- SQLite ---------------------------------------------------------------------------------------

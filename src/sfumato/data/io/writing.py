@@ -20,7 +20,7 @@ from ...errors import InputError, OutputError
 from ..schema import SUPPRESSED
 from ..table import Table
 from .files import write_arrow, write_parquet
-from .render import moments_as_text, printable, storable
+from .render import moments_as_text, printable, refuse_clashes, storable
 from .sheets import write_ods, write_xlsx
 from .source import DATABASES, STAT, TEXT, WRITTEN_AS, Endpoint, locate
 from .sql import DUCKDB_CONFIG, quoted, read_duckdb, read_sqlite
@@ -88,16 +88,17 @@ def write_file(
     suppressed: str = SUPPRESSED,
     escape_formulas: bool = False,
 ) -> None:
-    """Write straight to a path that does not exist yet.
+    """Write what is read back straight to a path that does not exist yet.
 
     For callers that make a whole folder appear at once: nothing is renamed or flushed to the disk
-    here, and a failure may leave a part behind.
+    here, and a failure may leave a part behind. A value that reads like the mark is refused.
     """
     end = _target(path, format)
     if end.path is None:
         raise OutputError("a release is written to a file", remedy="give a path")
     if os.path.lexists(end.file):
         raise OutputError(f"{end.file} exists already", remedy="give another path")
+    refuse_clashes(table, suppressed, as_text=end.format in (*TEXT, *_SHEETS))
     _write_to(table, end, end.file, suppressed, escape_formulas, _stem(end.file))
 
 

@@ -15,20 +15,47 @@ from ..schema import Column, Kind, Role
 from ..table import Table
 from .like import like_original, sets_of_text
 
+EVIDENCE = "evidence.json"
+"""What makes a folder a release: where it is not, the release is not finished."""
+PARTS = "part-*.parquet"
+"""The files of a release that is larger than memory, in its folder `data`."""
+
 
 def data_file(path: str | Path) -> Path:
-    """The data of a release, from its folder or the file itself."""
+    """The data of a release, from its folder or the file itself; a folder, where they are in
+    parts."""
     place = Path(path)
     if not place.exists():
         raise InputError(f"there is no release {path}", remedy="name its folder or its data file")
-    if place.is_file():
+    if place.is_file() or any(place.glob(PARTS)):
         return place
-    files = sorted(place.glob("data.*"))
+    in_parts = any((place / "data").glob(PARTS))
+    files = [place / "data"] if in_parts else sorted(place.glob("data.*"))
+    if files and not (place / EVIDENCE).is_file():
+        raise InputError(
+            f"{path} is no finished release: it holds data and no {EVIDENCE}, which comes last",
+            remedy="wait for it or make it again; a file that is no release is named by itself",
+        )
+    if not files and (table := table_named(place)):
+        raise InputError(
+            f"the records of {path} are the table {table['name']} of {table['database']}",
+            remedy=f'sf.write(sf.read(URL, table="{table["name"]}"), "data.parquet") makes a file',
+        )
     if len(files) != 1:
         raise InputError(
             f"{path} holds {len(files)} data files", remedy="name the data file of the release"
         )
     return files[0]
+
+
+def table_named(release: Path) -> dict[str, str]:
+    """The database, name and digest of the table that holds a release's records, as its evidence
+    tells; nothing where they are files."""
+    try:
+        told = json.loads((release / EVIDENCE).read_text(encoding="utf-8"))["table"]
+        return {key: str(told[key]) for key in ("database", "name", "sha256")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def read_published(path: str | Path) -> Table:
@@ -37,7 +64,7 @@ def read_published(path: str | Path) -> Table:
     Without evidence beside the file its columns are taken as they look.
     """
     file = data_file(path)
-    evidence = file.parent / "evidence.json"
+    evidence = file.parent / EVIDENCE
     if not evidence.is_file():
         return read_with_notes(str(file))[0]
     try:
@@ -75,7 +102,7 @@ def read_published(path: str | Path) -> Table:
 
 def named_first(file: Path) -> dict[str, Any]:
     """A release of Sfumato's begins with the names of its columns, whatever they look like."""
-    ours = (file.parent / "evidence.json").is_file()
+    ours = (file.parent / EVIDENCE).is_file()
     return {"header": True} if ours and locate(file).format in (*TEXT, *SHEETS) else {}
 
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from ...errors import MethodError
 from ...poset.trees.tree import Tree
-from ..codec import Matrix, standardize
+from ..codec import Matrix, floats, standardize
+from ..schema import Column
 
 Scale = Literal["deviation", "range"]
 
@@ -122,7 +123,7 @@ def space_of(
     `scale` divides numbers by their standard deviation or by their range.
     """
     weights = weights or {}
-    numbers = _scaled(x.numeric, scale)
+    numbers = _scaled(x, scale)
     parts, owners = [], []
     plain, plain_weights, plain_owner = [], [], []
     number = nominal = 0
@@ -156,10 +157,33 @@ def space_of(
     )
 
 
-def _scaled(numeric: np.ndarray, scale: Scale) -> np.ndarray:
+def _scaled(x: Matrix, scale: Scale) -> np.ndarray:
     """z-scores or shares of the range; missing values in the middle, constants at zero."""
+    known = [c for c, number in zip(x.columns, x.is_numeric, strict=True) if number]
+    if any(column.whole is not None for column in known):
+        parts = [_scaled_as_whole(x.numeric[:, j], c, scale) for j, c in enumerate(known)]
+        return np.column_stack(parts)
     if scale == "deviation":
-        return np.asarray(np.nan_to_num(standardize(numeric)))
+        return np.asarray(np.nan_to_num(standardize(x.numeric)))
+    return _shares(x.numeric)
+
+
+def _scaled_as_whole(numbers: np.ndarray, column: Column, scale: Scale) -> np.ndarray:
+    """The same of a part, by the deviation or the range of the whole column."""
+    assert column.whole is not None
+    values, counts = floats(column.whole.values, column), column.whole.counts
+    if not values.size:
+        return np.zeros(numbers.size)
+    if scale == "range":
+        return _shares(np.concatenate([values[[0, -1]], numbers])[:, None])[2:, 0]
+    largest = float(np.abs(values).max()) or 1.0
+    values, numbers = values / largest, numbers / largest
+    mean = float((values * counts).sum() / counts.sum())
+    spread = float(np.sqrt((counts * (values - mean) ** 2).sum() / counts.sum()))
+    return np.asarray(np.nan_to_num((numbers - mean) / (spread or 1.0)))
+
+
+def _shares(numeric: np.ndarray) -> np.ndarray:
     if not numeric.size:
         return numeric.copy()
     known = ~np.isnan(numeric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..schema import Kind
 from .agreements import agreements, never_changes
 from .codes import is_stand_in
 from .columns import is_capitalized, is_names
-from .found import Found
+from .found import KNOWABLE, PERSONAL, Found
 from .view import ENOUGH, View
 from .words import NUMBERED
 
@@ -43,7 +43,11 @@ _PERSONS = ("date", "date-time", "year", "name")
 _SPREAD = 0.05
 _WEAK = ("measurement", "ordinal", "unique-code")
 """What may be the number of a person all the same."""
+_ALIKE = 0.8
+"""Up to it, values were found to look like something, and no name says that they are."""
 _LONG = r"\d{9,}"
+_WRITTEN = r"[\p{L}\d._/-]*\d[\p{L}\d._/-]*|[\p{L}\d]{1,6} \d[\p{L}\d]{1,6}"
+"""Codes in one word, or in two as British and Irish postal codes are."""
 
 
 def others(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
@@ -153,16 +157,18 @@ def _agrees(code: View, other: View) -> bool:
 
 
 def come_back(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
-    """Numbers whose records are one person's: they agree in sex or birth, and in more than those of
-    any other column; and long numbers of one length, which count nothing."""
+    """Numbers whose records are one person's, whatever they look like: they agree in sex or birth,
+    and in half as much as those of any other column; and long numbers of one length, which count
+    nothing."""
     made, alike = {}, {}
     series = [view.whole for view in seen.values() if view.kind != Kind.SET]
     lasting = [one for one in series if never_changes(one.name)]
     for view in seen.values():
         known = found.get(view.name)
-        if (known and known.what not in _WEAK) or not _is_number(view):
+        open_ = known is None or known.what in _WEAK
+        if not (open_ or _only_looks(found[view.name])) or not _is_number(view):
             continue
-        if view.share(_LONG) >= 0.95 and len({len(text) for text in view.listed}) == 1:
+        if open_ and view.share(_LONG) >= 0.95 and len({len(text) for text in view.listed}) == 1:
             why = "its long numbers come back"
             made[view.name] = Found(view.name, "record-number", why, 0.7)
         first = agreements(view.whole, [one for one in lasting if one.name != view.name]).values()
@@ -170,23 +176,37 @@ def come_back(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:
             continue
         agreement = agreements(view.whole, [one for one in series if one.name != view.name])
         firm = {name for name, share in agreement.items() if share >= _CERTAIN}
-        if len(firm) > 1:
+        if _tells_people(known.what if known else "", firm, found):
             alike[view.name] = firm
     most = max(map(len, alike.values()), default=0)
     for name, firm in alike.items():
-        if len(firm) == most:
+        # A case's records agree in more than its patient's, whose number it is all the same.
+        if 2 * len(firm) >= most or (name in found and _only_looks(found[name])):
             why = f"its records agree in {', '.join(sorted(firm)[:3])}: they are one person's"
             made[name] = Found(name, "record-number", why, 0.7)
     return made
 
 
+def _only_looks(known: Found) -> bool:
+    """Whether values look like what others may know, as a person's number can by chance: V100000
+    has the form of an Irish postal code, A10 that of a diagnosis, H012 that of a household."""
+    return known.what not in PERSONAL and known.confidence <= _ALIKE
+
+
+def _tells_people(what: str, firm: Collection[str], found: Finds) -> bool:
+    """Whether records that agree in these columns, sex or birth among them, are one person's."""
+    if what == "postal-code":
+        return bool(firm)
+    if what == "diagnosis":  # illnesses have a sex and a ward, but no birthday and no home
+        return any(found[name].what in KNOWABLE for name in firm if name in found)
+    return len(firm) > 1
+
+
 def _is_number(view: View) -> bool:
-    """Whether a column has whole numbers or words without blanks, which come back."""
+    """Whether a column has whole numbers or short codes, which come back."""
     if view.distinct < ENOUGH or view.unique:
         return False
-    return view.whole_numbers or (
-        view.textual and view.share(r"[\p{L}\d._/-]*\d[\p{L}\d._/-]*") >= 0.95
-    )
+    return view.whole_numbers or (view.textual and view.share(_WRITTEN) >= 0.95)
 
 
 def names_beside(seen: Mapping[str, View], found: Finds) -> dict[str, Found]:

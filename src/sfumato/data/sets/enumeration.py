@@ -228,7 +228,7 @@ def _replaced(table: Table, gone: Sequence[str], lists: pl.Series, column: Colum
     before = sum(name not in gone for name in table.names[:first])
     order = [*rest[:before], column.name, *rest[before:]]
     kept = table.with_columns([lists], [column])
-    marks = {name: mask for name, mask in kept._suppressed.items() if name != column.name}
+    marks = {name: mask for name, mask in kept.marks.items() if name != column.name}
     return Table(kept.frame.select(order), kept.schema.only(order), marks, kept._origin)
 
 

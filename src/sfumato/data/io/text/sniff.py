@@ -81,6 +81,19 @@ def to_utf8(raw: bytes, label: str, encoding: str | None) -> Text:
     raise AssertionError("latin-1 decodes everything")
 
 
+def encoding_of(raw: bytes, label: str) -> str:
+    """What the text that begins so is written in."""
+    raw = raw[: raw.rfind(b"\n") + 1] or raw  # not in the middle of a letter
+    for magic, what, remedy in _BINARY:
+        if raw.startswith(magic):
+            raise InputError(f"{label} is {what}, not text", remedy=remedy)
+    marked = next((name for mark, name in _BOMS if raw.startswith(mark)), None)
+    known = (
+        marked or _wide_without_mark(raw[: len(raw) & ~1]) or ("utf-8" if is_utf8(raw) else None)
+    )
+    return known or next(iter(guess_encodings(raw))).name
+
+
 def _doubt(guessed: Guessed) -> str:
     words = f", with words such as {', '.join(guessed.words)}" if guessed.words else ""
     return f"encoding: {guessed.name} (guessed: no UTF-8{words}); encoding=... overrules it"
