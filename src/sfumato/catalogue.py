@@ -27,8 +27,12 @@ KINDS = (
     "attack",
     "rule",
     "table-method",
+    "engine",
 )
-ROOMS = ("methods", "anonymity", "criteria", "risk", "utility", "attacks", "poset", "tabular")
+ROOMS = (
+    *("methods", "anonymity", "criteria", "risk", "utility", "attacks", "poset", "tabular"),
+    "engines",
+)
 
 FILE = Path(__file__).with_name("catalogue.tsv")
 

@@ -10,6 +10,7 @@
     ├── MeasureError        a measure cannot be taken on this pair          exit code 2
     ├── ReleaseRefused      a requirement is not met; nothing was written   exit code 3
     └── OutputError         the release cannot be written                   exit code 4
+        └── Unsettled       whether it was written is not known             exit code 4
 
 An error names the column and the row where it can, and always the remedy. Those that check a whole
 schema or plan collect their complaints and report them at once.
@@ -64,6 +65,9 @@ class Complaints(SfumatoError):
         head = f"{subject} has {count} problem{'' if count == 1 else 's'}"
         super().__init__("\n  ".join([head, *map(str, self.complaints)]))
 
+    def __reduce__(self) -> Any:  # it may come from a worker
+        return type(self), (self.subject, self.complaints)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "error": type(self).__name__,
@@ -113,6 +117,10 @@ class OutputError(SfumatoError):
     """The release cannot be written."""
 
     exit_code = 4
+
+
+class Unsettled(OutputError):
+    """Whether the release was written is not known; its folders are left for whoever looks."""
 
 
 class ReleaseRefused(SfumatoError):

@@ -8,15 +8,17 @@ and release/records/declared.py checks what can be seen.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from .declaration import Declaration as Declaration
-from .errors import MethodError
+from .errors import MeasureError, MethodError
 from .measurement import SIZES, Depends, Direction
 from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from .data.codec import Matrix
     from .data.pair import Pair
     from .data.partition import Cover, Partition
+    from .data.schema import Schema
     from .data.table import Table
+    from .engines.counts import Counts
+    from .engines.relation import Relation
 
 
 class _Columnar(Declaration):
@@ -79,6 +84,11 @@ class _Columnar(Declaration):
             )
         return chosen, [name for name in of_role if name not in chosen]
 
+    def local_only(self) -> str:
+        """Why it runs on records in memory alone, with these parameters; "" where it runs on
+        relations of any engine."""
+        return "needs all records in memory"
+
     def suits(self, table: Table, name: str) -> bool:
         """Whether it can act on that column."""
         column = table.schema[name]
@@ -118,6 +128,9 @@ class Method(_Columnar, ABC):
     perturbs: ClassVar[bool | None] = None
     """Whether it changes values at random, so that records which look alike are so by chance. A
     method that does not say perturbs every column; one that does changes `touches` alone."""
+    drawn_anew: ClassVar[bool] = False
+    """Whether other parameters or other values have other random numbers under the same seed: of
+    noise e and 2e the values could be solved for."""
     recovers: ClassVar[tuple[str, ...]] = ()
     """What `recover` gives back, such as "mean" and "covariance"; empty where there is nothing."""
 
@@ -152,18 +165,31 @@ class Partitioner(_Columnar, ABC):
         """A group label for each record."""
 
 
-class Engine(Protocol):
-    """Where steps run. An engine that cannot run a task exactly says so by a `MethodError`."""
+class Engine(Declaration, ABC):
+    """Where the steps of a plan run, and what it takes there.
 
-    name: ClassVar[str]
+    An engine that holds the records of a plan in memory runs everything; any other opens its input
+    as a `Relation`, and runs what runs on that (release/large/gaps.py). What it cannot do even so,
+    it says in `gaps`.
+    """
 
-    def run(
-        self,
-        task: Callable[[Table, np.random.Generator], Outcome],
-        table: Table,
-        rng: np.random.Generator,
-    ) -> Outcome:
-        """The task's outcome."""
+    registry_kind: ClassVar[str] = "engine"
+
+    in_memory: ClassVar[bool] = False
+    """Whether all records are in memory at once, in this process."""
+    gaps: ClassVar[Mapping[str, str]] = {}
+    """By the name of a step, requirement or measure that runs on a relation but not here: what to
+    use instead."""
+
+    def beside(self, folder: Path) -> Engine:
+        """The same, writing aside in this folder what does not fit into memory, unless it was told
+        where to."""
+        return self
+
+    @abstractmethod
+    def opened(self, source: str, options: Mapping[str, Any]) -> AbstractContextManager[Relation]:
+        """The records of a folder, a file or a database, as `[input]` of a plan describes them:
+        kinds by their types, no roles. What it wrote aside is gone when the block ends."""
 
 
 class Verb(Declaration, ABC):
@@ -179,6 +205,10 @@ class Verb(Declaration, ABC):
     def random(self) -> bool:
         """Whether it draws from the stream that it is given: whatever perturbs does."""
         return self.perturbs is not False
+
+    def local_only(self) -> str:
+        """Why it is done to groups in memory alone; "" where it is done on any engine."""
+        return "needs all records in memory"
 
     @abstractmethod
     def apply(
@@ -245,6 +275,15 @@ class Measure(Declaration, ABC):
     """How the figure reads: "%" of 0..1 shares, or a word."""
     usual: ClassVar[bool] = False
     """Whether it is taken of every release, not only on request."""
+    by_counts: ClassVar[bool] = False
+    """Whether its figure is a function of counts, so that it is exact of releases larger than
+    memory. Of the others, those that compare records or tables are taken of a sample of them."""
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        """Take the measurement of records that do not fit into memory."""
+        raise MeasureError(
+            f"{self.name} looks at all records at once", remedy='[engine] use = "local"'
+        )
 
     @property
     def counts_classes(self) -> bool:
@@ -306,6 +345,9 @@ class Attack(Measure, ABC):
         return self.result(success, baseline=baseline, detail=said, **more)
 
 
+OnParts = Literal["sizes", "classes", "whole"]
+
+
 class Criterion(Declaration, ABC):
     """What a release must satisfy, counted from the release alone."""
 
@@ -317,6 +359,26 @@ class Criterion(Declaration, ABC):
     intruder chooses among all records that fit a person, and those need not look alike."""
     after_perturbing: ClassVar[bool] = False
     """Whether it still says something where records look alike by chance."""
+    on_parts: ClassVar[OnParts | None] = None
+    """What it needs where a release is larger than memory and is counted part by part, every class
+    whole in one part: how many are in a class; besides, the values there; besides, the counts of
+    the whole's values. A criterion that does not say cannot be counted so."""
+
+    def gap(self, schema: Schema) -> str:
+        """Why it cannot be counted on parts of a release with these columns; empty where it can."""
+        if self.on_parts is None:
+            return f"{self.name} compares records of all classes, or with people beside the release"
+        return ""
+
+    def check_people(self, table: Table, key: str) -> Finding:
+        """Count it on a table with the column that tells people apart."""
+        return self.check(table)
+
+    def joined(self, findings: Sequence[Finding], records: Sequence[int]) -> Finding:
+        """One finding of those on parts that hold so many records each."""
+        raise MethodError(
+            f"{self.name} cannot be counted on parts of a release", remedy='[engine] use = "local"'
+        )
 
     @abstractmethod
     def check(self, table: Table) -> Finding:

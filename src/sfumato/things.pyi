@@ -45,6 +45,9 @@ from .criteria.values.sensitive import AlphaK as AlphaK
 from .criteria.values.sensitive import PAlphaSensitive as PAlphaSensitive
 from .criteria.values.sensitive import PSensitive as PSensitive
 from .criteria.values.t_closeness import TCloseness as TCloseness
+from .engines.local import Local as Local
+from .engines.places import DuckDb as DuckDb
+from .engines.places import Spark as Spark
 from .methods.crest.camp_crest import CampCrest as CampCrest
 from .methods.crest.crest import Crest as Crest
 from .methods.crest.crest import TClosenessMst as TClosenessMst
@@ -99,6 +102,7 @@ from .methods.suppression.local import LocalSuppression as LocalSuppression
 from .methods.suppression.values import KmSuppression as KmSuppression
 from .methods.suppression.values import RandomSuppression as RandomSuppression
 from .methods.suppression.values import RareValues as RareValues
+from .methods.swapping.block_ranks import BlockRankSwap as BlockRankSwap
 from .methods.swapping.data_shuffling import DataShuffling as DataShuffling
 from .methods.swapping.groups import CoreSwap as CoreSwap
 from .methods.swapping.groups import Swap as Swap

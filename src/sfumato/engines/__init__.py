@@ -1,1 +1,3 @@
 """Where steps run."""
+
+ORDER = ("local", "places")

@@ -1,9 +1,13 @@
-"""This machine."""
+"""This machine, with all records in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..protocols import Engine
+from .relation import Relation, Whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,11 +18,19 @@ if TYPE_CHECKING:
     Task = Callable[[Table, np.random.Generator], Outcome]
 
 
-class Local:
-    """Runs each task here, in this process; kernels use the cores there are."""
+class Local(Engine):
+    """This machine, with all records in memory: runs everything."""
 
     name: ClassVar[str] = "local"
+    in_memory: ClassVar[bool] = True
 
     def run(self, task: Task, table: Table, rng: np.random.Generator) -> Outcome:
         """The task's outcome."""
         return task(table, rng)
+
+    @contextmanager
+    def opened(self, source: str, options: Mapping[str, Any]) -> Iterator[Relation]:
+        """The file as one part."""
+        from ..data.io import read
+
+        yield Whole(read(source, **options))
