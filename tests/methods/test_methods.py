@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.codec import code
 from sfumato.data.partition import Partition
+from sfumato.engines.relation import Whole
 from sfumato.errors import MethodError, ParameterError
+from sfumato.methods.counts import weight_column
 from sfumato.release.plan.step import Step, build
 from sfumato.rng import stream
 from tests.contract.tables import ordinary
+from tests.engines.divided import Divided
 from tests.oracle import methods as oracle
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
@@ -40,7 +43,7 @@ def test_hash_is_the_keyed_hash() -> None:
 
 
 def test_hash_refuses_collisions() -> None:
-    many = sf.table({"id": [str(i) for i in range(120_000)]}, identifier=["id"])
+    many = sf.table({"id": [str(i) for i in range(300_000)]}, identifier=["id"])
     with pytest.raises(MethodError, match="length"):
         run(many, "hash", length=8)
 
@@ -412,3 +415,15 @@ def test_mondrian_cuts_ordinals_along_their_order() -> None:
     labels = set(run(table, "mondrian", k=5, strict=True).table["g"])
     assert labels <= {"a", "b", "c", "d", "{a, b}", "{b, c}", "{c, d}", "{a, b, c}", "{b, c, d}"}
     assert len(labels) > 1
+
+
+@pytest.mark.parametrize("weight", [None, 0.0, -1.0, float("inf")])
+def test_a_record_without_a_weight_is_named_by_its_row(weight: float | None) -> None:
+    """Its row in the input, wherever the parts of it are."""
+    weights = [weight if i in (17, 30) else 1.0 + i % 2 for i in range(40)]
+    table = sf.table({"x": range(40), "w": weights}, weight="w")
+    for data in (Whole(table), Divided(table, parts=5)):
+        with pytest.raises(MethodError, match=r"weight column 'w' .* in row 18"):
+            weight_column(data, "a method")
+    mended = table.with_columns([pl.Series("w", [1e-9] * 40)])
+    assert weight_column(Divided(mended, parts=5), "a method") == "w"

@@ -7,17 +7,44 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.engines.lowest import lowest
+from sfumato.engines.relation import Whole
 from sfumato.errors import MethodError, ParameterError
-from sfumato.kernels.masking.inclusion import chances, pareto, poisson, simple, systematic
+from sfumato.kernels.draws import Draws
+from sfumato.kernels.masking.inclusion import pareto, systematic
+from sfumato.methods.design import Strata, scales
 from sfumato.methods.sampling import Sampling, _equal, _proportional
+from sfumato.rng import Key
 from tests.contract.tables import ordinary
 from tests.oracle import sampling as oracle
+from tests.oracle.divided import Divided
 
 sizes = st.lists(st.floats(0.01, 100), min_size=2, max_size=20)
+KEY = Key.of_seed(3)
+
+
+def numbers(n: int) -> np.ndarray:
+    return np.arange(n, dtype=np.uint64)
+
+
+def chances(size: np.ndarray, stratum: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Of records in one part."""
+    data = Whole(sf.table({"x": size, "h": stratum}))
+    sized = lambda part: (part["h"].to_numpy(), part["x"].to_numpy())  # noqa: E731
+    return scales(data, ["x", "h"], sized, counts).chances(stratum, size)
+
+
+def taken(rank: np.ndarray, stratum: np.ndarray, counts: np.ndarray) -> list[int]:
+    """The rows that rank lowest, of records in three parts."""
+    table = sf.table({"h": stratum, "rank": rank})
+    data = Divided(table, np.arange(rank.size)[::-1], [1, rank.size // 2])
+    ranked = lambda part, _: (part["h"].to_numpy(), part["rank"].to_numpy())  # noqa: E731
+    cuts = lowest(data, ["h", "rank"], ranked, counts)
+    return np.flatnonzero(cuts.holds(stratum, rank, numbers(rank.size))).tolist()
 
 
 @given(sizes, st.data())
@@ -36,11 +63,13 @@ def test_designs_in_strata(strata: list[int], data: st.DataObject, seed: int) ->
     members = np.bincount(stratum, minlength=4)
     counts = np.array([data.draw(st.integers(0, int(size))) for size in members])
     u = rng.random(stratum.size)
-    assert simple(stratum, counts, u).tolist() == oracle.smallest(u, strata, counts)
+    few = rng.integers(0, 5, stratum.size).astype(np.uint64)  # ties are cut by number
+    for rank in (u.view(np.uint64), few, few << np.uint64(61)):
+        assert taken(rank, stratum, counts) == oracle.smallest(rank, strata, counts)
     pi = chances(rng.random(stratum.size) + 0.1, stratum, counts)
     with np.errstate(divide="ignore"):
-        odds = np.where(pi >= 1, -1, u / (1 - u) * (1 - pi) / np.where(pi > 0, pi, 1e-300))
-    assert pareto(pi, stratum, counts, u).tolist() == oracle.smallest(odds, strata, counts)
+        odds = np.where(pi >= 1, -1, u / (1 - u) * ((1 - pi) / np.where(pi > 0, pi, 1e-300)))
+    assert taken(pareto(pi, u), stratum, counts) == oracle.smallest(odds, strata, counts)
     start = rng.random(4)
     rows = systematic(pi, stratum, counts, u, start)
     assert np.bincount(stratum[rows], minlength=4).tolist() == counts.tolist()
@@ -108,13 +137,9 @@ def test_weighted_totals_are_unbiased(design: dict[str, Any]) -> None:
     assert abs(np.mean(totals) - y.sum()) < 4.9 * max(error, 1e-9 * abs(y.sum()))
     # Each record on its own, too: its weight is one over its chance.
     mean = heads / len(totals)
-    largest = 1 / (method._draw(table, *_strata(method, table), rng, [])[1])
+    known = method.survey(Whole(table), KEY)
+    largest = 1 / known.chances(table, known.strata.of(table))
     assert np.abs(mean - 1).max() < 6 * np.sqrt(largest.max() / len(totals))
-
-
-def _strata(method: Sampling, table: sf.Table) -> tuple[np.ndarray, np.ndarray]:
-    stratum, labels = method._strata(table)
-    return stratum, method._counts(np.bincount(stratum), labels, [])
 
 
 @pytest.mark.statistical
@@ -132,8 +157,62 @@ def test_pareto_is_nearly_unbiased() -> None:
 
 
 def test_poisson_takes_each_on_its_own() -> None:
-    pi = np.array([0.0, 0.2, 0.9, 1.0])
-    assert poisson(pi, np.array([0.0, 0.3, 0.3, 0.99])).tolist() == [2, 3]
+    table, _ = population()
+    method = Sampling(count=12, by="size", way="poisson")
+    outcome = method.mask_keyed(table, KEY, numbers(60))
+    pi = chances(table["size"].to_numpy(), np.zeros(60, dtype=np.int64), np.array([12]))
+    assert outcome.rows is not None
+    assert outcome.rows.tolist() == np.flatnonzero(Draws(KEY, numbers(60)).uniform() < pi).tolist()
+
+
+SPREAD = [{"way": "pareto", **d} if "by" in d and "way" not in d else d for d in DESIGNS]
+
+
+@pytest.mark.parametrize("design", SPREAD, ids=str)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_division_and_order_draw_the_same_records(
+    design: dict[str, Any], data: st.DataObject
+) -> None:
+    table, _ = population()
+    method = Sampling(weight="w", **design)
+    assert method.local_only() == ""
+    order = data.draw(st.permutations(range(table.height)))
+    cuts = data.draw(st.lists(st.integers(0, table.height), max_size=4))
+    whole = method.mask_keyed(table, KEY, numbers(60))
+    made, told = method.run_on(Divided(table, order, cuts), KEY)
+    assert isinstance(made, Whole)
+    assert made.numbers.tolist() == np.asarray(whole.rows).tolist()
+    assert made.table.frame.equals(whole.table.frame)
+    assert told.facts == whole.facts
+    # And rows that move with their numbers.
+    rows = np.array(order)
+    moved = method.mask_keyed(table.take(rows), KEY, numbers(60)[rows])
+    assert np.sort(rows[moved.rows]).tolist() == np.asarray(whole.rows).tolist()
+
+
+def test_strata_of_parts_are_those_of_the_whole() -> None:
+    """Sets in whatever order, minus zero, and what is missing."""
+    lists = [["a", "b"], ["b", "a"], ["c"], None, ["c"], ["a", "b"]]
+    frame = pl.DataFrame({"s": lists, "f": [0.0, -0.0, 1.0, None, float("nan"), 0.0]})
+    table = sf.table(frame, others="insensitive")
+    strata = Strata.by(Whole(table), ("s", "f"))
+    assert strata.sizes.tolist() == [1, 3, 1, 1]
+    assert strata.of(table).tolist() == [1, 1, 3, 0, 2, 1]
+    assert strata.of(table.take(np.array([4, 1]))).tolist() == [2, 1]
+
+
+def test_what_walks_in_one_order_stays_local(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, _ = population()
+    method = Sampling(count=12, by="size")
+    assert "pareto" in method.local_only()
+    rows = np.random.default_rng(0).permutation(60)
+    whole = method.mask_keyed(table, KEY, numbers(60))
+    moved = method.mask_keyed(table.take(rows), KEY, numbers(60)[rows])
+    assert np.sort(rows[moved.rows]).tolist() == np.asarray(whole.rows).tolist()
+    monkeypatch.setattr("sfumato.methods.sampling.Whole", str)  # records that lie elsewhere
+    with pytest.raises(MethodError, match="systematic"):
+        method.run_on(Divided(table, range(60), [30]), KEY)
 
 
 def test_existing_weights_are_multiplied() -> None:

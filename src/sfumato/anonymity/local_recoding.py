@@ -8,12 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..criteria.classes import Grouping
 from ..data.codec import Matrix
 from ..data.generalized.cell_costs import CostRule, cell_costs
 from ..data.partition import Partition, require_group
+from ..engines.relation import Tally
+from ..engines.spread import Told
+from ..engines.within import WithinBlocks
 from ..errors import MethodError
 from ..kernels import recoding as kernel
 from ..kernels.joins.prices import in_units
@@ -23,6 +26,8 @@ from .cheap_groups import CheapGroups, Priced, keeping
 from .constrained import counted_rules, cut_groups
 from .mondrian import Mondrian
 
+BEFORE, AFTER = "loss before", "loss after"
+CLOCK, OUTLASTED = "ended by the clock", "construction outlasted the time"
 DIGITS = 2
 """Of published losses, in percent."""
 ENOUGH = 400
@@ -43,7 +48,7 @@ LEFT = 0.5
 """Share of the time that the search has, however long the construction took."""
 
 
-class LocalRecoding(CheapGroups):
+class LocalRecoding(WithinBlocks, CheapGroups):
     """Groups of k with the least information loss that a time budget finds.
 
     First the lattice of generalizations is visited from cheap to dear, and records are closed as
@@ -55,7 +60,8 @@ class LocalRecoding(CheapGroups):
 
     The groups depend on the machine when `seconds` end the search; with `steps` they depend on the
     seed alone, whatever the number of cores. t-closeness and l-diversity guide the search itself;
-    groups that do not keep another criterion are joined with others at the end.
+    groups that do not keep another criterion are joined with others at the end. `blocks` are
+    searched one by one, each with its share of the time or steps.
     """
 
     name: ClassVar[str] = "local-recoding"
@@ -92,7 +98,63 @@ class LocalRecoding(CheapGroups):
         "break a criterion and joining them with others loses more",
     )
 
-    def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+    @model_validator(mode="after")
+    def _criteria_hold_for_all(self) -> LocalRecoding:
+        if self.blocks and self.criteria:
+            raise ValueError("criteria compare with all records: leave out `blocks` or `criteria`")
+        return self
+
+    def local_only(self) -> str:
+        if reason := super().local_only():
+            return reason
+        return "a clock ends the search: give `steps`" if self.steps is None else ""
+
+    def cut_weights(self) -> Mapping[str, float]:
+        return self.importance
+
+    def search_all(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        whole = x.columns[0].whole
+        if whole is None:
+            return self._found(x, rng)
+        share = {"seconds": self.seconds * len(x) / whole.records}
+        if self.steps is not None:
+            share["steps"] = self.steps * len(x) // whole.records
+        return self.model_copy(update=share)._found(x, rng)
+
+    def counted(self, found: Partition, x: Matrix) -> Tally:
+        """Losses in hundredths of a percent of each record, so that their sum is exact."""
+        counts = {"records": len(x), "steps": found.facts["steps"]}
+        for name in (BEFORE, AFTER):
+            counts[name] = round(found.facts[name] * 10**DIGITS) * len(x)
+        for name in (CLOCK, OUTLASTED):
+            counts[name] = int(name in found.facts)
+        return Tally(counts)
+
+    def told(self, blocks: Any, tally: Tally) -> Told:
+        total = tally.total
+        facts: dict[str, Any] = {
+            name: round(total[name] / total["records"] / 10**DIGITS, DIGITS)
+            for name in (BEFORE, AFTER)
+        }
+        facts |= {"steps": total["steps"]}
+        facts |= {name: True for name in (CLOCK, OUTLASTED) if total[name]}
+        return Told(facts, warnings=self._late(facts) if self.steps is None else ())
+
+    def _late(self, facts: Mapping[str, Any], building: float | None = None) -> tuple[str, ...]:
+        if OUTLASTED in facts:
+            took = "more seconds" if building is None else f"{building:.0f} seconds"
+            return (
+                f"{self.name} took {took} to form its first groups than the {self.seconds:g} it "
+                f"was given, and had {LEFT * self.seconds:g} to improve them: give it more",
+            )
+        if CLOCK in facts:
+            return (
+                f"{self.name} ended when {self.seconds:g} seconds were over: another run may find "
+                "other groups, unless steps are given instead",
+            )
+        return ()
+
+    def _found(self, x: Matrix, rng: np.random.Generator) -> Partition:
         require_group(len(x), self.k)
         if self.steps is None:
             kernel.compile_search(ruled=counted_rules(x.table, self.criteria) is not None)
@@ -116,25 +178,15 @@ class LocalRecoding(CheapGroups):
         if after > before:
             labels, after = start, before
         facts: dict[str, Any] = {
-            "loss before": round(before, DIGITS),
-            "loss after": round(after, DIGITS),
+            BEFORE: round(before, DIGITS),
+            AFTER: round(after, DIGITS),
             "steps": search.steps,
         }
-        warnings: tuple[str, ...] = ()
         if self.steps is None and building > self.seconds:
-            facts["construction outlasted the time"] = True
-            warnings = (
-                f"{self.name} took {building:.0f} seconds to form its first groups, longer than "
-                f"the {self.seconds:g} it was given, and had {LEFT * self.seconds:g} to improve "
-                "them: give it more",
-            )
+            facts[OUTLASTED] = True
         elif stopped:
-            facts["ended by the clock"] = True
-            warnings = (
-                f"{self.name} ended when {self.seconds:g} seconds were over: another run may find "
-                "other groups, unless steps are given instead",
-            )
-        return Partition.of(labels, facts, warnings)
+            facts[CLOCK] = True
+        return Partition.of(labels, facts, self._late(facts, building))
 
     def _construct(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -10,20 +11,18 @@ from pydantic import Field
 from ..data.codec import Matrix
 from ..data.generalized.cell_costs import cell_costs
 from ..data.partition import Partition, require_group
-from ..data.schema import Kind
-from ..errors import MethodError
+from ..engines.blockwise import Blockwise
+from ..engines.cuts import Blocks, Cutting
+from ..engines.relation import Relation
 from ..kernels import recoding as kernel
 from ..kernels.joins.prices import in_units
-from ..kernels.mondrian import Tree as TreeArrays
-from ..kernels.mondrian import mondrian
 from ..nested import Rule
-from ..poset.trees.tree import Tree
-from ..protocols import Partitioner
+from ..rng import Key
 from .cheap_groups import Priced, keeping
 from .constrained import counted_rules, cut_groups
 
 
-class Mondrian(Partitioner):
+class Mondrian(Blockwise):
     """Cut the records in two, again and again, while both sides keep k.
 
     Numbers, dates and ordinals are cut between values (strict) or through ties (relaxed);
@@ -60,28 +59,25 @@ class Mondrian(Partitioner):
     )
 
     def partition(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        return self.partition_block(x, None, Key.of_seed(0))
+
+    def local_only(self) -> str:
+        if self.criteria:
+            return "cuts that keep `criteria` are chosen by looking at all records of a group"
+        return "" if self.strict else "strict = false shares out records with equal values by rows"
+
+    def survey(self, data: Relation, columns: Sequence[str], most: int) -> Blocks:
+        require_group(data.height, self.k)
+        return self._cutting.blocks(data, columns, most)
+
+    def partition_block(self, x: Matrix, blocks: Blocks | None, key: Key) -> Partition:
         require_group(len(x), self.k)
-        stray = [name for name in self.importance if name not in x.names]
-        if stray:
-            raise MethodError(
-                f"importance names {stray[0]!r}, which is not among the columns to cut",
-                remedy=f"the columns are {', '.join(x.names)}",
-            )
-        codes, columns = _matrix(x)
-        weights = [self.importance.get(name, 1.0) for name in x.names]
-        only = [codes]
-        del codes  # the kernel copies it, and need not keep two
-        labels = mondrian(
-            only.pop(),
-            [axis.positions for axis in columns],
-            [axis.tree for axis in columns],
-            self.k,
-            strict=self.strict,
-            choose=self.choose,
-            nominal=[axis.nominal for axis in columns],
-            weights=weights,
-        )
+        labels = self._cutting.groups(x, blocks)
         return Partition(self._keeping(x, labels) if self.criteria else labels)
+
+    @property
+    def _cutting(self) -> Cutting:
+        return Cutting(self.k, self.strict, self.choose, self.importance)
 
     def _keeping(self, x: Matrix, labels: np.ndarray) -> np.ndarray:
         found = cell_costs(x, importance=self.importance, exact=True)
@@ -91,57 +87,3 @@ class Mondrian(Partitioner):
         cut = cut_groups(given, labels, strict=self.strict)
         kept = [keeping(priced, groups, self.criteria) for groups in cut]
         return Partition.of(min(kept, key=priced.loss)).labels
-
-
-class _Axis(NamedTuple):
-    """What the kernel needs to know of a column besides its codes."""
-
-    positions: np.ndarray
-    tree: TreeArrays | None
-    nominal: bool
-
-
-def _matrix(x: Matrix) -> tuple[np.ndarray, list[_Axis]]:
-    """The codes of all columns side by side, and what else the kernel needs to know of each."""
-    columns: list[_Axis] = []
-    # Two bytes a cell unless a column has too many values: the codes are the largest array.
-    codes = np.empty((len(x), len(x.columns)), dtype=np.uint16)
-    for j in range(len(x.columns)):
-        coded = x.coded(j)
-        # An ordinal column is published as a set of its categories, but cut along their order.
-        ordinal = coded.column.kind == Kind.ORDINAL and not coded.column.generalized
-        # The values of a partial order are numbered so that neighbours have ancestors in common.
-        ordered = coded.poset.spans or ordinal or coded.structure.ancestors is not None
-        if coded.poset.positions.size > np.iinfo(codes.dtype).max:
-            codes = codes.astype(np.uint32)
-        codes[:, j] = coded.codes if ordered else _by_frequency(coded.codes)
-        columns.append(_Axis(coded.poset.positions, _arrays(coded.structure.tree), not ordered))
-    return codes, columns
-
-
-def _by_frequency(codes: np.ndarray) -> np.ndarray:
-    """Codes of a value-set column renumbered from the most frequent value to the rarest.
-
-    Categories have no order of their own; in this one a cut loses least, for it leaves the values
-    that most records share together with few others.
-    """
-    counts = np.bincount(codes)
-    rank = np.zeros(counts.size, dtype=codes.dtype)
-    rank[1 + np.argsort(-counts[1:], kind="stable")] = np.arange(1, counts.size)
-    found: np.ndarray = rank[codes]
-    return found
-
-
-def _arrays(tree: Tree | None) -> TreeArrays | None:
-    # A column in which every value is missing has nothing to cut, and its tree no leaves.
-    if tree is None or not len(tree):
-        return None
-    return TreeArrays(
-        first_leaf=tree.first_leaf,
-        last_leaf=tree.last_leaf,
-        parent=tree.parent,
-        child_ptr=tree.child_ptr,
-        child_idx=tree.child_idx,
-        root=tree.root,
-        cost=tree.node_costs() if tree.grouped else None,
-    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from ..data.schema import Role
 from ..data.table import Table
+from ..engines.relation import Relation
 from ..errors import MethodError
 
 
@@ -31,13 +33,39 @@ def weights_of(table: Table, asking: str) -> np.ndarray:
             f"the weight column {names[0]!r} does not hold numbers", remedy="mend the weights"
         )
     found = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    bad = ~(np.isfinite(found) & (found > 0))
-    if bad.any():
-        raise MethodError(
-            f"the weight column {names[0]!r} has no positive number in row {int(bad.argmax()) + 1}",
-            remedy="give every record a positive weight",
-        )
+    if (row := _first_without(found)) is not None:
+        raise _no_weight(names[0], row)
     return found
+
+
+def weight_column(data: Relation, asking: str) -> str:
+    """The weight column's name, if all records have a weight."""
+    weights_of(data.empty, asking)
+    (name,) = data.schema.of_role(Role.WEIGHT)
+    rows = [row for row in data.fold([name], partial(_without, name)) if row is not None]
+    if rows:
+        raise _no_weight(name, min(rows))
+    return name
+
+
+def _without(name: str, part: Table, numbers: np.ndarray) -> int | None:
+    """The number of the first record without a weight."""
+    order = np.argsort(numbers, kind="stable")
+    found = part[name].cast(pl.Float64).fill_null(np.nan).to_numpy()[order]
+    row = _first_without(found)
+    return None if row is None else int(numbers[order[row]])
+
+
+def _first_without(weights: np.ndarray) -> int | None:
+    bad = ~(np.isfinite(weights) & (weights > 0))
+    return int(bad.argmax()) if bad.any() else None
+
+
+def _no_weight(name: str, row: int) -> MethodError:
+    return MethodError(
+        f"the weight column {name!r} has no positive number in row {row + 1}",
+        remedy="give every record a positive weight",
+    )
 
 
 FEWEST_TOLD = 10

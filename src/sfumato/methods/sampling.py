@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from ..data.classes import class_codes
-from ..data.codec import floats
 from ..data.schema import NUMERIC, Column, Kind, Role
 from ..data.table import Table
+from ..engines.lowest import lowest
+from ..engines.relation import Part, Relation, Tally, Whole
+from ..engines.spread import Spread, Told
 from ..errors import MethodError
-from ..kernels.masking.inclusion import chances, pareto, poisson, simple, systematic
-from ..protocols import Method, Outcome
+from ..kernels.draws import Draws
+from ..kernels.masking.inclusion import systematic
+from ..rng import Key
+from .design import Design, Seen, Sizes, Strata, able, ranked, scales, seen, sized
 
 
-class Sampling(Method):
+class Sampling(Spread):
     """Publish a random sample of the records, with design weights.
 
     Simple random sampling, or with `by` a sample in which a record's chance is proportional to a
@@ -83,21 +88,61 @@ class Sampling(Method):
         """The weights that change: every column of role weight."""
         return table.schema.of_role(Role.WEIGHT), []
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        weights = self._weight_columns(table)
+    def local_only(self) -> str:
+        """Why it cannot run where the data are; empty where it can."""
+        if self.by and self.way == "systematic":
+            return (
+                "systematic sampling walks through all records in one order; "
+                'way = "pareto" or "poisson" draws each where it is'
+            )
+        return ""
+
+    @property
+    def keyed(self) -> bool:
+        return True
+
+    def survey(self, data: Relation, key: Key) -> Design:
+        weights = self._weight_columns(data.empty)
         warnings: list[str] = []
-        stratum, labels = self._strata(table)
-        counts = self._counts(np.bincount(stratum, minlength=len(labels)), labels, warnings)
-        rows, pi = self._draw(table, stratum, counts, rng, warnings)
-        drawn = table.take(rows)
-        if weights or self.weight:
-            drawn = _weighted(drawn, weights, self.weight, 1.0 / pi[rows])
-        facts: dict[str, Any] = {"records": table.height, "drawn": int(rows.size)}
+        for name in self.strata:
+            data.schema[name]  # complains by name where there is none
+        strata = Strata.by(data, self.strata)
+        counts = self._counts(strata.sizes, strata.labels, warnings)
+        sizes = self._sizes(data, warnings) if self.by else None
+        found = Design(strata, counts, sizes, tuple(weights), data.height, tuple(warnings))
+        if self.by:
+            self._check_able(data, found)
+            of_each = partial(sized, found)
+            found = replace(found, scales=scales(data, found.columns, of_each, counts))
+        if self.by and self.way == "systematic":
+            return replace(found, chosen=self._systematic(data, found, key))
+        if self.by and self.way == "poisson":
+            return found
+        cuts = lowest(data, found.columns, partial(ranked, found, key), counts)
+        return replace(found, cuts=cuts)
+
+    def mask_part(self, part: Table, known: Design, draws: Draws) -> Part:
+        stratum = known.strata.of(part)
+        pi = known.chances(part, stratum)
+        if known.chosen is not None:
+            taken = np.isin(draws.numbers, known.chosen)
+        elif known.cuts is not None:
+            taken = known.cuts.holds(stratum, known.ranks(pi, draws), draws.numbers)
+        else:
+            taken = draws.uniform() < pi
+        rows = np.flatnonzero(taken)
+        drawn = part.take(rows)
+        if known.weights or self.weight:
+            drawn = _weighted(drawn, list(known.weights), self.weight, 1.0 / pi[rows])
+        return Part(drawn, rows, Tally({"drawn": int(rows.size)}))
+
+    def told(self, known: Design, tally: Tally) -> Told:
+        facts: dict[str, Any] = {"records": known.records, "drawn": tally.total["drawn"]}
         if self.strata:
-            facts["strata"] = len(labels)
-        if weights or self.weight:
-            facts["weights"] = [*weights, self.weight] if self.weight else weights
-        return Outcome(drawn, rows=rows, facts=facts, warnings=tuple(warnings))
+            facts["strata"] = len(known.strata.labels)
+        if known.weights or self.weight:
+            facts["weights"] = [*known.weights, *([self.weight] if self.weight else [])]
+        return Told(facts, warnings=known.warnings)
 
     def _weight_columns(self, table: Table) -> list[str]:
         weights = self.targets(table)[0]
@@ -114,14 +159,6 @@ class Sampling(Method):
                 remedy="name a new column, or leave weight out: weights are multiplied",
             )
         return weights
-
-    def _strata(self, table: Table) -> tuple[np.ndarray, list[str]]:
-        if not self.strata:
-            return np.zeros(table.height, dtype=np.int64), [""]
-        for name in self.strata:
-            table.schema[name]  # complains by name where there is none
-        found = class_codes(table, self.strata, quantiles=0)
-        return found.codes, found.labels
 
     def _counts(self, sizes: np.ndarray, labels: list[str], warnings: list[str]) -> np.ndarray:
         """How many records to draw of each stratum."""
@@ -171,63 +208,53 @@ class Sampling(Method):
             )
         return counts
 
-    def _draw(
-        self,
-        table: Table,
-        stratum: np.ndarray,
-        counts: np.ndarray,
-        rng: np.random.Generator,
-        warnings: list[str],
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The drawn rows in order, and every record's chance."""
-        u = rng.random(table.height)
-        if not self.by:
-            sizes = np.bincount(stratum, minlength=counts.size)
-            pi = (counts / np.maximum(sizes, 1))[stratum]
-            return simple(stratum, counts, u), pi
-        size = self._sizes(table, warnings)
-        able = np.bincount(stratum[size > 0], minlength=counts.size)
-        if (able < counts).any():
-            h = int(np.flatnonzero(able < counts)[0])
-            where = f" of stratum {h + 1}" if self.strata else ""
-            raise MethodError(
-                f"{counts[h]:,} records are to be drawn, and only {able[h]:,}{where} have a "
-                f"{self.by!r} above zero",
-                remedy="draw fewer, or without `by`",
-            )
-        pi = chances(size, stratum, counts)
-        if self.way == "poisson":
-            return poisson(pi, u), pi
-        if self.way == "pareto":
-            return pareto(pi, stratum, counts, u), pi
-        return systematic(pi, stratum, counts, u, rng.random(counts.size)), pi
-
-    def _sizes(self, table: Table, warnings: list[str]) -> np.ndarray:
-        column = table.schema[self.by]
+    def _sizes(self, data: Relation, warnings: list[str]) -> Sizes:
+        column = data.schema[self.by]
         if column.kind not in NUMERIC or column.generalized:
             raise MethodError(
                 f"by = {self.by!r} is {column.kind}, and a size is a number",
                 remedy="name a numeric column",
             )
-        size: np.ndarray = floats(table[self.by], column)
-        bad = ~np.isfinite(size) | (size < 0)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
+        parts: list[Seen] = data.fold([self.by], partial(seen, self.by))
+        bad = [part.bad for part in parts if part.bad >= 0]
+        if bad:
+            where = f"in row {bad[0] + 1}" if len(parts) == 1 else "in some rows"
             raise MethodError(
-                f"column {self.by!r} in row {row + 1} is missing, infinite or negative, "
+                f"column {self.by!r} {where} is missing, infinite or negative, "
                 "and gives the record no chance",
                 remedy="use a size that every record has",
             )
-        if none := int((size == 0).sum()):
+        if none := sum(part.zeros for part in parts):
             warnings.append(
                 f"{none:,} records have {self.by!r} zero and no chance to be drawn: weighted "
                 "totals leave them out"
             )
-        weighted = self.weight or table.schema.of_role(Role.WEIGHT)
+        weighted = self.weight or data.schema.of_role(Role.WEIGHT)
         if weighted and column.role in (Role.CONFIDENTIAL, Role.TARGET):
             warnings.append(f"the weights tell the values of {self.by!r}, up to a factor")
-        # Divided by the largest, so that no sum of sizes overflows.
-        return size / max(float(size.max(initial=0.0)), float(np.finfo(np.float64).tiny))
+        largest = max((part.largest for part in parts), default=0.0)
+        return Sizes(self.by, max(largest, float(np.finfo(np.float64).tiny)))
+
+    def _check_able(self, data: Relation, known: Design) -> None:
+        many = np.sum(data.fold(known.columns, partial(able, known)), axis=0)
+        if (many < known.counts).any():
+            h = int(np.flatnonzero(many < known.counts)[0])
+            where = f" of stratum {h + 1}" if self.strata else ""
+            raise MethodError(
+                f"{known.counts[h]:,} records are to be drawn, and only {many[h]:,}{where} have a "
+                f"{self.by!r} above zero",
+                remedy="draw fewer, or without `by`",
+            )
+
+    def _systematic(self, data: Relation, known: Design, key: Key) -> np.ndarray:
+        """The numbers of the records that are drawn."""
+        if not isinstance(data, Whole):
+            raise MethodError(self.local_only(), remedy='way = "pareto"')
+        stratum = known.strata.of(data.table)
+        pi = known.chances(data.table, stratum)
+        u = Draws(key, data.numbers).bits()
+        start = key.of("start").stream().random(known.counts.size)
+        return np.asarray(data.numbers[systematic(pi, stratum, known.counts, u, start)])
 
 
 def _proportional(sizes: np.ndarray, wanted: int) -> np.ndarray:

@@ -72,7 +72,7 @@ def test_third_and_fourth_moments_come_back(method: Method, whole: bool) -> None
         # Standard errors of a fourth moment at this size are 0.02 deviations.
         assert found[name]["fourth"] / scale**4 == pytest.approx(fourth / scale**4, abs=0.1)
         assert found[name]["third"] / scale**3 == pytest.approx(third / scale**3, abs=0.06)
-        assert off > 0.3  # and were not there before
+        assert off > 0.25  # and were not there before
         assert found[name]["kurtosis"] == pytest.approx(fourth / scale**4, abs=0.15)
         assert found[name]["skewness"] == pytest.approx(third / scale**3, abs=0.08)
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.generators import businesses
 from sfumato.errors import InputError, MethodError, ParameterError, SchemaError
+from sfumato.kernels.draws import Draws
 from sfumato.poset.trees.sources import Bins, Hierarchy, Prefix
+from sfumato.rng import Key
 from sfumato.tabular.cells.build import HideableZeros, from_microdata
 from sfumato.tabular.cells.table import CellTable
 from tests.oracle.cubes import naive_cube
@@ -63,19 +65,19 @@ def _frame(data: dict[str, Any]) -> pl.DataFrame:
 
 def _agrees(found: CellTable, data: dict[str, Any], top: int) -> None:
     """Every cell holds what the dictionary says, and nothing where it has none."""
+    # A holding goes by its first record.
+    who = None if data["who"] is None else [data["who"].index(w) for w in data["who"]]
     known = naive_cube(
         data["codes"],
         [_above(tree) for tree in data["trees"]],
         data["amounts"],
-        data["who"],
+        who,
         data["weights"],
         data["asked"],
     )
     contributions, frequency = found.contributions, found.frequency
     assert contributions is not None
     assert frequency is not None
-    # Holdings are numbered in their order, without gaps.
-    place = {w: i for i, w in enumerate(sorted(set(data["who"] or ())))}
     for cell, codes in enumerate(found.labels.rows()):
         held = known.pop(codes, None)
         if held is None:
@@ -91,7 +93,7 @@ def _agrees(found: CellTable, data: dict[str, Any], top: int) -> None:
                 continue
             amount, person = held.largest[j]
             assert contributions.top[cell, j] == float(amount)
-            assert contributions.who[cell, j] == place.get(person, person)
+            assert contributions.who[cell, j] == person
             if contributions.weight is not None:
                 assert contributions.weight[cell, j] == pytest.approx(float(held.weights[person]))
             if contributions.asked is not None:
@@ -285,7 +287,8 @@ def test_cell_keys_add_up_modulo_one() -> None:
     assert found.record_keys.tolist() == [0.75, 0.5, 0.25]
     drawn = from_microdata(frame, ["t"], rng=np.random.default_rng(1)).record_keys
     assert drawn is not None
-    keys = np.random.default_rng(1).random(3)
+    # The keys belong to the records' numbers.
+    keys = Draws(Key.drawn(np.random.default_rng(1)), np.arange(3)).uniform()
     assert drawn == pytest.approx([keys.sum() % 1, keys[0], (keys[1] + keys[2]) % 1])
     assert from_microdata(frame, ["t"]).record_keys is None
     with pytest.raises(MethodError, match="row 2: it is not from 0 up to 1"):
@@ -300,6 +303,14 @@ def test_cell_keys_add_up_modulo_one() -> None:
         ({"dimensions": ["t", "t"]}, ParameterError, "twice"),
         ({"value": "t"}, MethodError, "not numbers"),
         ({"weight": "w"}, MethodError, "row 2: it is -1"),
+        ({"weight": "gap"}, MethodError, "weight 'gap', row 1: it is missing"),
+        ({"value": "far"}, MethodError, "value 'far', row 2: it is infinite"),
+        ({"request": "far"}, MethodError, "request 'far', row 2: it is infinite"),
+        (
+            {"value": "huge", "weight": "huge"},
+            MethodError,
+            "value 'huge', row 1: times its weight it is infinite",
+        ),
         ({"hierarchies": {"s": {}}}, ParameterError, "'s' is no dimension"),
         ({"hierarchies": {"t": {"a": "x"}}}, MethodError, "dimension 't'.*b"),
         ({"hierarchies": {"t": 3}}, ParameterError, "no tree"),
@@ -311,7 +322,16 @@ def test_cell_keys_add_up_modulo_one() -> None:
     ],
 )
 def test_bad_input_is_named(change: dict[str, Any], error: type[Exception], said: str) -> None:
-    frame = pl.DataFrame({"t": ["a", "b"], "x": [1.0, 2.0], "w": [1.0, -1.0]})
+    frame = pl.DataFrame(
+        {
+            "t": ["a", "b"],
+            "x": [1.0, 2.0],
+            "w": [1.0, -1.0],
+            "gap": [None, 1.0],
+            "far": [1.0, -np.inf],
+            "huge": [1e200, 1.0],
+        }
+    )
     words: dict[str, Any] = {"dimensions": ["t"], "value": "x", **change}
     with pytest.raises(error, match=said):
         from_microdata(frame, **words)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ...data.codec import Coded, code, encode
+from ...data.codec import Coded, code, codes_among, encode
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
 from ...poset.or_missing import share_of
@@ -51,6 +51,14 @@ class Ladder:
     def levels(self) -> int:
         """How many levels there are."""
         return len(self.groups)
+
+    def raw(self, table: Table, domain: pl.Series) -> np.ndarray:
+        """A column as codes of the whole's values: 0 missing, one beyond the last suppressed."""
+        codes = codes_among(table, self.name, domain).astype(np.int64)
+        hidden = table.suppressed(self.name)
+        if hidden.any():
+            codes[hidden] = len(domain) + 1
+        return codes
 
     def kept(self, measure: CellMeasure, level: int) -> np.ndarray:
         """What a record of each group has left, of 1 for a record; suppressed it has nothing.
@@ -103,15 +111,15 @@ def publish(
     return table
 
 
-def ladder(table: Table, name: str) -> Ladder:
-    """The levels of a column."""
+def ladder(table: Table, name: str, count: np.ndarray | None = None) -> Ladder:
+    """The levels of a column; `count` says how many records each row stands for."""
     coded = code(table, name)
     m = int(coded.poset.positions.size) - 1
     codes = coded.codes.astype(np.int64)
     hidden = table.suppressed(name)
     if hidden.any():
         codes[hidden] = m + 1
-    counts = np.bincount(codes, minlength=m + 2)
+    counts = np.bincount(codes, count, m + 2).astype(np.int64)
     used = np.flatnonzero(counts)
     number = np.zeros(m + 2, dtype=np.int32)
     number[used] = np.arange(used.size)

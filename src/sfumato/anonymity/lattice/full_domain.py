@@ -2,26 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+import polars as pl
 from pydantic import Field, model_validator
 
+from ...data.codec import encoded
+from ...data.domain import Domain
 from ...data.partition import Partition
 from ...data.table import Table
+from ...engines.relation import Part, Relation, Tally, Whole
+from ...engines.spread import Spread, Told
 from ...errors import MethodError
+from ...kernels.draws import Draws
+from ...kernels.lattice.rollup import Fields, packed, places_of
 from ...nested import Rule
-from ...protocols import Method, Outcome
-from .columns import ladder, publish
-from .lattice import Lattice, Terms
+from ...protocols import Outcome
+from ...rng import Key
+from .columns import Ladder, ladder, publish
+from .lattice import Lattice
 from .optimal import Budget, Found
 from .strategies import PAPERS, search
+from .terms import Terms
 
 FEWEST_TOLD = 10
 """Records from which a realised share is published, as are all the others."""
 
 
-class FullDomain(Method):
+class Chosen(NamedTuple):
+    """A column at the level that was chosen."""
+
+    ladder: Ladder
+    domain: pl.Series
+    level: int
+    values: np.ndarray
+    """int32: for each code of a value in the domain (and for suppressed) its number."""
+
+    @classmethod
+    def of(cls, one: Ladder, rows: Table, domain: pl.Series, level: int) -> Chosen:
+        """Of a ladder over rows in which every value occurs."""
+        values = np.zeros(len(domain) + 2, dtype=np.int32)
+        values[one.raw(rows, domain)] = one.values
+        return cls(replace(one, values=values[:0]), domain, level, values)
+
+    def of_part(self, part: Table) -> Ladder:
+        """The ladder with the values of a part's records."""
+        return replace(self.ladder, values=self.values[self.ladder.raw(part, self.domain)])
+
+
+class Known(NamedTuple):
+    """What is published: the level of each column, and which classes are suppressed."""
+
+    chosen: tuple[Chosen, ...]
+    fields: Fields
+    keys: np.ndarray
+    own: np.ndarray
+    """int64: the number of each class, -1 if it is suppressed."""
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def published(self, part: Table) -> tuple[Table, np.ndarray]:
+        """A part as it is published, and the class of each of its records."""
+        levels = [one.level for one in self.chosen]
+        ladders = [one.of_part(part) for one in self.chosen]
+        groups = [one.groups[level][one.values] for one, level in zip(ladders, levels, strict=True)]
+        places = places_of(packed(groups, self.fields), self.keys, self.fields.words)
+        labels = self.own[places]
+        return publish(part, ladders, levels, labels < 0), labels
+
+
+def _domain(rows: Table, name: str, count: np.ndarray) -> Domain:
+    """What is known of a column by counted rows."""
+    found = encoded(rows, name)
+    each = np.bincount(found.codes, count, len(found.domain) + 1).astype(np.int64)
+    return Domain(found.domain, each[1:], int(each[0]))
+
+
+class FullDomain(Spread):
     """Generalize every column to one level of its hierarchy, the best there is.
 
     Level 0 is the value, the last level "*". Records whose class fails k or a criterion are
@@ -92,47 +151,86 @@ class FullDomain(Method):
             )
         return self
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, _ = self.targets(table)
-        self._check(table, chosen)
-        lattice = self.lattice(table, chosen)
+    def local_only(self) -> str:
+        if not self.criteria:
+            return ""
+        return (
+            "full-domain with criteria asks for the records of every class: leave the criteria to "
+            "[require], or use mondrian with them"
+        )
+
+    def survey(self, data: Relation, key: Key) -> Known:
+        chosen, _ = self.targets(data.empty)
+        self._check(data, chosen)
+        if not self.criteria:
+            found = data.count_by(chosen)
+            rows, count = found.table, found.count
+        elif isinstance(data, Whole):
+            rows, count = data.table, np.ones(data.height, dtype=np.int64)
+        else:
+            raise MethodError(self.local_only())
+        domains = [_domain(rows, name, count) for name in chosen]
+        known = zip(chosen, domains, strict=True)
+        schema = rows.schema
+        for name, domain in known:
+            schema = schema.with_column(schema[name].with_(whole=domain))
+        lattice = self.lattice(rows.with_schema(schema), chosen, count)
         budget = Budget(self.seconds, self.steps)
-        found = search(lattice, self.strategy, budget)
-        if found.levels is None:
-            raise self._none(lattice, found)
-        labels = lattice.labels(found.levels)
-        changed = publish(table, lattice.ladders, found.levels, labels < 0)
+        best = search(lattice, self.strategy, budget)
+        if best.levels is None:
+            raise self._none(lattice, best)
+        return self._known(lattice, best, budget, domains)
+
+    def _known(self, lattice: Lattice, best: Found, budget: Budget, domains: list[Domain]) -> Known:
+        assert best.levels is not None
         flat = [one.name for one in lattice.ladders if not one.hierarchy]
         warnings = [
             f"{name} has no hierarchy of levels: it could only be kept or suppressed as a whole "
             "(give it a poset such as bins, prefix or hierarchy)"
             for name in flat
         ]
-        if found.levels == lattice.top:
+        if best.levels == lattice.top:
             warnings.append("every quasi-identifier had to be suppressed")
+        facts = self._facts(lattice, best, flat, budget)
+        chosen = [
+            Chosen.of(one, lattice.table, domain.values, level)
+            for one, domain, level in zip(lattice.ladders, domains, best.levels, strict=True)
+        ]
+        keys, own = lattice.classes(best.levels)
+        return Known(tuple(chosen), lattice.fields, keys, own, facts, tuple(warnings))
+
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Part:
+        return Part(known.published(part)[0])
+
+    def told(self, known: Known, tally: Tally) -> Told:
+        return Told(known.facts, warnings=known.warnings)
+
+    def mask_keyed(self, table: Table, key: Key, numbers: np.ndarray) -> Outcome:
+        whole = Whole(table.with_columns([]), numbers)
+        known = self.survey(whole, key)
+        made, labels = known.published(whole.table)
         return Outcome(
-            changed,
-            partition=Partition(labels),
-            facts=self._facts(lattice, found, labels, flat, budget),
-            warnings=tuple(warnings),
+            made, partition=Partition(labels), facts=known.facts, warnings=known.warnings
         )
 
-    def lattice(self, table: Table, columns: list[str]) -> Lattice:
-        """The lattice of these columns under this declaration's terms."""
+    def lattice(self, table: Table, columns: list[str], count: np.ndarray | None = None) -> Lattice:
+        """The lattice of these columns under this declaration's terms; `count` says how many
+        records each row stands for."""
+        n = table.height if count is None else int(count.sum())
         terms = Terms(
             self.k,
             # So that a third of 30 is 10, whatever the last bit says.
-            min(int(self.suppress * table.height + 1e-9), table.height),
+            min(int(self.suppress * n + 1e-9), n),
             self.criteria,
             self.measure,
             tuple(self.importance.get(name, 1.0) for name in columns),
         )
-        return Lattice(table, [ladder(table, name) for name in columns], terms)
+        return Lattice(table, [ladder(table, name, count) for name in columns], terms, count)
 
-    def _check(self, table: Table, chosen: list[str]) -> None:
-        if table.height < max(self.k, 1):
+    def _check(self, data: Relation, chosen: list[str]) -> None:
+        if data.height < max(self.k, 1):
             raise MethodError(
-                f"a table of {table.height} cannot be made {self.k}-anonymous",
+                f"a table of {data.height} cannot be made {self.k}-anonymous",
                 remedy="release nothing, or lower k",
             )
         stray = [name for name in self.importance if name not in chosen]
@@ -163,7 +261,6 @@ class FullDomain(Method):
         self,
         lattice: Lattice,
         found: Found,
-        labels: np.ndarray,
         flat: list[str],
         budget: Budget,
     ) -> dict[str, Any]:
@@ -181,9 +278,9 @@ class FullDomain(Method):
         if flat:
             facts["without a hierarchy"] = flat
         gone = lattice.judge(found.levels).suppressed
-        if min(gone, labels.size - gone) >= FEWEST_TOLD:
+        if min(gone, lattice.n - gone) >= FEWEST_TOLD:
             # Two digits that count: of a large table even many records are a small share.
-            facts["suppressed share"] = float(f"{gone / labels.size:.2g}")
+            facts["suppressed share"] = float(f"{gone / lattice.n:.2g}")
         if found.ended and found.bound is not None:
             facts["ended early"] = "by the clock" if budget.by_clock else "after its steps"
             facts["lower bound"] = round(lattice.published(found.bound), 4)

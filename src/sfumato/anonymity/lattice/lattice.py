@@ -9,10 +9,10 @@ are visited: for measures of cells, what the published records have left is coun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
-from typing import Literal, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from ...kernels.lattice.nodes import nearest_below, node_number
 from ...kernels.lattice.rollup import Rolled, Tally, class_worth, distinct, layout, roll_up, tally
 from ...protocols import Criterion
 from .columns import CellMeasure, Ladder, publish
-
-Levels = tuple[int, ...]
-Measure = Literal["loss", "precision", "entropy", "discernibility", "average-class-size"]
+from .terms import Judged, Levels, Seen, Settled, Terms
 
 WHOLE = 1 << 60
 SNAPSHOTS = 512
@@ -34,70 +32,30 @@ ROOM = 8
 """Classes that are kept for every distinct tuple of the table."""
 
 
-class Seen(NamedTuple):
-    """What the class sizes of a node say."""
-
-    levels: Levels
-    number: int
-    classes: int
-    short: int
-    """Records in classes below k: they, and perhaps others, must be suppressed."""
-    hidden: int
-    """Records that the levels and earlier steps have left nothing but "*": one class with those
-    that are suppressed."""
-    value: int
-    """The node's figure if only they are; otherwise it is larger."""
-    owed: int
-    """What every node below this one costs more than its floor."""
-    least: int
-    """What every node above this one costs at least."""
-
-
-class Settled(NamedTuple):
-    """The classes of a node."""
-
-    gone: np.ndarray
-    """bool: which are suppressed."""
-    sizes: np.ndarray
-    worth: np.ndarray
-    hidden: int
-    """The class that is "*" in every column without being suppressed; -1 if there is none."""
-
-
-class Judged(NamedTuple):
-    """A node with its suppression, or why it cannot be published."""
-
-    allowed: bool
-    value: int = 0
-    suppressed: int = 0
-    closed: bool = False
-    """Whether no node below this one can be published either."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What is asked of a generalization."""
-
-    k: int
-    most: int
-    """Records that may be suppressed."""
-    rules: tuple[Criterion, ...] = ()
-    measure: Measure = "loss"
-    importance: tuple[float, ...] = ()
-
-
 class Lattice:
-    """The generalizations of a table, and what is known of them."""
+    """The generalizations of a table, and what is known of them.
 
-    def __init__(self, table: Table, ladders: Sequence[Ladder], terms: Terms) -> None:
+    `count` says how many records each row stands for, where that is not one.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        ladders: Sequence[Ladder],
+        terms: Terms,
+        count: np.ndarray | None = None,
+    ) -> None:
         self.table, self.ladders, self.terms = table, tuple(ladders), terms
-        self.n = table.height
+        self.count = np.ones(table.height, dtype=np.int64) if count is None else count
+        self.n = int(self.count.sum())
         self.shape = np.array([ladder.levels for ladder in ladders], dtype=np.int64)
         self.size = int(np.prod(self.shape.astype(object)))
         self.bottom: Levels = (0,) * len(ladders)
         self.top: Levels = tuple((self.shape - 1).tolist())
         self.fields = layout([ladder.groups for ladder in ladders])
-        self.tuples, self.member = distinct([ladder.values for ladder in ladders], self.fields)
+        self.tuples, self.member = distinct(
+            [ladder.values for ladder in ladders], self.fields, self.count
+        )
         self._seen: dict[int, Seen] = {}
         self._judged: dict[int, Judged] = {}
         self._lock = Lock()
@@ -139,13 +97,17 @@ class Lattice:
         """For each column and level, what it costs if nothing is suppressed (int64)."""
         out = []
         for j, ladder in enumerate(self.ladders):
-            counts = np.bincount(ladder.values, minlength=ladder.groups[0].size)
+            counts = self._counts(ladder)
             kept = []
             for level, group in enumerate(ladder.groups):
                 worth = self._worth[self._worth_at[j, level] + group]
                 kept.append(int(counts @ worth))
             out.append(kept[0] - np.array(kept, dtype=np.int64))
         return out
+
+    def _counts(self, ladder: Ladder) -> np.ndarray:
+        """int64: how many records have each value of a column."""
+        return np.bincount(ladder.values, self.count, ladder.groups[0].size).astype(np.int64)
 
     @cached_property
     def ground(self) -> int:
@@ -154,7 +116,7 @@ class Lattice:
             return 0  # entropy is that of the values as they come
         kept = 0
         for j, ladder in enumerate(self.ladders):
-            counts = np.bincount(ladder.values, minlength=ladder.groups[0].size)
+            counts = self._counts(ladder)
             at = self._worth_at[j, 0]
             kept += int(counts @ self._worth[at : at + counts.size])
         return WHOLE - kept
@@ -368,15 +330,20 @@ class Lattice:
             kept[~gone] &= keeps[own[~gone]]
         return kept, broken
 
-    def labels(self, levels: Levels) -> np.ndarray:
-        """The class of each record as it is published; -1 for a suppressed one."""
+    def classes(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
+        """The keys of a node's classes, and each one's number as it is published; -1 for a
+        suppressed one."""
         settled = self.settle(levels)
         assert not isinstance(settled, Judged)
-        gone, (_, place) = settled.gone.copy(), self._from_tuples(levels)
+        gone = settled.gone.copy()
         if settled.hidden >= 0 and gone.any():
             gone[settled.hidden] = True  # published alike
         own = np.where(gone, SUPPRESSED_LABEL, np.cumsum(~gone) - 1)
-        found: np.ndarray = own[place][self.member]
+        return self._from_tuples(levels)[0].keys, own
+
+    def labels(self, levels: Levels) -> np.ndarray:
+        """The class of each row as it is published; -1 for a suppressed one."""
+        found: np.ndarray = self.classes(levels)[1][self._from_tuples(levels)[1]][self.member]
         return found
 
     def least_suppression(self, levels: Levels) -> float:

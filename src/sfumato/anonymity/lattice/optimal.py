@@ -21,7 +21,8 @@ import numpy as np
 from ...kernels.lattice.nodes import next_open, node_levels, way_up
 from ...kernels.threads import cores
 from ...progress import report
-from .lattice import Lattice, Levels, Seen
+from .lattice import Lattice
+from .terms import Levels, Seen
 
 MOST_NODES = 1 << 23
 """Lattices up to this size can be searched for the optimum."""

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...errors import MethodError
 from ...progress import report
-from .lattice import WHOLE, Lattice, Levels
+from .lattice import WHOLE, Lattice
 from .optimal import MOST_NODES, Budget, Found, floors, optimal
+from .terms import Levels
 
 STEPS = 2_000
 """Nodes that a walk looks at unless it is told otherwise."""

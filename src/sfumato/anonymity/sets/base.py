@@ -25,6 +25,11 @@ from ...nested import Rule
 from ...progress import report
 from ...protocols import Criterion, Partitioner
 
+FEW_LOST = (
+    "a few records have no set; they are grouped with others as empty sets, since fewer than k "
+    "cannot stay apart"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Sets:
@@ -73,20 +78,30 @@ def sets_of(x: Matrix) -> tuple[Sets, np.ndarray]:
         item_parents(x.table.schema[name], view.names)
         for name, view in zip(x.names, views, strict=True)
     ]
+    starts, items, missing = side_by_side(views)
+    offsets = np.cumsum([0, *(len(view.names) for view in views)])
+    above = [
+        np.where(own < 0, -1, own + offset)
+        for own, offset in zip(parents, offsets[:-1], strict=True)
+    ]
+    return Sets(starts, items, np.concatenate(utilities), np.concatenate(above)), missing
+
+
+def side_by_side(views: Sequence[SetTable]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Several columns of sets as one: starts, items, and which records have no set at all."""
     missing = np.logical_and.reduce([view.missing for view in views])
     if len(views) == 1:
-        return Sets(views[0].starts, views[0].items, utilities[0], parents[0]), missing
+        return views[0].starts, views[0].items, missing
     d = sum(len(view.names) for view in views)
     starts = np.sum([view.starts for view in views], axis=0)
     items = np.empty(int(starts[-1]), dtype=item_type(d))
     place, offset = starts[:-1].copy(), 0
-    for which, view in enumerate(views):
+    for view in views:
         at = np.repeat(place - view.starts[:-1], view.sizes) + np.arange(view.items.size)
         items[at] = view.items.astype(np.int64) + offset
         place += view.sizes
-        parents[which] = np.where(parents[which] < 0, -1, parents[which] + offset)
         offset += len(view.names)
-    return Sets(starts, items, np.concatenate(utilities), np.concatenate(parents)), missing
+    return starts, items, missing
 
 
 def checked_start(start: Partitioner, of: str, example: str) -> SetSearch:
@@ -144,11 +159,7 @@ class SetSearch(Partitioner):
         if lost < self.k or len(sets) - lost < self.k:
             # Too few to stay apart: they are published as sets of which nothing is told.
             found = self.search(sets, rng)
-            warning = (
-                "a few records have no set; they are grouped with others as empty sets, "
-                "since fewer than k cannot stay apart"
-            )
-            return _with_warnings(found, (*found.warnings, warning))
+            return _with_warnings(found, (*found.warnings, FEW_LOST))
         present = np.flatnonzero(~missing)
         return _apart(self.search(sets.take(present), rng), present, missing)
 

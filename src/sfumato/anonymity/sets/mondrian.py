@@ -9,10 +9,11 @@ from pydantic import Field
 
 from ...data.partition import Partition
 from ...kernels.sets.mondrian import set_mondrian
-from .base import Sets, SetSearch
+from .base import Sets
+from .blocks import SetBlockwise
 
 
-class SetMondrian(SetSearch):
+class SetMondrian(SetBlockwise):
     """Cut sets in two by an item that one side has and the other lacks, again and again.
 
     A cut is made while both sides keep k. Of a group are published the items that all of it have.
@@ -42,6 +43,14 @@ class SetMondrian(SetSearch):
         description="where no cut leaves k on both sides, leave some who have the item with "
         "those who lack it",
     )
+
+    def local_only(self) -> str:
+        if self.choose == "entropy":
+            return 'choose = "entropy" counts every pair of items'
+        return "groups that break `criteria` are joined with any others" if self.criteria else ""
+
+    def cutting(self) -> tuple[int, str, int]:
+        return self.k, self.choose, 0
 
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
         labels = set_mondrian(

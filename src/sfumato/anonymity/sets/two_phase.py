@@ -8,14 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from ...data.partition import Partition
+from ...engines.within import FEWEST
+from ...kernels.sets.mondrian import cut_sets
 from ...kernels.sets.two_phase import two_phase
 from ...progress import report
-from .base import Sets, SetSearch
+from .base import Sets
+from .blocks import SetBlockwise
 
 _PARTS = 1000
 
 
-class TwoPhase(SetSearch):
+class TwoPhase(SetBlockwise):
     """Drop items until every set is shared by k, then split groups to bring items back.
 
     First the smallest cluster of equal sets joins one that differs by one item less, or drops the
@@ -25,6 +28,9 @@ class TwoPhase(SetSearch):
 
     The second phase also runs with all records as one group at the start, and the better result is
     kept: `start = "merged"` is the thesis' algorithm.
+
+    Which clusters merge depends on all of them, one after the other. `blocks` are cut by the items
+    that most records have, and searched one by one.
     """
 
     name: ClassVar[str] = "two-phase"
@@ -43,7 +49,32 @@ class TwoPhase(SetSearch):
         "or where least is lost",
     )
 
+    blocks: int = Field(
+        0,
+        ge=0,
+        description="cut the records by their most frequent items into blocks of at most so many, "
+        "and search within each; 0: search among all",
+    )
+
+    def local_only(self) -> str:
+        if not self.blocks:
+            return "one cluster merges after the other: blocks = 100000 confines it"
+        return "groups that break `criteria` are joined with any others" if self.criteria else ""
+
+    def cutting(self) -> tuple[int, str, int]:
+        return max(self.k, self.blocks // FEWEST), "even", self.blocks
+
     def search(self, sets: Sets, rng: np.random.Generator) -> Partition:
+        if not self.blocks:
+            return self._search(sets)
+        parts = Partition.of(cut_sets(*sets.arrays, *self.cutting()))
+        labels, count = np.empty(len(sets), dtype=np.int64), 0
+        for rows in parts:
+            found = self._search(sets.take(rows))
+            labels[rows], count = found.labels + count, count + found.groups
+        return Partition.of(labels)
+
+    def _search(self, sets: Sets) -> Partition:
         def tell(share: float) -> None:
             report("merging and splitting sets", int(_PARTS * share), _PARTS)
 

@@ -1,4 +1,4 @@
-"""What Safe Harbor does to ZIP codes, dates, years and ages."""
+"""What Safe Harbor does to ZIP codes, dates, years and ages, told of their distinct values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from ...data.schema import SUPPRESSED, Column, Kind
@@ -30,7 +31,7 @@ Small = Callable[[str], bool]
 
 
 class Treated(NamedTuple):
-    """A column after treatment (None: removed), what was done, and what must be said."""
+    """A column's values after treatment (None: removed), what was done, and what must be said."""
 
     series: pl.Series | None
     column: Column | None
@@ -68,7 +69,7 @@ def _read_population(path: Path) -> dict[str, int]:
     return dict(people.iter_rows())
 
 
-def zips_to_areas(series: pl.Series, column: Column, small: Small) -> Treated:
+def zips_to_areas(series: pl.Series, column: Column, small: Small, counts: np.ndarray) -> Treated:
     """The first three digits; 000 for small areas; "*" for what is no ZIP code."""
     texts = series.cast(pl.String).str.strip_chars()
     if series.dtype.is_numeric():
@@ -79,7 +80,7 @@ def zips_to_areas(series: pl.Series, column: Column, small: Small) -> Treated:
         area = value[:3] if re.fullmatch(r"\d{3}|\d{5}(?:[- ]?\d{4})?", value) else SUPPRESSED
         areas[value] = _ZERO if area != SUPPRESSED and small(area) else area
     made = texts.replace_strict(domain, list(areas.values()), return_dtype=pl.String)
-    zeros, stars = (int((made == label).sum()) for label in (_ZERO, SUPPRESSED))
+    zeros, stars = (_records(made == label, counts) for label in (_ZERO, SUPPRESSED))
     bound = None
     if areas and not set(areas) & set(areas.values()):
         # So that later steps know what a published area covers.
@@ -95,6 +96,11 @@ def zips_to_areas(series: pl.Series, column: Column, small: Small) -> Treated:
         f"first three digits, {zeros:,} of them 000",
         warning if stars else "",
     )
+
+
+def _records(chosen: pl.Series, counts: np.ndarray) -> int:
+    """How many records have one of the chosen values."""
+    return int(counts[chosen.fill_null(False).to_numpy()].sum())
 
 
 def latest_year(columns: Sequence[pl.Series]) -> int | None:
@@ -117,7 +123,9 @@ def _years(series: pl.Series) -> pl.Series:
     return texts.str.extract(r"(?:^|\D)(\d{4})(?:\D|$)").cast(pl.Int64, strict=False)
 
 
-def dates_to_years(series: pl.Series, column: Column, first: int | None) -> Treated:
+def dates_to_years(
+    series: pl.Series, column: Column, first: int | None, counts: np.ndarray
+) -> Treated:
     """The year as a label; "<=first" for that year and all before it."""
     if isinstance(series.dtype, pl.List) or series.dtype.is_float() or series.dtype == pl.Boolean:
         return Treated(None, None, "removed")
@@ -126,7 +134,7 @@ def dates_to_years(series: pl.Series, column: Column, first: int | None) -> Trea
     old = 0
     if first is not None:
         early = (years <= first).fill_null(False)
-        old = int(early.sum())
+        old = _records(early, counts)
         labels = labels.zip_with(~early, pl.Series([f"<={first}"]))
     unread = series.is_not_null() & years.is_null()
     labels = labels.zip_with(~unread, pl.Series([SUPPRESSED]))
@@ -137,7 +145,7 @@ def dates_to_years(series: pl.Series, column: Column, first: int | None) -> Trea
     else:
         after = after.with_(kind=Kind.NOMINAL, categories=(), poset=None)
     joined = f', {old:,} of them as "<={first}"' if first is not None else ""
-    stars = int(unread.sum())
+    stars = _records(unread, counts)
     warning = f"{stars:,} values of {column.name} tell no year and were suppressed"
     return Treated(labels.alias(series.name), after, f"year only{joined}", warning if stars else "")
 

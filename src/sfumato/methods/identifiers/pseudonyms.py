@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 from pydantic import Field
 
 from ...data.schema import Kind
 from ...data.table import Table
+from ...engines.relation import Part, Relation, Tally, TooMany
+from ...engines.spread import Spread, Told
+from ...engines.values import domain_of
 from ...errors import MethodError
-from ...protocols import Method, Outcome
+from ...kernels.draws import Draws
+from ...rng import Key
 
 _BASE32 = "abcdefghijkmnpqrstuvwxyz23456789"
+_LETTERS = 12
+"""Of a pseudonym: long enough that a million are almost surely distinct, then checked."""
+MOST_LISTED = 2_000_000
+"""Distinct values up to which the table that leads back is written."""
+_UNLIKELY = 2.0**-40
+"""The chance that two values share a replacement which need not be counted."""
 
 
-class Drop(Method):
+class Drop(Spread):
     """Remove identifying columns."""
 
     name: ClassVar[str] = "drop"
@@ -36,13 +46,32 @@ class Drop(Method):
             return [], []
         return super().targets(table)
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, _ = self.targets(table)
-        warnings = () if chosen else ("there was no identifier to drop",)
-        return Outcome(table.without(chosen), facts={"dropped": chosen}, warnings=warnings)
+    def survey(self, data: Relation, key: Key) -> list[str]:
+        return self.targets(data.empty)[0]
+
+    def mask_part(self, part: Table, known: list[str], draws: Draws) -> Part:
+        return Part(part.without(known))
+
+    def told(self, known: list[str], tally: Tally) -> Told:
+        warnings = () if known else ("there was no identifier to drop",)
+        return Told({"dropped": known}, warnings=warnings)
 
 
-class _Replace(Method):
+@dataclass(frozen=True)
+class Secret:
+    """What the replacements of a column are made from."""
+
+    key: bytes
+    length: int
+    listed: Mapping[str, str] | None = None
+    """Of each value its replacement, where the table leads back."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Parts elsewhere make the replacements that they need.
+        return Secret, (self.key, self.length)
+
+
+class _Replace(Spread):
     """What hashing and pseudonymizing share: equal values get equal replacements, missing stays
     missing."""
 
@@ -50,27 +79,39 @@ class _Replace(Method):
     roles: ClassVar[tuple[str, ...]] = ("identifier",)
     handles_identifiers: ClassVar[bool] = True
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, _ = self.targets(table)
-        series, columns = [], []
-        private: dict[str, Any] = {}
+    def survey(self, data: Relation, key: Key) -> dict[str, Secret]:
+        chosen, _ = self.targets(data.empty)
         for name in chosen:
-            text = _as_text(table[name])
+            _as_text(data.empty[name])
+        return {name: self.secret(data, name, key.of(name)) for name in chosen}
+
+    def mask_part(self, part: Table, known: dict[str, Secret], draws: Draws) -> Part:
+        series, columns = [], []
+        for name, secret in known.items():
+            text = _as_text(part[name])
             distinct = text.drop_nulls().unique().sort()
-            replacements, secret = self.replacements(distinct.to_list(), rng)
-            private[name] = secret
-            mapped = text.replace_strict(
-                distinct, pl.Series(replacements, dtype=pl.String), return_dtype=pl.String
+            made = [self.replacement(value, secret) for value in distinct.to_list()]
+            series.append(
+                text.replace_strict(
+                    distinct, pl.Series(made, dtype=pl.String), return_dtype=pl.String
+                ).alias(name)
             )
-            series.append(mapped.alias(name))
-            columns.append(table.schema[name].with_(kind=Kind.TEXT, categories=(), poset=None))
-        return Outcome(
-            table.with_columns(series, columns), facts={"replaced": chosen}, secrets=private
-        )
+            columns.append(part.schema[name].with_(kind=Kind.TEXT, categories=(), poset=None))
+        return Part(part.with_columns(series, columns))
 
     @abstractmethod
-    def replacements(self, values: list[str], rng: np.random.Generator) -> tuple[list[str], Any]:
-        """One replacement for each distinct value, and what must stay private."""
+    def secret(self, data: Relation, name: str, key: Key) -> Secret:
+        """What the replacements of a column are made from: no two values share one."""
+
+    @abstractmethod
+    def replacement(self, value: str, secret: Secret) -> str:
+        """What a value is replaced by."""
+
+    def distinct(self, data: Relation, name: str, secret: Secret) -> dict[str, str] | None:
+        """Each value of a column and its replacement; None where two values share one."""
+        values = [v for v in _as_text(domain_of(data, name).values).to_list() if v is not None]
+        made = {value: self.replacement(value, secret) for value in values}
+        return made if len(set(made.values())) == len(made) else None
 
 
 class Hash(_Replace):
@@ -92,22 +133,31 @@ class Hash(_Replace):
         repr=False,
     )
 
-    def replacements(self, values: list[str], rng: np.random.Generator) -> tuple[list[str], Any]:
-        key = bytes.fromhex(self.key) if self.key else rng.bytes(32)
-        digests = [hmac.new(key, v.encode(), hashlib.sha256).hexdigest() for v in values]
-        short = [digest[: self.length] for digest in digests]
-        if len(set(short)) < len(short):
+    def secret(self, data: Relation, name: str, key: Key) -> Secret:
+        found = Secret(bytes.fromhex(self.key) or key.stream().bytes(32), self.length)
+        short = data.height**2 > _UNLIKELY * 2.0 ** (4 * self.length + 1)
+        if short and self.distinct(data, name, found) is None:
             raise MethodError(
                 f"two identifiers share their first {self.length} digits",
                 remedy=f"length = {min(64, 2 * self.length)}",
             )
-        return short, {"key": key.hex()}
+        return found
+
+    def replacement(self, value: str, secret: Secret) -> str:
+        return hmac.digest(secret.key, value.encode(), "sha256").hex()[: secret.length]
+
+    def told(self, known: dict[str, Secret], tally: Tally) -> Told:
+        keys = {name: {"key": secret.key.hex()} for name, secret in known.items()}
+        return Told({"replaced": list(known)}, secrets=keys)
 
 
 class Pseudonymize(_Replace):
     """Replace identifiers by short random pseudonyms.
 
-    The table that leads back stays in the private face.
+    The table that leads back stays in the private face; of more than two million values, whose
+    pseudonyms are longer, the key stays there: the pseudonym of a value is its keyed hash
+    (HMAC-SHA256) by letters of five bits, so that whoever has the key and the values can make the
+    table.
     """
 
     name: ClassVar[str] = "pseudonymize"
@@ -115,15 +165,54 @@ class Pseudonymize(_Replace):
 
     prefix: str = Field("", description="text before each pseudonym")
 
-    def replacements(self, values: list[str], rng: np.random.Generator) -> tuple[list[str], Any]:
-        # Long enough that a million draws are almost surely distinct, then checked.
-        letters = np.array(list(_BASE32))
-        made: dict[str, None] = {}
-        while len(made) < len(values):
-            draws = rng.integers(0, len(letters), size=(len(values) - len(made), 12))
-            made.update(dict.fromkeys("".join(row) for row in letters[draws]))
-        pseudonyms = [self.prefix + word for word in made]
-        return pseudonyms, {"pseudonyms": dict(zip(values, pseudonyms, strict=True))}
+    def secret(self, data: Relation, name: str, key: Key) -> Secret:
+        many = data.height > MOST_LISTED and _more_than(MOST_LISTED, data, name)
+        for again in range(64):
+            own = Secret(key.of("pseudonyms", again).stream().bytes(32), _LETTERS)
+            if many:
+                return Secret(own.key, _letters(data.height))
+            listed = self.distinct(data, name, own)
+            if listed is not None:
+                return Secret(own.key, own.length, listed)
+        raise MethodError(f"column {name!r}: no pseudonyms that differ were found")
+
+    def replacement(self, value: str, secret: Secret) -> str:
+        if secret.listed is not None:
+            return secret.listed[value]
+        digest = hmac.digest(secret.key, value.encode(), "sha256")
+        number = int.from_bytes(digest, "little")
+        letters = (_BASE32[number >> 5 * i & 31] for i in range(secret.length))
+        return self.prefix + "".join(letters)
+
+    def told(self, known: dict[str, Secret], tally: Tally) -> Told:
+        private: dict[str, Any] = {}
+        warnings = []
+        for name, secret in known.items():
+            if secret.listed is not None:
+                private[name] = {"pseudonyms": dict(secret.listed)}
+                continue
+            private[name] = {"key": secret.key.hex(), "letters": secret.length}
+            warnings.append(
+                f"{name} has more than {MOST_LISTED:,} values: no table leads back from its "
+                "pseudonyms, but the private key does"
+            )
+        return Told({"replaced": list(known)}, private, tuple(warnings))
+
+
+def _letters(records: int) -> int:
+    """Letters at which so many pseudonyms are distinct, as good as surely."""
+    length = _LETTERS
+    while records**2 > _UNLIKELY * 2.0 ** (5 * length + 1):
+        length += 1
+    return length
+
+
+def _more_than(most: int, data: Relation, name: str) -> bool:
+    try:
+        data.only([name]).count_by([name], most)
+    except TooMany:
+        return True
+    return False
 
 
 def _as_text(series: pl.Series) -> pl.Series:

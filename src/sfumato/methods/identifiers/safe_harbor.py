@@ -5,18 +5,23 @@ from __future__ import annotations
 import datetime as dt
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 from pydantic import Field
 
+from ...data.codec import codes_among, decode
+from ...data.domain import Domain
 from ...data.recognize import recognize
 from ...data.recognize.texts import mentions
 from ...data.recognize.view import View, views
 from ...data.recognize.words import BIRTH, plain_name
-from ...data.schema import Role
+from ...data.schema import Column, Role
 from ...data.table import Table
+from ...engines.relation import Part, Relation, Tally, Whole
+from ...engines.spread import Spread, Told
+from ...engines.values import domain_of
 from ...errors import MethodError
-from ...protocols import Method, Outcome
+from ...kernels.draws import Draws
+from ...rng import Key
 from ._safe_harbor_columns import (
     Treated,
     ages_to_90,
@@ -111,7 +116,17 @@ class Seen(NamedTuple):
         return ITEMS[self.item][0]
 
 
-class SafeHarbor(Method):
+class Known(NamedTuple):
+    """The distinct values of columns that are coarsened, what became of every column, and what is
+    told."""
+
+    values: dict[str, pl.Series]
+    done: dict[str, Treated]
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+class SafeHarbor(Spread):
     """Remove or coarsen the eighteen identifiers of the HIPAA rule.
 
     Columns are recognized by their values, their role and their name; `columns_are` overrules.
@@ -159,20 +174,68 @@ class SafeHarbor(Method):
         """The columns that hold one of the eighteen, or free text that is to go."""
         return list(self._findings(table)), []
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        findings = self._findings(table)
-        warnings: list[str] = []
-        year = self._year(table, findings, warnings)
-        areas = restricted_areas(self.population, self.population_file)
-        done: dict[str, Treated] = {}
-        for name, found in findings.items():
-            done[name] = self._treat(table, name, found, year, areas)
-        removed = [name for name, one in done.items() if one.series is None]
-        changed = [one for one in done.values() if one.series is not None]
-        masked = table.without(removed).with_columns(
-            [one.series for one in changed if one.series is not None],
-            [one.column for one in changed if one.column is not None],
+    def local_only(self) -> str:
+        if self.columns_are:
+            return ""
+        return (
+            "what columns hold is recognized from all records in one place: say of every column "
+            'what it is, columns_are = { ward = "geography", x = "none" }'
         )
+
+    def survey(self, data: Relation, key: Key) -> Known:
+        table = self._looked_at(data)
+        findings = self._findings(table)
+        changing = [n for n, f in findings.items() if f.item in ("zip", "date", "year", "age")]
+        domains = {name: domain_of(data, name) for name in changing}
+        warnings: list[str] = []
+        year = self._year(domains, findings, warnings)
+        areas = restricted_areas(self.population, self.population_file)
+        done = {
+            name: self._treat(data.schema[name], domains.get(name), found, year, areas)
+            for name, found in findings.items()
+        }
+        warnings += [one.warning for one in done.values() if one.warning]
+        warnings += self._remains(table, findings)
+        values = {name: domain.values for name, domain in domains.items()}
+        return Known(values, done, self._facts(table, findings, done, year), tuple(warnings))
+
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Part:
+        removed = [name for name, one in known.done.items() if one.series is None]
+        series, columns = [], []
+        for name, one in known.done.items():
+            if one.series is None or one.column is None:
+                continue
+            codes = codes_among(part, name, known.values[name])
+            series.append(decode(codes, one.series, name))
+            columns.append(one.column)
+        return Part(part.without(removed).with_columns(series, columns))
+
+    def told(self, known: Known, tally: Tally) -> Told:
+        return Told(known.facts, warnings=known.warnings)
+
+    def _looked_at(self, data: Relation) -> Table:
+        """The records that tell what columns are: none, where it was said of all of them."""
+        if isinstance(data, Whole):
+            return data.table
+        open_ = [
+            c.name for c in data.schema if c.name not in self.columns_are and not c.generalized
+        ]
+        if open_:
+            words = ", ".join(f'{name} = "none"' for name in open_[:3])
+            raise MethodError(
+                f"safe-harbor was not told what {', '.join(open_)} {'are' if open_[1:] else 'is'}, "
+                "and recognizes columns only where all records are in memory",
+                remedy=f"columns_are = {{ {words} }}, or what they are",
+            )
+        return data.empty
+
+    def _facts(
+        self,
+        table: Table,
+        findings: dict[str, Seen],
+        done: dict[str, Treated],
+        year: int | None,
+    ) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "columns": {
                 name: {
@@ -188,9 +251,7 @@ class SafeHarbor(Method):
         }
         if year is not None:
             facts["ages counted in"] = year
-        warnings += [one.warning for one in done.values() if one.warning]
-        warnings += self._remains(table, findings)
-        return Outcome(masked, facts=facts, warnings=tuple(warnings))
+        return facts
 
     def _findings(self, table: Table) -> dict[str, Seen]:
         """Every column that must be treated, and as what."""
@@ -219,12 +280,14 @@ class SafeHarbor(Method):
                 seen[column.name] = Seen("other", _OWN)
         return seen
 
-    def _year(self, table: Table, findings: dict[str, Seen], warnings: list[str]) -> int | None:
+    def _year(
+        self, domains: dict[str, Domain], findings: dict[str, Seen], warnings: list[str]
+    ) -> int | None:
         """The year in which ages are counted; None where the table does not tell."""
-        timed = [n for n, f in findings.items() if f.item in ("date", "year") and n in table.names]
+        timed = [n for n, f in findings.items() if f.item in ("date", "year")]
         if not timed:
             return None
-        latest = latest_year([table[n] for n in timed if not BIRTH.search(plain_name(n))])
+        latest = latest_year([domains[n].values for n in timed if not BIRTH.search(plain_name(n))])
         if self.as_of is not None:
             if latest is not None and latest > self.as_of.year:
                 warnings.append(f"some dates are later than as_of = {self.as_of}")
@@ -236,15 +299,22 @@ class SafeHarbor(Method):
             )
         return latest
 
-    def _treat(self, table: Table, name: str, found: Seen, year: int | None, areas: Any) -> Treated:
-        series, column = table[name], table.schema[name]
-        if column.generalized and found.item in ("zip", "date", "year", "age"):
+    def _treat(
+        self, column: Column, domain: Domain | None, found: Seen, year: int | None, areas: Any
+    ) -> Treated:
+        name = column.name
+        keep = f'to publish it say columns_are = {{{name} = "none"}}'
+        warning = f"{name} was removed, since {_OWN}: {keep}" if found.why == _OWN else ""
+        if domain is None:
+            return Treated(None, None, "removed", warning)
+        series = domain.values
+        if column.generalized:
             raise MethodError(
                 f"column {name!r} is generalized already",
                 remedy=f'use safe-harbor first, or columns_are = {{{name} = "none"}}',
             )
         if found.item == "zip" and not isinstance(series.dtype, pl.List):
-            return zips_to_areas(series, column, areas)
+            return zips_to_areas(series, column, areas, domain.counts)
         if found.item in ("date", "year"):
             if year is None and BIRTH.search(plain_name(name)):
                 return Treated(
@@ -257,11 +327,9 @@ class SafeHarbor(Method):
             first = None if year is None else year - _OLDEST
             if found.item == "year" and series.dtype.is_integer():
                 return years_no_earlier(series, column, first)
-            return dates_to_years(series, column, first)
+            return dates_to_years(series, column, first, domain.counts)
         if found.item == "age" and not isinstance(series.dtype, pl.List):
             return ages_to_90(series, column, plain_name(name))
-        keep = f'to publish it say columns_are = {{{name} = "none"}}'
-        warning = f"{name} was removed, since {_OWN}: {keep}" if found.why == _OWN else ""
         return Treated(None, None, "removed", warning)
 
     def _remains(self, table: Table, findings: dict[str, Seen]) -> list[str]:

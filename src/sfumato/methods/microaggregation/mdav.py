@@ -6,7 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...data.codec import Matrix
+from ...data.partition import Partition
 from ...data.points.space import Space
+from ...engines.within import WithinBlocks
 from ...errors import MethodError
 from ...kernels.micro.max_distance import max_distance
 from ...kernels.micro.mdav import mdav
@@ -16,11 +19,14 @@ MOST_RECORDS = 50_000
 """Of MD, which looks for the two most distant records again and again."""
 
 
-class Mdav(Microaggregator):
+class Mdav(WithinBlocks, Microaggregator):
     """Maximum distance to average vector: groups of k similar records.
 
     The record farthest from the average takes its k - 1 nearest, then the record farthest from
     that one does, and so on. Groups have k records, the last one up to 2k - 1.
+
+    Its time grows with the square of the records: of millions, `blocks` are searched one by one,
+    by the distances of all.
     """
 
     name: ClassVar[str] = "mdav"
@@ -28,6 +34,9 @@ class Mdav(Microaggregator):
         "Domingo-Ferrer & Mateo-Sanz 2002, Practical data-oriented microaggregation for "
         "statistical disclosure control; Domingo-Ferrer & Torra 2005"
     )
+
+    def search_all(self, x: Matrix, rng: np.random.Generator) -> Partition:
+        return Microaggregator.partition(self, x, rng)
 
     def groups(self, space: Space, rng: np.random.Generator) -> np.ndarray:
         return mdav(space.numbers, space.codes, space.code_weights, self.k)

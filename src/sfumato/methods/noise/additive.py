@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ...kernels.draws import Draws
 from ...kernels.neighbours.kth_neighbour import BLOCK, kth_neighbour
-from .base import AdditiveNoise, Noise, RestoredNoise
+from .base import Noise, RestoredNoise, StreamedNoise
+from .keyed import KeyedNoise
 from .shape import Shape, correlation_root, mixture, normal
 
 
-class UncorrelatedNoise(AdditiveNoise):
+class UncorrelatedNoise(KeyedNoise):
     """Add independent normal noise to each column.
 
     x'_j = x_j + e_j with e_j ~ N(0, b var(x_j)), independent of one another (Lasko 2.3). Means
@@ -32,14 +34,15 @@ class UncorrelatedNoise(AdditiveNoise):
         "Brand (2002), Microdata protection through noise addition"
     )
 
-    def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
-        return Noise(np.sqrt(self.amount) * rng.standard_normal(z.shape), self.amount)
+    def noise(self, names: Sequence[str], shape: Shape, draws: Draws) -> Iterator[np.ndarray]:
+        for name, size in zip(names, (shape.unit * shape.deviation).tolist(), strict=True):
+            yield np.sqrt(self.amount) * draws.of(name, size).normal()
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         return [normal(amount * variance) for variance in np.diag(covariance)]
 
 
-class CorrelatedNoise(RestoredNoise):
+class CorrelatedNoise(KeyedNoise, RestoredNoise):
     """Add noise with the covariance of the data.
 
     x' = x + e, e ~ N(0, b S) (Lasko 2.4). The mean is kept in expectation and the covariance grows
@@ -58,15 +61,21 @@ class CorrelatedNoise(RestoredNoise):
         "transformation"
     )
 
-    def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
-        drawn = rng.standard_normal((z.shape[0], shape.root.shape[1])) @ shape.root.T
-        return Noise(np.sqrt(self.amount) * drawn, self.amount)
+    def noise(self, names: Sequence[str], shape: Shape, draws: Draws) -> Iterator[np.ndarray]:
+        size = (shape.unit * shape.deviation).tolist()
+        own = draws.of(list(names), size, shape.root.tolist())
+        white = [own.of(k).normal() for k in range(shape.root.shape[1])]
+        for row in np.sqrt(self.amount) * shape.root:
+            made = np.zeros(len(draws))
+            for factor, one in zip(row, white, strict=True):
+                made += factor * one
+            yield made
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         return [normal(amount * variance) for variance in np.diag(covariance)]
 
 
-class MixtureNoise(RestoredNoise):
+class MixtureNoise(StreamedNoise, RestoredNoise):
     """Add noise from a mixture of normals whose means are bounded away from zero.
 
     e ~ sum_i w_i N(mu_i, c S) (Lasko 2.8). No solver is needed for means that give the mixture
@@ -125,7 +134,7 @@ _MOST_PLACES = 2048
 """Places that the sum of the humps' means is kept at; they are this much finer than its spread."""
 
 
-class ColouredMixtureNoise(RestoredNoise):
+class ColouredMixtureNoise(StreamedNoise, RestoredNoise):
     """Add noise from a mixture of normals, coloured by the root of the data's covariance.
 
     e = sqrt(b) S^(1/2) s, where the elements of s are independent and come from
@@ -216,7 +225,7 @@ VISITS = 32
 """Blocks of neighbours that each of more records looks through."""
 
 
-class DensityNoise(AdditiveNoise):
+class DensityNoise(StreamedNoise):
     """Add noise in proportion to the distance to each record's k-th neighbour.
 
     Lasko's data-dependent noise: a record in a sparse region needs more of it than one in a crowd.

@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from ...data.codec import Matrix
-from ...data.schema import Kind
+from ...data.schema import Kind, Schema
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.statistics.covariance import moments
 from ...kernels.statistics.deconvolution import Distribution, density, in_order
 from ...protocols import Outcome
-from ..numeric.base import Masked, NumericMethod
+from ..numeric.base import Masked, NumericMethod, OnNumbers
 from .higher_moments import cumulants, of_cumulants
 from .shape import Shape, shape_of, units
 
@@ -146,27 +146,28 @@ class Noise(NamedTuple):
 def unchanged(before: Table, after: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Words about columns of which more than half is published as it was: those that are constant,
     and whole numbers whose noise rounds away."""
-    told = []
-    for name in names:
-        kept = (before[name] == after[name]).drop_nulls()
-        same = int(kept.sum())
-        if same and same == len(kept):
-            told.append(f"{name} was left as it is: there is nothing to vary it by")
-        elif 2 * same > len(kept):
-            told.append(f"{name}: more than half of its values are unchanged")
-    return tuple(told)
+    return tuple(w for name in names for w in said_of(name, *kept_cells(before, after, name)))
 
 
-class NoiseMethod(NumericMethod):
+def kept_cells(before: Table, after: Table, name: str) -> tuple[int, int]:
+    """How many values of a column are as they were, and how many there are."""
+    kept = (before[name] == after[name]).drop_nulls()
+    return int(kept.sum()), len(kept)
+
+
+def said_of(name: str, same: int, present: int) -> tuple[str, ...]:
+    """Words about a column that has so many values as they were."""
+    if same and same == present:
+        return (f"{name} was left as it is: there is nothing to vary it by",)
+    return (f"{name}: more than half of its values are unchanged",) if 2 * same > present else ()
+
+
+class NoiseMethod(OnNumbers):
     """A method whose noise leaves something alone, which must be said."""
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        made = super().mask(table, rng)
-        names = made.facts["columns"]
-        rounded = [name for name in names if self.whole and table.schema[name].kind == Kind.INTEGER]
-        told = unchanged(table, made.table, names)
-        facts = {**made.facts, "rounded": rounded}
-        return Outcome(made.table, facts=facts, warnings=(*made.warnings, *told))
+    def rounded(self, schema: Schema, names: Sequence[str]) -> list[str]:
+        """The columns that hold whole numbers still."""
+        return [name for name in names if self.whole and schema[name].kind == Kind.INTEGER]
 
     @abstractmethod
     def distribution_of(self, table: Table, facts: Mapping[str, Any]) -> Undone:
@@ -187,6 +188,19 @@ class NoiseMethod(NumericMethod):
         return dict(zip(found.names, made.T, strict=True))
 
 
+class FromStream(NoiseMethod, NumericMethod):
+    """Noise that is drawn for all records together."""
+
+    drawn_anew: ClassVar[bool] = True
+
+    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
+        made = super().mask(table, rng)
+        names = made.facts["columns"]
+        told = unchanged(table, made.table, names)
+        facts = {**made.facts, "rounded": self.rounded(table.schema, names)}
+        return Outcome(made.table, facts=facts, warnings=(*made.warnings, *told))
+
+
 class AdditiveNoise(NoiseMethod):
     """x' = x + e, where the mean of e is zero and its variance `amount` times that of x."""
 
@@ -198,27 +212,18 @@ class AdditiveNoise(NoiseMethod):
         0.1, gt=0, le=10, description="b: variance of the noise relative to the data's"
     )
 
-    @abstractmethod
-    def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
-        """Noise for the records, of which z are the z-scores (NaN is missing)."""
+    def noise_facts(self, amount: float | np.ndarray) -> dict[str, Any]:
+        """What everybody is told of the noise."""
+        return {"relative_variance": amount.tolist() if isinstance(amount, np.ndarray) else amount}
 
-    def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
-        shape = shape_of(x)
-        drawn = self.noise(shape.standardized(x), shape, rng)
-        made = x / shape.unit + drawn.values * shape.deviation
-        pull = self.pull(drawn.amount)
-        if pull != 1.0:
-            made = shape.mean + (made - shape.mean) / pull
-        warnings = drawn.warnings
-        if shape.repaired and self.correlated:
-            warnings += (
-                "the correlations of the values that are present fit no data, because of the "
-                "missing ones: the noise has the nearest that do",
-            )
-        told = drawn.amount.tolist() if isinstance(drawn.amount, np.ndarray) else drawn.amount
-        facts = {"relative_variance": told, **drawn.facts}
-        with np.errstate(over="ignore"):
-            return Masked(made * shape.unit, facts, warnings)
+    def mended(self, shape: Shape) -> tuple[str, ...]:
+        """Words about correlations that had to be mended, where the noise has them."""
+        if not (shape.repaired and self.correlated):
+            return ()
+        return (
+            "the correlations of the values that are present fit no data, because of the "
+            "missing ones: the noise has the nearest that do",
+        )
 
     def pull(self, amount: float | np.ndarray) -> float:
         """What distances from the mean were divided by after the noise was added."""
@@ -314,6 +319,24 @@ class RestoredNoise(AdditiveNoise):
     def pull(self, amount: float | np.ndarray) -> float:
         return float(np.sqrt(1.0 + amount)) if self.restore else 1.0
 
+    def noise_facts(self, amount: float | np.ndarray) -> dict[str, Any]:
+        return {**super().noise_facts(amount), "restored": self.restore}
+
+
+class StreamedNoise(AdditiveNoise, FromStream):
+    """Additive noise that is drawn for all records together."""
+
+    @abstractmethod
+    def noise(self, z: np.ndarray, shape: Shape, rng: np.random.Generator) -> Noise:
+        """Noise for the records, of which z are the z-scores (NaN is missing)."""
+
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> Masked:
-        made = super().masked(x, rng)
-        return made._replace(facts={**made.facts, "restored": self.restore})
+        shape = shape_of(x)
+        drawn = self.noise(shape.standardized(x), shape, rng)
+        made = x / shape.unit + drawn.values * shape.deviation
+        pull = self.pull(drawn.amount)
+        if pull != 1.0:
+            made = shape.mean + (made - shape.mean) / pull
+        facts = {**self.noise_facts(drawn.amount), **drawn.facts}
+        with np.errstate(over="ignore"):
+            return Masked(made * shape.unit, facts, (*drawn.warnings, *self.mended(shape)))

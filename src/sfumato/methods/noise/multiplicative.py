@@ -26,7 +26,7 @@ from .base import (
     COARSE,
     SMALL_BESIDE_ROUNDING,
     Distributed,
-    NoiseMethod,
+    FromStream,
     Points,
     Published,
     Undone,
@@ -118,7 +118,7 @@ _LEAST = 2
 """Records that a covariance needs."""
 
 
-class MultiplicativeNoise(NoiseMethod):
+class MultiplicativeNoise(FromStream):
     """Multiply each value by a random factor with mean 1.
 
     x' = x e with E e = 1 and var e = s2 (`amount`), independently for each value. Means and the

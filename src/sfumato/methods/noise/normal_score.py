@@ -54,6 +54,7 @@ class NormalScoreNoise(Method):
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = SINGLE_VALUES
     perturbs: ClassVar[bool | None] = True
+    drawn_anew: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Sullivan & Fuller (1989), The use of measurement error to avoid disclosure; Sullivan & "
         "Fuller (1990), Construction of masking error for categorical variables; Fuller (1993), "

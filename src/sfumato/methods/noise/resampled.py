@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ...kernels.neighbours.own_rank import own_rank
 from ...progress import report
-from .base import Noise, RestoredNoise
+from .base import Noise, RestoredNoise, StreamedNoise
 from .shape import Shape
 
 Closeness = Annotated[
@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class ResampledNoise(RestoredNoise):
+class ResampledNoise(StreamedNoise, RestoredNoise):
     """Add correlated noise, and redraw rows that come too close to their originals.
 
     The noise of a row is redrawn while its Mahalanobis distance, by the noise's own covariance, is

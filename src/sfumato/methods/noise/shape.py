@@ -47,7 +47,11 @@ class Shape(NamedTuple):
 def shape_of(x: np.ndarray) -> Shape:
     """The shape of float64 (n, p), NaN where missing."""
     unit = units(x)
-    mean, covariance = moments(x / unit)
+    return shaped(unit, *moments(x / unit))
+
+
+def shaped(unit: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> Shape:
+    """The shape of data with these moments, in units."""
     deviation = np.sqrt(np.diag(covariance))
     # A constant whose mean cannot be written exactly leaves dust, which must not become noise.
     deviation = np.where(deviation > 1e-14 * np.abs(mean), deviation, 0.0)
@@ -60,7 +64,11 @@ def shape_of(x: np.ndarray) -> Shape:
 
 def units(x: np.ndarray) -> np.ndarray:
     """For each column the power of two at or below its largest absolute value; 1 for zeros."""
-    largest = np.where(np.isnan(x), 0.0, np.abs(x)).max(axis=0, initial=0.0)
+    return units_below(np.where(np.isnan(x), 0.0, np.abs(x)).max(axis=0, initial=0.0))
+
+
+def units_below(largest: np.ndarray) -> np.ndarray:
+    """The powers of two at or below these numbers; 1 for zeros."""
     return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from ...data.codec import Matrix, floats, from_floats
 from ...data.schema import NUMERIC, Column, Kind
 from ...data.table import Table
+from ...engines.relation import Relation
 from ...errors import MethodError
 from ...protocols import Method, Outcome
 
@@ -28,11 +29,8 @@ class Masked(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class NumericMethod(Method):
-    """A method that masks the numbers of the chosen columns together.
-
-    A missing value stays missing, and is never read as a number.
-    """
+class OnNumbers(Method):
+    """A method that masks the numbers of the chosen columns."""
 
     roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
     kinds: ClassVar[tuple[str, ...]] = NUMERIC
@@ -41,6 +39,13 @@ class NumericMethod(Method):
     """Records that it needs."""
 
     whole: bool = Field(True, description="round integer columns to whole numbers")
+
+
+class NumericMethod(OnNumbers):
+    """A method that masks the numbers of the chosen columns together.
+
+    A missing value stays missing, and is never read as a number.
+    """
 
     @abstractmethod
     def masked(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray | Masked:
@@ -54,7 +59,7 @@ class NumericMethod(Method):
         if not isinstance(made, Masked):
             made = Masked(made)
         self._check(x, made.values, chosen)
-        warnings = [f"{name} was left alone: it is not a number" for name in left]
+        warnings = no_numbers(left)
         facts = {"columns": chosen, **made.facts}
         out = with_numbers(table, chosen, made.values, whole=self.whole)
         return Outcome(out, facts=facts, warnings=(*made.warnings, *warnings))
@@ -68,6 +73,11 @@ class NumericMethod(Method):
                 remedy="its values are too large to calculate with: rescale the column",
             )
         assert np.isnan(made[missing]).all()
+
+
+def no_numbers(left: Sequence[str]) -> list[str]:
+    """Words about columns of the right role that hold none."""
+    return [f"{name} was left alone: it is not a number" for name in left]
 
 
 def with_numbers(
@@ -115,10 +125,10 @@ def refuse(method: Method, wrong: np.ndarray, names: Sequence[str]) -> None:
         )
 
 
-def require_size(table: Table, least: int, asking: str) -> None:
-    """Refuse a table with fewer records than a method needs."""
-    if table.height < least:
+def require_size(records: Table | Relation, least: int, asking: str) -> None:
+    """Refuse fewer records than a method needs."""
+    if records.height < least:
         raise MethodError(
-            f"{asking} needs {least} records or more, not {table.height}",
+            f"{asking} needs {least} records or more, not {records.height}",
             remedy="use another method for a table this small",
         )

@@ -14,7 +14,7 @@ from ...data.table import Table
 from ...kernels.groups import group_means, group_medians
 from ...kernels.micro.ordering import optimal_univariate
 from ...protocols import Method, Outcome
-from ..suppression.local import suppress
+from ..suppression.cells import suppress
 
 NO_K = (
     "individual-ranking groups each column alone and does not give k-anonymity: combinations of "

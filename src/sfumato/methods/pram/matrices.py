@@ -1,141 +1,20 @@
-"""Transition matrices of PRAM, and the units that they act on."""
+"""Transition matrices of PRAM, and draws from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...data.codec import Codes, decode, encode
-from ...data.schema import Column, Kind
-from ...data.table import Table
+from ...data.codec import encode
+from ...engines.relation import Counted
+from ...engines.values import place_among
 from ...errors import MethodError
 from ...kernels.masking.pram import Floats, Ints, cumulative, draw, share_changed, staying
-
-Text = str | None
-"""A category as it is published: its text, None where missing values are one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """One column, or several taken together, as categories numbered from 0."""
-
-    names: list[str]
-    ids: np.ndarray
-    """int64: the category of each record, -1 where it must stay as it is."""
-    levels: np.ndarray
-    """int64 (categories, columns): the code of each category in each column, 0 for missing."""
-    domains: list[pl.Series]
-    """The values that the codes 1.. of each column stand for."""
-
-    @property
-    def label(self) -> str:
-        """What the unit is called."""
-        return " & ".join(self.names)
-
-    def categories(self, ids: np.ndarray) -> list[Text | list[Text]]:
-        """Categories as they are published: a text, or a list of them for several columns."""
-        words = [[None, *domain.cast(pl.String).to_list()] for domain in self.domains]
-        rows = self.levels[ids].tolist()
-        made = [[words[j][code] for j, code in enumerate(row)] for row in rows]
-        return [row[0] for row in made] if len(self.names) == 1 else list(made)
-
-    def columns(self, table: Table, ids: np.ndarray) -> list[pl.Series]:
-        """The columns with new categories; where the number is -1 they are as in the table."""
-        made = []
-        moved = ids >= 0
-        for j, name in enumerate(self.names):
-            codes = np.zeros(ids.size, dtype=np.int64)
-            codes[moved] = self.levels[ids[moved], j]
-            drawn = decode(codes, self.domains[j], name)
-            made.append(drawn.zip_with(pl.Series(moved), table[name]))
-        return made
-
-
-def single(
-    table: Table, name: str, more: Sequence[str] = (), *, missing_is_category: bool = False
-) -> Unit:
-    """One column; `more` are categories that it does not have yet but may come to have."""
-    found = encode(table[name])
-    known = set(found.domain.cast(pl.String).to_list())
-    extra = [text for text in dict.fromkeys(more) if text not in known]
-    domain = _widened(found.domain, extra, table.schema[name]) if extra else found.domain
-    codes = found.codes.astype(np.int64)
-    ids = np.where(_stays(table, name, missing_is_category), -1, codes)
-    return Unit([name], ids, np.arange(len(domain) + 1)[:, None], [domain])
-
-
-def compound(table: Table, names: Sequence[str], *, missing_is_category: bool = False) -> Unit:
-    """Several columns as one. A record that must stay in one of them stays in all."""
-    found = [encode(table[name]) for name in names]
-    stay = np.zeros(table.height, dtype=bool)
-    for name in names:
-        stay |= _stays(table, name, missing_is_category)
-    rows = np.flatnonzero(~stay)
-    place, levels = _combined(found, rows)
-    ids = np.full(table.height, -1, dtype=np.int64)
-    ids[rows] = place
-    return Unit(list(names), ids, levels, [one.domain for one in found])
-
-
-def strata_of(table: Table, names: Sequence[str]) -> tuple[np.ndarray, list[dict[str, Text]]]:
-    """The stratum of each record, and what each stratum is: one of all where none are named."""
-    if not names:
-        return np.zeros(table.height, dtype=np.int64), [{}]
-    found = [encode(table[name]) for name in names]
-    place, levels = _combined(found, np.arange(table.height))
-    words = [[None, *one.domain.cast(pl.String).to_list()] for one in found]
-    labels = [
-        {name: words[j][code] for j, (name, code) in enumerate(zip(names, row, strict=True))}
-        for row in levels.tolist()
-    ]
-    return place, labels
-
-
-def _combined(found: Sequence[Codes], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each combination of codes that occurs in these rows, and its codes."""
-    place = np.zeros(rows.size, dtype=np.int64)
-    levels = np.zeros((min(1, rows.size), 0), dtype=np.int64)
-    for one in found:
-        # Numbered anew after each column, so that no product of domains can overflow.
-        width = len(one.domain) + 1
-        keys, inverse = np.unique(place * width + one.codes[rows], return_inverse=True)
-        place = inverse.reshape(-1)
-        levels = np.column_stack((levels[keys // width], keys % width))
-    return place, levels
-
-
-def _stays(table: Table, name: str, missing_is_category: bool) -> np.ndarray:
-    """A suppressed cell always stays so; a missing one unless missing is a category."""
-    stays = table.suppressed(name)
-    if not missing_is_category:
-        stays = np.logical_or(stays, table[name].is_null().to_numpy())
-    return stays
-
-
-def _widened(domain: pl.Series, extra: list[str], column: Column) -> pl.Series:
-    """The domain with more categories, which the column must be able to hold."""
-    dtype = domain.dtype
-    if column.kind == Kind.BOOLEAN and not column.generalized:
-        stray = [text for text in extra if text not in ("true", "false")]
-        more = pl.Series([text == "true" for text in extra], dtype=pl.Boolean)
-    elif isinstance(dtype, pl.Enum):
-        known = set(dtype.categories.to_list())
-        stray = [text for text in extra if text not in known]
-        more = pl.Series([text for text in extra if text in known], dtype=dtype)
-    else:
-        stray, more = [], pl.Series(extra, dtype=pl.String).cast(dtype)
-    if stray:
-        raise MethodError(
-            f"the matrix of column {column.name!r} leads to {stray[0]!r}, which the column cannot "
-            "hold",
-            remedy="use categories of the column",
-        )
-    return pl.concat([domain, more.alias(domain.name)])
-
+from .units import Text, Unit
 
 _MOST_ENTRIES = 250_000
 """Probabilities that are published for one column: more would be a file of their own."""
@@ -201,16 +80,18 @@ class Transitions:
     categories: int
 
     @classmethod
-    def between(cls, table: Table, unit: Unit, other: str, stratum: Ints) -> Transitions:
-        """Over the records that have a value in both columns."""
-        found = encode(table[other])
+    def between(
+        cls, counted: Counted, unit: Unit, ids: Ints, other: str, stratum: Ints
+    ) -> Transitions:
+        """Over the records that have a value in both columns, counted by both and by stratum."""
+        found = encode(counted.table[other])
         place = {text: i for i, text in enumerate(unit.categories(np.arange(len(unit.levels))))}
         lookup = np.array([-1, *(place[text] for text in found.domain.cast(pl.String))])
         to = lookup[found.codes]
-        rows = np.flatnonzero((unit.ids >= 0) & (to >= 0))
+        rows = np.flatnonzero((ids >= 0) & (to >= 0))
         width = len(unit.levels)
-        keys = (stratum[rows] * width + unit.ids[rows]) * width + to[rows]
-        return cls(*np.unique(keys, return_counts=True), width)
+        keys = (stratum[rows] * width + ids[rows]) * width + to[rows]
+        return cls(*_summed(keys, counted.count[rows]), width)
 
     def matrix(self, part: Part) -> Made:
         """The observed transitions of one stratum as probabilities."""
@@ -261,39 +142,54 @@ def _after(sources: Ints, reached: Ints) -> Ints:
     return np.concatenate((sources, np.setdiff1d(reached, sources)))
 
 
-def parts_of(ids: Ints, stratum: Ints, categories: int) -> tuple[list[Part], Ints]:
-    """The strata of these records, and for each record the place of its category among those of
-    all parts, one after the other."""
-    key = stratum * categories + ids
-    size = int(key.max(initial=-1)) + 1
-    if size <= 4 * ids.size:
-        seen = np.bincount(key, minlength=size)
-        states = np.flatnonzero(seen)
-        counts = seen[states]
-        place = np.cumsum(seen > 0)[key] - 1
-    else:
-        states, place, counts = np.unique(key, return_inverse=True, return_counts=True)
+def parts_of(ids: Ints, stratum: Ints, count: Ints, categories: int) -> tuple[list[Part], Ints]:
+    """The strata of counted records, and what a record has at each place among the categories of
+    all parts, one after the other: its stratum times the number of categories, and its category."""
+    states, counts = _summed(stratum * categories + ids, count)
     owner = states // categories
     cuts = np.flatnonzero(np.diff(owner)) + 1
     found = [
         Part(int(owner[block[0]]), states[block] % categories, counts[block])
         for block in np.split(np.arange(states.size), cuts)
     ]
-    return found, place.reshape(-1)
+    return found, states
 
 
-def drawn(parts: list[Part], matrices: list[Made], place: Ints, uniforms: Floats) -> Ints:
-    """A new category for each record."""
-    sums, targets, widths = [], [], []
-    for part, made in zip(parts, matrices, strict=True):
-        rows = cumulative(made.rows(part))
-        sums.append(rows.ravel())
-        targets.append(np.tile(made.targets, rows.shape[0]))
-        widths.append(np.full(rows.shape[0], rows.shape[1], dtype=np.int64))
-    starts = np.concatenate(([0], np.cumsum(np.concatenate(widths)))).astype(np.int64)
-    found = draw(place.astype(np.int64), starts, np.concatenate(sums), uniforms)
-    result: Ints = np.concatenate(targets)[starts[place] + found]
-    return result
+def _summed(keys: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """The distinct keys, and the sum of each one's counts."""
+    found, place = np.unique(keys, return_inverse=True)
+    sums = np.zeros(found.size, dtype=np.int64)
+    np.add.at(sums, place.reshape(-1), count)
+    return found, sums
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """The matrices of a unit in all strata, in the form that is drawn from."""
+
+    states: Ints
+    starts: Ints
+    sums: Floats
+    targets: Ints
+
+    @classmethod
+    def of(cls, states: Ints, parts: list[Part], matrices: list[Made]) -> Sampler:
+        """Of one matrix for each stratum."""
+        sums, targets, widths = [], [], []
+        for part, made in zip(parts, matrices, strict=True):
+            rows = cumulative(made.rows(part))
+            sums.append(rows.ravel())
+            targets.append(np.tile(made.targets, rows.shape[0]))
+            widths.append(np.full(rows.shape[0], rows.shape[1], dtype=np.int64))
+        starts = np.concatenate(([0], np.cumsum(np.concatenate(widths)))).astype(np.int64)
+        return cls(states, starts, np.concatenate(sums), np.concatenate(targets))
+
+    def drawn(self, state: Ints, uniforms: Floats) -> Ints:
+        """A new category for each record."""
+        place = place_among(self.states, state)
+        found = draw(place, self.starts, self.sums, uniforms)
+        result: Ints = self.targets[self.starts[place] + found]
+        return result
 
 
 def check_size(unit: Unit, parts: list[Part]) -> None:

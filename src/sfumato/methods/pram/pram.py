@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -14,25 +14,27 @@ from pydantic import Field, model_validator
 
 from ...data.schema import Kind
 from ...data.table import Table
+from ...engines.relation import Part as Masked
+from ...engines.relation import Relation, Tally
+from ...engines.spread import Spread, Told
+from ...engines.values import Combinations
 from ...errors import MethodError
+from ...kernels.draws import Draws
 from ...kernels.masking.pram import Floats, destinations, diluted, share_changed, two_stage
-from ...protocols import Method, Outcome
+from ...rng import Key
 from .matrices import (
     Made,
     Part,
+    Sampler,
     Transitions,
-    Unit,
     check_size,
-    compound,
-    drawn,
     given,
     left_alone,
     parts_of,
-    single,
-    strata_of,
     unchanged,
 )
 from .recovery import frequencies
+from .units import Unit, compound, single, strata_of, words_of
 
 _SLACK = 1e-6
 """How far the probabilities of a given row may be from 1 in all; they are divided by their sum."""
@@ -40,7 +42,29 @@ _STAY = 0.8
 _ROUNDING = 1 + 1e-9
 
 
-class Pram(Method):
+class Learned(NamedTuple):
+    """A unit, the strata it occurs in, and their matrices."""
+
+    unit: Unit
+    parts: list[Part]
+    matrices: list[Made]
+    sampler: Sampler
+
+
+class Known(NamedTuple):
+    """What is changed, and how."""
+
+    columns: tuple[str, ...]
+    strata: Combinations
+    units: tuple[Learned, ...]
+    warnings: tuple[str, ...]
+
+
+def _records(parts: list[Part]) -> int:
+    return sum(int(part.counts.sum()) for part in parts)
+
+
+class Pram(Spread):
     """Change categories at random by a published Markov matrix (PRAM).
 
     A value i becomes j with probability P[i, j], each record on its own. The matrix is given, or
@@ -167,32 +191,45 @@ class Pram(Method):
             return column.kind == Kind.ORDINAL and not column.generalized
         return super().suits(table, name)
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, left = self.targets(table)
-        self._check(table, chosen)
-        stratum, labels = strata_of(table, self.strata)
+    def survey(self, data: Relation, key: Key) -> Known:
+        chosen, left = self.targets(data.empty)
+        self._check(data, chosen)
+        counted = data.count_by(self.strata).table if self.strata else data.empty
+        strata = strata_of(counted, self.strata)
+        warnings = [f"{name} was left alone: it has no suitable categories" for name in left]
+        units = []
+        for names in [chosen] if self.together else [[name] for name in chosen]:
+            unit = self._learned(data, names, strata)
+            if unit is None:
+                warnings.append(f"{' & '.join(names)} has no values to change")
+            else:
+                units.append(unit)
+        return Known(tuple(chosen), strata, tuple(units), tuple(warnings))
+
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Masked:
+        stratum = known.strata.places(part)
         series: list[pl.Series] = []
+        moved: dict[str, int] = {}
+        for one in known.units:
+            before = one.unit.ids(part)
+            rows = np.flatnonzero(before >= 0)
+            after = before.copy()
+            state = stratum[rows] * len(one.unit.levels) + before[rows]
+            uniforms = draws.of(*one.unit.names).uniform()[rows]
+            after[rows] = one.sampler.drawn(state, uniforms)
+            series += one.unit.columns(part, after)
+            moved[one.unit.label] = int(np.count_nonzero(after != before))
+        return Masked(part.with_columns(series), tally=Tally(moved))
+
+    def told(self, known: Known, tally: Tally) -> Told:
+        labels = words_of(known.strata)
         published: list[dict[str, Any]] = []
         private: list[dict[str, Any]] = []
-        warnings = [f"{name} was left alone: it has no suitable categories" for name in left]
         expected: dict[str, float] = {}
         hidden: dict[str, float] = {}
-        moved: dict[str, float] = {}
         alone: dict[str, Any] = {}
-        for unit in self._units(table, chosen):
-            rows = np.flatnonzero(unit.ids >= 0)
-            if not rows.size:
-                warnings.append(f"{unit.label} has no values to change")
-                continue
-            before = unit.ids[rows]
-            parts, place = parts_of(before, stratum[rows], len(unit.levels))
-            check_size(unit, parts)
-            other = self.estimated.get(unit.label)
-            seen = Transitions.between(table, unit, other, stratum) if other else None
-            matrices = [self._made(unit, part, seen) for part in parts]
-            after = unit.ids.copy()
-            after[rows] = drawn(parts, matrices, place, rng.random(rows.size))
-            series += unit.columns(table, after)
+        warnings = list(known.warnings)
+        for unit, parts, matrices, _ in known.units:
             pairs = list(zip(matrices, parts, strict=True))
             changing = sum(made.share_changed(part) * part.counts.sum() for made, part in pairs)
             is_open = [self._is_open(made, part) for made, part in pairs]
@@ -200,8 +237,7 @@ class Pram(Method):
             # rests on them too, where the categories are not equally likely to stay.
             few = self.matrix and min(int(part.counts.min()) for part in parts) < self.least
             shares = hidden if few or not all(is_open) else expected
-            shares[unit.label] = float(changing / rows.size)
-            moved[unit.label] = float(np.mean(after[rows] != before))
+            shares[unit.label] = float(changing / _records(parts))
             alone[unit.label] = [labels[part.stratum] for part in left_alone(parts, matrices)]
             for (made, part), shown in zip(pairs, is_open, strict=True):
                 words = made.published(unit, labels[part.stratum])
@@ -209,10 +245,13 @@ class Pram(Method):
             warnings += unchanged(unit, parts, matrices)
         kept = Counter(" & ".join(one["columns"]) for one in private)
         facts = {
-            "columns": chosen,
+            "columns": list(known.columns),
             "expected share changed": expected,
             "matrices": published,
             "matrices kept private": dict(kept),
+        }
+        moved = {
+            one.unit.label: tally.total[one.unit.label] / _records(one.parts) for one in known.units
         }
         secrets = {
             "matrices": private,
@@ -221,8 +260,23 @@ class Pram(Method):
             "strata left as they are": alone,
         }
         warnings += [self._why_private(label, all_of=not self.strata) for label in kept]
-        made_table = table.with_columns(series)
-        return Outcome(made_table, facts=facts, secrets=secrets, warnings=tuple(warnings))
+        return Told(facts, secrets, tuple(warnings))
+
+    def _learned(self, data: Relation, names: list[str], strata: Combinations) -> Learned | None:
+        """A unit with its matrices, by what is counted; None where it has nothing to change."""
+        other = self.estimated.get(names[0])
+        by = [*self.strata, *names, *([data.schema[other].name] if other else [])]
+        counted = data.count_by(list(dict.fromkeys(by)))
+        unit = self._unit(counted.table, names)
+        ids, stratum = unit.ids(counted.table), strata.places(counted.table)
+        rows = np.flatnonzero(ids >= 0)
+        if not rows.size:
+            return None
+        parts, states = parts_of(ids[rows], stratum[rows], counted.count[rows], len(unit.levels))
+        check_size(unit, parts)
+        seen = Transitions.between(counted, unit, ids, other, stratum) if other else None
+        matrices = [self._made(unit, part, seen) for part in parts]
+        return Learned(unit, parts, matrices, Sampler.of(states, parts, matrices))
 
     def recover(self, table: Table, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Unbiased frequencies of the original, their standard errors and covariances.
@@ -264,8 +318,8 @@ class Pram(Method):
             f"{'' if all_of else ' or strata'}, or use form = 'uniform', which rests on no counts"
         )
 
-    def _check(self, table: Table, chosen: list[str]) -> None:
-        if not table.height:
+    def _check(self, data: Relation, chosen: list[str]) -> None:
+        if not data.height:
             raise MethodError("pram found no records", remedy="give a table with records")
         both = [name for name in self.strata if name in chosen]
         if both:
@@ -278,20 +332,18 @@ class Pram(Method):
                 f"together needs two columns or more, not {len(chosen)}", remedy="together = false"
             )
 
-    def _units(self, table: Table, chosen: list[str]) -> Iterator[Unit]:
+    def _unit(self, table: Table, names: list[str]) -> Unit:
         category = self.missing == "category"
         if self.together:
-            yield compound(table, chosen, missing_is_category=category)
-            return
-        for name in chosen:
-            more: list[str] = []
-            if self.matrix:
-                rows = self.matrix[name]
-                more = [*rows, *(to for row in rows.values() for to in row)]
-            elif self.estimated:
-                other = table[table.schema[self.estimated[name]].name]
-                more = other.drop_nulls().unique().cast(pl.String).sort().to_list()
-            yield single(table, name, more, missing_is_category=category)
+            return compound(table, names, missing_is_category=category)
+        more: list[str] = []
+        if self.matrix:
+            rows = self.matrix[names[0]]
+            more = [*rows, *(to for row in rows.values() for to in row)]
+        elif self.estimated:
+            other = table[self.estimated[names[0]]]
+            more = other.drop_nulls().unique().cast(pl.String).sort().to_list()
+        return single(table, names[0], more, missing_is_category=category)
 
     def _made(self, unit: Unit, part: Part, seen: Transitions | None) -> Made:
         """The matrix of one stratum."""

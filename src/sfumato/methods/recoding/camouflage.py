@@ -256,6 +256,9 @@ class Camouflage(Method):
             raise ValueError("give share or absolute, not both")
         return self
 
+    def local_only(self) -> str:
+        return "compares every interval with all records: use top-bottom-coding, rounding or noise"
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
         changed = table

@@ -4,29 +4,52 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from ...data.codec import Codes, bind, decode, domain_values, encode
+from ...data.codec import bind, codes_among, decode, domain_values
+from ...data.domain import Domain
 from ...data.schema import CATEGORICAL, ORDERED, SUPPRESSED, Column, Kind
 from ...data.table import Table
+from ...engines.relation import Part, Relation, Tally
+from ...engines.spread import Spread, Told
+from ...engines.values import domain_of
 from ...errors import MethodError, suggest
+from ...kernels.draws import Draws
 from ...kernels.masking.cuts import equal_frequency, equal_width, round_between
 from ...poset.bound import spread
 from ...poset.trees.sources import Bins, Hierarchy
 from ...poset.trees.tree import Tree
 from ...poset.values.scale import scale_of
 from ...poset.values.text import text
-from ...protocols import Method, Outcome, Poset
-from ..counts import weights_of
+from ...protocols import Poset
+from ...rng import Key
+from ..counts import weight_column
 
 Edge = int | float | dt.date
 
 
-class GlobalRecoding(Method):
+class Recoded(NamedTuple):
+    """What becomes of a column's values."""
+
+    values: Domain
+    poset: Poset
+    published: tuple[str, ...]
+    places: np.ndarray
+    """uint32: for each code of a value (0 is missing) the place of its label, from 1."""
+
+
+class Known(NamedTuple):
+    """The columns that are recoded, and what is said of others."""
+
+    columns: dict[str, Recoded]
+    warnings: tuple[str, ...]
+
+
+class GlobalRecoding(Spread):
     """Publish every value of a column at one level of its hierarchy.
 
     Level 0 is the value itself, the last level is "*". The hierarchy is the column's poset (a
@@ -84,53 +107,69 @@ class GlobalRecoding(Method):
     def named(self) -> tuple[str, ...]:
         return (*self.levels, *self.breaks, *self.bins, *self.merge)
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, _ = self.targets(table)
-        weights = weights_of(table, self.name) if self.weighted else None
-        series, columns, facts, warnings = [], [], {}, []
+    def survey(self, data: Relation, key: Key) -> Known:
+        chosen, _ = self.targets(data.empty)
+        weight = weight_column(data, self.name) if self.weighted else ""
+        made: dict[str, Recoded] = {}
+        warnings = []
         for name in chosen:
-            column = table.schema[name]
             if self.levels.get(name) == 0:
                 continue
-            found = encode(table[name])
-            counts = np.bincount(found.codes, weights, len(found.domain) + 1)[1:]
-            if name in self.levels:
-                whole = np.rint(counts).astype(np.int64)
-                poset: Poset = bind(column, found.domain, whole)
-                values = domain_values(column, found.domain)
-                labels = self._labels(name, poset, values, self.levels[name])
-            elif column.generalized:
-                raise MethodError(
-                    f"column {name!r} holds labels already", remedy=f"levels = {{{name} = 1}}"
-                )
-            elif name in self.merge:
-                poset = self._merged(column, found)
-                labels = self._labels(name, poset, domain_values(column, found.domain), 1)
+            found = self._recoded(data.schema[name], domain_of(data, name, weight))
+            if found.published or not len(found.values.values):
+                made[name] = found
             else:
-                # No hierarchy was declared: ranges are measured by their width, as intervals are.
-                poset = bind(column.with_(poset=None), found.domain)
-                labels = self._ranges(column, found, counts)
-            if not labels and len(found.domain):
                 warnings.append(f"{name} was left as it is: all of its values are alike")
-                continue
-            if len(labels) != len(found.domain):  # an ordinal's domain is all of its categories
-                used = found.domain.to_physical().to_numpy()
-                labels = [labels[i] for i in used]
-            merged = pl.Series(labels, dtype=pl.String)
-            published = merged.unique(maintain_order=True)
-            series.append(decode(found.codes, merged, name).cast(pl.Enum(published)))
-            columns.append(column.with_(generalized=True, bound=poset))
-            facts[name] = {
-                "level": self.levels.get(name, 1),
-                "values before": len(found.domain),
-                "after": len(published),
-            }
-        if not series:
-            nothing = {"levels": "all zero: nothing was recoded"} if not warnings else {}
-            return Outcome(table, facts=nothing, warnings=tuple(warnings))
-        return Outcome(table.with_columns(series, columns), facts=facts, warnings=tuple(warnings))
+        return Known(made, tuple(warnings))
 
-    def _ranges(self, column: Column, found: Codes, counts: np.ndarray) -> list[str]:
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Part:
+        series, columns = [], []
+        for name, made in known.columns.items():
+            codes = codes_among(part, name, made.values.values)
+            labels = pl.Series(made.published, dtype=pl.Enum(made.published))
+            series.append(decode(made.places[codes], labels, name))
+            columns.append(part.schema[name].with_(generalized=True, bound=made.poset))
+        return Part(part.with_columns(series, columns) if series else part)
+
+    def told(self, known: Known, tally: Tally) -> Told:
+        if not known.columns:
+            nothing = {"levels": "all zero: nothing was recoded"} if not known.warnings else {}
+            return Told(nothing, warnings=known.warnings)
+        facts = {
+            name: {
+                "level": self.levels.get(name, 1),
+                "values before": len(made.values.values),
+                "after": len(made.published),
+            }
+            for name, made in known.columns.items()
+        }
+        return Told(facts, warnings=known.warnings)
+
+    def _recoded(self, column: Column, found: Domain) -> Recoded:
+        """What each value of a column becomes."""
+        name, domain, counts = column.name, found.values, found.counts
+        if name in self.levels:
+            poset: Poset = bind(column, domain, np.rint(counts).astype(np.int64))
+            values = domain_values(column, domain)
+            labels = self._labels(name, poset, values, self.levels[name])
+        elif column.generalized:
+            raise MethodError(
+                f"column {name!r} holds labels already", remedy=f"levels = {{{name} = 1}}"
+            )
+        elif name in self.merge:
+            poset = self._merged(column, domain)
+            labels = self._labels(name, poset, domain_values(column, domain), 1)
+        else:
+            # No hierarchy was declared: ranges are measured by their width, as intervals are.
+            poset = bind(column.with_(poset=None), domain)
+            labels = self._ranges(column, domain, counts)
+        if labels and len(labels) != len(domain):  # an ordinal's domain is all of its categories
+            labels = [labels[i] for i in domain.to_physical().to_list()]
+        place = {label: i for i, label in enumerate(dict.fromkeys(labels), start=1)}
+        places = np.array([0, *(place[label] for label in labels)], dtype=np.uint32)
+        return Recoded(found, poset, tuple(place), places)
+
+    def _ranges(self, column: Column, domain: pl.Series, counts: np.ndarray) -> list[str]:
         """The range of each distinct value; nothing where there is nothing to cut."""
         name = column.name
         if column.kind not in ORDERED or column.kind == Kind.ORDINAL:
@@ -138,8 +177,8 @@ class GlobalRecoding(Method):
                 f"column {name!r} is {column.kind}: it has no numbers to cut into ranges",
                 remedy=f"merge = {{{name} = {{...}}}} makes one category of several",
             )
-        edges: Sequence[Any] = self.breaks.get(name) or self._edges(column, found, counts)
-        values = domain_values(column, found.domain)
+        edges: Sequence[Any] = self.breaks.get(name) or self._edges(column, domain, counts)
+        values = domain_values(column, domain)
         if not edges or not values:
             return []
         try:
@@ -155,8 +194,8 @@ class GlobalRecoding(Method):
             raise MethodError(f"breaks of column {name!r}: {error}") from None
         return spread(texts, which.reshape(-1))
 
-    def _edges(self, column: Column, found: Codes, counts: np.ndarray) -> list[Any]:
-        count, values = self.bins[column.name], found.domain
+    def _edges(self, column: Column, domain: pl.Series, counts: np.ndarray) -> list[Any]:
+        count, values = self.bins[column.name], domain
         if column.kind == Kind.DATE:
             if isinstance(values.dtype, pl.Datetime):
                 raise MethodError(
@@ -183,7 +222,7 @@ class GlobalRecoding(Method):
             cuts = [round_between(float(numbers[i]), float(numbers[i + 1])) for i in places]
         return [int(cut) for cut in cuts] if whole else cuts
 
-    def _merged(self, column: Column, found: Codes) -> Tree:
+    def _merged(self, column: Column, domain: pl.Series) -> Tree:
         """A tree of one level above the categories."""
         name = column.name
         if column.kind not in CATEGORICAL:
@@ -191,7 +230,7 @@ class GlobalRecoding(Method):
                 f"column {name!r} is {column.kind}: merge is for categories",
                 remedy=f"breaks = {{{name} = [...]}} or bins = {{{name} = 5}}",
             )
-        values = [text(value) for value in domain_values(column, found.domain)]
+        values = [text(value) for value in domain_values(column, domain)]
         parent: dict[str, str] = {}
         for label, members in self.merge[name].items():
             for member in members:
@@ -216,7 +255,7 @@ class GlobalRecoding(Method):
                 )
         rows = [(value, parent.get(value, value), SUPPRESSED) for value in values]
         try:
-            return Hierarchy(levels=tuple(rows)).bind(domain_values(column, found.domain))
+            return Hierarchy(levels=tuple(rows)).bind(domain_values(column, domain))
         except ValueError as error:
             raise MethodError(f"merge of column {name!r}: {error}") from None
 

@@ -49,6 +49,12 @@ class KmGeneralization(Method):
     k: int = Field(5, ge=2, description="records that share a combination")
     m: int = Field(2, ge=1, le=4, description="items of a person that an intruder knows")
 
+    def local_only(self) -> str:
+        return (
+            "counts combinations of items again after each that it raised, over all sets: use "
+            "set-mondrian or two-phase"
+        )
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)
         changed, before, after = table, 0.0, 0.0

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Self
+from functools import partial
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, field_validator, model_validator
 
-from ...data.codec import floats, standardize
-from ...data.schema import Kind
+from ...data.codec import floats, from_floats, standardize
+from ...data.schema import NUMERIC, Column, Kind
 from ...data.table import Table
+from ...engines.exact import exact_sums
+from ...engines.relation import Part, Relation, Tally
+from ...engines.spread import Spread, Told
 from ...errors import MethodError
+from ...kernels.draws import Draws
 from ...kernels.masking.rounding import (
     group_means,
     lloyd,
@@ -25,7 +30,8 @@ from ...kernels.masking.rounding import (
 from ...kernels.masking.transform_coding import first_component
 from ...kernels.statistics.covariance import moments
 from ...protocols import Outcome
-from ..numeric.base import Masked, NumericMethod
+from ...rng import Key
+from ..numeric.base import Masked, NumericMethod, finite, refuse, widened
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -33,7 +39,16 @@ Base = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Point = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Rounding(NumericMethod):
+class Known(NamedTuple):
+    """The columns to round, the base of those that have no points (0: left alone), and what must be
+    said."""
+
+    columns: tuple[str, ...]
+    bases: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+class Rounding(Spread):
     """Round numbers to multiples of a base, or to given points.
 
     The set of attraction of a point p is [p - b/2, p + b/2), so that a value half-way goes up.
@@ -48,7 +63,8 @@ class Rounding(NumericMethod):
     paper: ClassVar[str] = "Willenborg & de Waal 2001, Elements of Statistical Disclosure Control"
     random: ClassVar[bool] = False
     perturbs: ClassVar[bool | None] = False
-    least: ClassVar[int] = 1
+    roles: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    kinds: ClassVar[tuple[str, ...]] = NUMERIC
 
     base: Base | dict[str, Base] | None = Field(
         None, description="round to multiples of it: one for all columns, or by column"
@@ -79,74 +95,107 @@ class Rounding(NumericMethod):
             raise ValueError(f"{both[0]} has both a base and points")
         return self
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, left = self.targets(table)
+    def survey(self, data: Relation, key: Key) -> Known:
+        chosen, left = self.targets(data.empty)
         bases = self.base if isinstance(self.base, Mapping) else {}
         for name in (*bases, *self.points):
-            if table.schema[name].name not in chosen:
+            if data.schema[name].name not in chosen:
                 raise MethodError(
                     f"rounding has points for {name!r}, which it does not act on",
                     remedy=f"it acts on {', '.join(chosen)}; name others in `columns`",
                 )
+        if not data.height:
+            raise MethodError(f"{self.name} needs 1 records or more, not 0", remedy="give some")
         found: dict[str, float] = {}
         warnings = [f"{name} was left alone: it is not a number" for name in left]
         for name in chosen:
             if name in self.points:
                 continue
             base = bases.get(name) if not isinstance(self.base, float) else self.base
-            found[name] = base or self._automatic(table, name, warnings)
-        bound = self.model_copy(update={"columns": tuple(chosen), "base": found})
-        outcome = super(Rounding, bound).mask(table, rng)
-        return replace(outcome, warnings=(*outcome.warnings, *warnings))
+            found[name] = base or self._automatic(data, name, warnings)
+        return Known(tuple(chosen), found, tuple(warnings))
 
-    def masked(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray | Masked:
-        assert isinstance(self.base, dict)
-        made, warnings = x.copy(), []
-        for j, name in enumerate(self.columns):
-            uniforms = self._uniforms(x.shape[0], rng)
-            if name not in self.points:
-                if self.base[name] > 0:
-                    made[:, j] = multiples(x[:, j], self.base[name], uniforms)
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Part:
+        series, columns, outside = [], [], {}
+        for name in known.columns:
+            column, base = part.schema[name], known.bases.get(name, 0.0)
+            points = np.unique(self.points.get(name, ()))
+            if not base and not points.size:
                 continue
-            points = np.unique(self.points[name])
-            made[:, j] = to_points(x[:, j], points, uniforms)
-            outside = int(((x[:, j] < points[0]) | (x[:, j] > points[-1])).sum())
-            if outside:
-                warnings.append(
-                    f"{outside:,} values of {name} lie beyond its points and became the "
-                    "first or the last of them"
-                )
-        bases = {name: base for name, base in self.base.items() if base > 0}
-        return Masked(made, {"bases": bases, "points": dict(self.points)}, tuple(warnings))
+            x = finite(part[name], column)
+            uniforms = draws.of(name).uniform() if self.random else None
+            if base:
+                made = multiples(x, base, uniforms)
+            else:
+                made = to_points(x, points, uniforms)
+                outside[name] = int(((x < points[0]) | (x > points[-1])).sum())
+            refuse(self, (~np.isnan(x) & ~np.isfinite(made))[:, None], [name])
+            whole = self.whole or _whole_numbers(points if not base else np.array([base]))
+            series.append(_numbers(made, column, part[name], whole=whole))
+            columns.append(widened(column, series[-1]))
+        return Part(part.with_columns(series, columns), tally=Tally(outside))
 
-    def _uniforms(self, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Nothing is drawn."""
-        return None
+    def told(self, known: Known, tally: Tally) -> Told:
+        outside = {name: tally.total.get(name, 0) for name in known.columns}
+        warnings = tuple(
+            f"{count:,} values of {name} lie beyond its points and became the first or the last of "
+            "them"
+            for name, count in outside.items()
+            if count
+        )
+        bases = {name: base for name, base in known.bases.items() if base > 0}
+        facts = {"columns": list(known.columns), "bases": bases, "points": dict(self.points)}
+        return Told(facts, warnings=(*warnings, *known.warnings))
 
-    def _automatic(self, table: Table, name: str, warnings: list[str]) -> float:
+    def _automatic(self, data: Relation, name: str, warnings: list[str]) -> float:
         """A base by the column's spread, or by its size where it does not vary; 0 for none."""
-        column = table.schema[name]
-        x = floats(table[name], column)
-        x = x[~np.isnan(x)]
-        largest = float(np.abs(x).max(initial=0.0))
-        if not np.isfinite(largest):
-            return 0.0  # the reader of the numbers will say which row it is
+        column = data.schema[name]
+        extremes = data.fold([name], _extreme)
+        largest, size = max(one for one, _ in extremes), sum(many for _, many in extremes)
         if not largest:
-            warnings.append(f"{name} was left alone: it holds {'zeros' if x.size else 'nothing'}")
+            warnings.append(f"{name} was left alone: it holds {'zeros' if size else 'nothing'}")
             return 0.0
-        spread = float(np.std(x / largest))
-        size = self.share * (spread or 1.0) * largest
-        if not _SMALLEST / 1e-8 < size < 1e300:
+        mean = exact_sums(data, [name], partial(_powers, largest, 0.0, 1))[0] / size
+        squares = exact_sums(data, [name], partial(_powers, largest, mean, 2))[0]
+        spread = float(np.sqrt(squares / size))
+        width = self.share * (spread or 1.0) * largest
+        if not _SMALLEST / 1e-8 < width < 1e300:
             raise MethodError(
-                f"column {name!r} is too {'large' if size > 1 else 'small'} for an automatic base",
+                f"column {name!r} is too {'large' if width > 1 else 'small'} for an automatic base",
                 remedy="rescale the column, or give its base",
             )
         if column.kind != Kind.INTEGER:
-            return nice_base(size)
-        base = nice_base(max(size, 1.0))
+            return nice_base(width)
+        base = nice_base(max(width, 1.0))
         if base == 1.0:
             warnings.append(f"{name} was left as it is: its whole numbers have the base 1")
         return base
+
+
+def _extreme(part: Table, numbers: np.ndarray) -> tuple[float, int]:
+    """The largest number of a part's only column, whatever its sign, and how many there are."""
+    x = finite(part.frame.to_series(0), next(iter(part.schema)))
+    x = x[~np.isnan(x)]
+    return float(np.abs(x).max(initial=0.0)), int(x.size)
+
+
+def _powers(scale: float, mean: float, power: int, part: Table) -> list[np.ndarray]:
+    """Powers of the deviations of a part's only column."""
+    x = floats(part.frame.to_series(0), next(iter(part.schema)))
+    return [(x / scale - mean) ** power]
+
+
+def _whole_numbers(steps: np.ndarray) -> bool:
+    """Whether what is rounded to these is whole, and can be held as such."""
+    return bool((steps == np.rint(steps)).all() and np.abs(steps).max() < 2**53)
+
+
+def _numbers(values: np.ndarray, column: Column, like: pl.Series, *, whole: bool) -> pl.Series:
+    """Rounded numbers as a column, whose type depends on what they are rounded to alone."""
+    if column.kind != Kind.INTEGER:
+        return from_floats(values, column, like)
+    made = pl.Series(column.name, values, nan_to_null=True)
+    return made.round(0).cast(pl.Int64) if whole else made
 
 
 class RandomRounding(Rounding):
@@ -166,9 +215,6 @@ class RandomRounding(Rounding):
     )
     random: ClassVar[bool] = True
     perturbs: ClassVar[bool | None] = True
-
-    def _uniforms(self, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        return rng.random(n)
 
 
 _SAMPLE = 50_000
@@ -225,6 +271,9 @@ class MultivariateRounding(NumericMethod):
 
     def named(self) -> tuple[str, ...]:
         return tuple(name for block in self.blocks for name in block) or self.columns
+
+    def local_only(self) -> str:
+        return "finds its centres among all records: use rounding, or mdav with blocks"
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)

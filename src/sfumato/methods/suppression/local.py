@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from ...data.codec import code, encode
-from ...data.schema import SUPPRESSED
+from ...data.codec import Matrix, code
+from ...data.partition import Partition
+from ...data.schema import SUPPRESSED, Role
 from ...data.table import Table
+from ...engines.blockwise import Blockwise
+from ...engines.cuts import Blocks, Cutting, with_domains, without_domains
+from ...engines.relation import Part, Relation, Tally, Whole
+from ...engines.spread import Spread, Told
+from ...engines.values import Combinations
+from ...engines.within import BlockSize, into_blocks
 from ...errors import MethodError
+from ...kernels.draws import Draws
 from ...kernels.suppression.ladders import MOST_CHOICES, Ladder, choices, climb, two_steps
-from ...kernels.suppression.local import MOST_COLUMNS, local_suppression
+from ...kernels.suppression.local import local_suppression
 from ...kernels.suppression.searches import cell_by_cell, cheapest_sets
 from ...poset.trees.tree import Tree
-from ...protocols import Method, Outcome
-from ..counts import weights_of
+from ...protocols import Outcome
+from ...rng import Key
+from ..counts import weight_column, weights_of
+from .cells import Cells, checked_columns, suppressed_outcome, suppressed_part, suppressed_told
 
 
-class LocalSuppression(Method):
+class Known(NamedTuple):
+    """The combinations that occur, and which cells of each are suppressed."""
+
+    places: Combinations
+    gone: np.ndarray
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return self.places.names
+
+
+class Cut(NamedTuple):
+    """The columns, and where records are cut before they are in one place."""
+
+    names: list[str]
+    blocks: Blocks | None = None
+
+
+class LocalSuppression(Spread):
     """Suppress the fewest cells that make every record k-anonymous.
 
     By default a suppressed cell is a value of its own, so that the k recounted on the file is
@@ -40,6 +69,9 @@ class LocalSuppression(Method):
     With `ladder`, a cell of a column with a hierarchy climbs to its parent before it is suppressed;
     a broader label costs the share of the domain that it leaves open (NCP) times the column's
     importance, a suppressed cell the importance itself.
+
+    Which cells go depends on all records. `blocks` confines the search: records are cut as Mondrian
+    cuts, and each block is made k-anonymous by itself, for records that do not fit into one memory.
     """
 
     name: ClassVar[str] = "local-suppression"
@@ -50,6 +82,8 @@ class LocalSuppression(Method):
         "Samarati & Sweeney 1998; de Waal & Willenborg 1998, Optimal local suppression in "
         "microdata, Journal of Official Statistics 14; Willenborg & de Waal 2001, chapter 5"
     )
+    most_records: ClassVar[int] = Blockwise.most_records
+    """Records that go to one place at most, unless they cannot be parted."""
 
     k: int = Field(3, ge=2, description="records that must share each combination")
     importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
@@ -70,6 +104,7 @@ class LocalSuppression(Method):
         description="the weight column: not used, what a record's cells cost, or how many "
         "people of the population a record counts for towards k",
     )
+    blocks: BlockSize = 0
 
     @model_validator(mode="after")
     def _options_agree(self) -> Self:
@@ -84,33 +119,124 @@ class LocalSuppression(Method):
                 'weights = "count" goes with search = "greedy" or "optimal-per-record" and '
                 'reading = "category"'
             )
+        if self.ladder and self.blocks:
+            raise ValueError("ladder goes without blocks: labels are chosen among all records")
         return self
 
+    def local_only(self) -> str:
+        if self.blocks or (self.reading == "wildcard" and self.search != "best"):
+            return ""
+        return (
+            f"local-suppression with search = {self.search!r} and reading = {self.reading!r} "
+            "treats records that are alike differently, and so needs all of them in one place: "
+            f"use blocks = 10000{' without ladder' if self.ladder else ''}, reading = "
+            '"wildcard" with search = "greedy" or "optimal-per-record", or full-domain, mondrian '
+            "or local-recoding"
+        )
+
+    def survey(self, data: Relation, key: Key) -> Known | Cut:
+        if why := self.local_only():
+            raise MethodError(why)
+        chosen = checked_columns(self, data, self.k, self.importance)
+        if self.weights != "none":
+            weight_column(data, self.name)
+        if self.search == "optimal-per-record":
+            self._check_choices(2.0 ** len(chosen))
+        if self.blocks:
+            return Cut(chosen)
+        found = data.count_by(chosen)
+        gone = self._wildcard(Cells.of(found.table, chosen), self._costs(chosen), found.count)
+        places = Combinations.of(found.table, chosen, marked=True)
+        return Known(places, gone[np.argsort(places.places(found.table))])
+
+    def run_on(self, data: Relation, key: Key) -> tuple[Relation, Told]:
+        if not self.blocks:
+            return super().run_on(data, key)
+        known = self.survey(data, key)
+        data = with_domains(data, known.names)
+        blocks = self._cutting.blocks(data, known.names, self.most_records)
+        cut = Cut(known.names, blocks)
+        made, tally = data.map_groups(blocks, self.masked(cut, key))
+        return without_domains(made), self.told(cut, tally)
+
+    def mask_part(self, part: Table, known: Known | Cut, draws: Draws) -> Part:
+        if isinstance(known, Cut):
+            # What a column loses is known only when all blocks are: every column is as if it did.
+            some = np.ones(len(known.names), dtype=bool)
+            return suppressed_part(part, known.names, self._by_block(part, known, draws), some)
+        gone = known.gone[known.places.places(part)]
+        some = np.asarray(known.gone.any(axis=0))
+        return suppressed_part(part, known.names, gone, some)
+
+    def told(self, known: Known | Cut, tally: Tally) -> Told:
+        return suppressed_told(known.names, tally, {"reading": self.reading}, self._warnings)
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen = checked_columns(self, table, self.k, self.importance)
+        if not self.local_only():
+            return super().mask(table, rng)
+        chosen = checked_columns(self, Whole(table), self.k, self.importance)
+        if self.ladder:
+            return self._climb(table, chosen)
+        gone = self._gone(table, chosen)
+        return suppressed_outcome(table, chosen, gone, {"reading": self.reading}, self._warnings)
+
+    @property
+    def _cutting(self) -> Cutting:
+        return into_blocks(self.k, self.blocks, importance=self.importance)
+
+    @property
+    def _warnings(self) -> tuple[str, ...]:
+        if self.weights != "count":
+            return ()
+        return (
+            "k counts people of the population by the weights: "
+            "a class may hold fewer than k records of the file",
+        )
+
+    def _costs(self, chosen: list[str]) -> np.ndarray:
+        return np.array([self.importance.get(name, 1.0) for name in chosen])
+
+    def _by_block(self, part: Table, cut: Cut, draws: Draws) -> np.ndarray:
+        """Which cells go, of a part that holds whole blocks."""
+        gone = np.zeros((part.height, len(cut.names)), dtype=bool)
+        if not part.height:
+            return gone
+        names = dict.fromkeys([*cut.names, *part.schema.of_role(Role.WEIGHT)])
+        seen = Whole(part).only(list(names))
+        if cut.blocks is None:
+            # Lists have no order but that in which they are counted: cuts must know them by it.
+            seen = seen.with_schema(with_domains(seen, cut.names).schema)
+        for rows in Partition(self._cutting.groups(Matrix(seen.table, cut.names), cut.blocks)):
+            ordered = rows[np.argsort(draws.numbers[rows], kind="stable")]
+            gone[ordered] = self._gone(seen.table.take(ordered), cut.names)
+        return gone
+
+    def _gone(self, table: Table, chosen: list[str]) -> np.ndarray:
+        """Which cells go, of records that are searched together."""
         weight = None if self.weights == "none" else weights_of(table, self.name)
-        cells = Cells.of(table, chosen)
-        if self.reading == "category" and self.search != "best":
-            return self._climb(table, chosen, cells, weight)
-        costs = np.array([self.importance.get(name, 1.0) for name in chosen])
-        if self.search == "best":
-            gone = local_suppression(
-                cells.codes,
-                self.k,
-                costs,
-                missing=cells.missing,
-                already=cells.already,
-                weights=weight,
-                reading=self.reading,
-                mark="own",
-            )
-        else:
-            wild = cells.missing | cells.already
-            if self.search == "optimal-per-record":
-                self._check_choices(2.0 ** len(chosen))
-            search = cheapest_sets if self.search == "optimal-per-record" else cell_by_cell
-            gone = search(cells.codes, wild, self.k, costs)
-        return suppressed_outcome(table, chosen, gone, cells, {"reading": self.reading})
+        cells, costs = Cells.of(table, chosen), self._costs(chosen)
+        if self.search != "best" and self.reading == "wildcard":
+            return self._wildcard(cells, costs)
+        if self.search != "best":
+            most = cells.codes.max(axis=0, initial=0)
+            ladders = [two_steps(int(m) + 1, c) for m, c in zip(most, costs.tolist(), strict=True)]
+            return self._climbed(cells.codes.astype(np.int64), ladders, cells, weight)[1]
+        return local_suppression(
+            cells.codes,
+            self.k,
+            costs,
+            missing=cells.missing,
+            already=cells.already,
+            weights=weight,
+            reading=self.reading,
+            mark="own",
+        )
+
+    def _wildcard(
+        self, cells: Cells, costs: np.ndarray, count: np.ndarray | None = None
+    ) -> np.ndarray:
+        search = cheapest_sets if self.search == "optimal-per-record" else cell_by_cell
+        return search(cells.codes, cells.missing | cells.already, self.k, costs, count)
 
     def _check_choices(self, found: float) -> None:
         if found > MOST_CHOICES:
@@ -120,26 +246,14 @@ class LocalSuppression(Method):
                 remedy='search = "greedy", fewer columns, or hierarchies of fewer levels',
             )
 
-    def _climb(
-        self, table: Table, chosen: list[str], cells: Cells, weight: np.ndarray | None
-    ) -> Outcome:
-        """Suppression where suppressed is a value of its own: the last step of a ladder."""
+    def _climbed(
+        self, codes: np.ndarray, ladders: list[Ladder], cells: Cells, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The labels where suppressed is a value of its own, the last step of a ladder, and which
+        cells are suppressed."""
         count = weight if self.weights == "count" else None
         if count is not None and count.sum() < self.k:
-            raise MethodError(
-                f"the weights sum to {count.sum():g}: nobody has the company of {self.k}",
-                remedy="lower k, or mend the weights",
-            )
-        codes, ladders, posets = cells.codes.astype(np.int64), [], {}
-        for j, name in enumerate(chosen):
-            price = self.importance.get(name, 1.0)
-            found = code(table, name) if self.ladder else None
-            if found is not None and (tree := found.structure.tree) is not None:
-                codes[:, j] = found.codes
-                ladders.append(tree_ladder(tree, price))
-                posets[name] = tree
-            else:
-                ladders.append(two_steps(int(codes[:, j].max(initial=0)) + 1, price))
+            raise self._too_light(float(count.sum()))
         if self.search == "optimal-per-record":
             self._check_choices(choices(ladders))
         shown = climb(
@@ -152,7 +266,36 @@ class LocalSuppression(Method):
             search="greedy" if self.search == "greedy" else "optimal",
         )
         gone = shown == np.array([ladder.top for ladder in ladders])
-        gone &= ~cells.already
+        return shown, gone & ~cells.already
+
+    def _too_light(self, total: float) -> MethodError:
+        if not self.blocks:
+            return MethodError(
+                f"the weights sum to {total:g}: nobody has the company of {self.k}",
+                remedy="lower k, or mend the weights",
+            )
+        # Of several such blocks any may come first.
+        return MethodError(
+            f"with blocks = {self.blocks} the weights of a block sum to less than {self.k}: nobody "
+            "in it has enough company",
+            remedy="larger blocks, a lower k, or mend the weights",
+        )
+
+    def _climb(self, table: Table, chosen: list[str]) -> Outcome:
+        """Cells climb hierarchies before they are suppressed."""
+        weight = None if self.weights == "none" else weights_of(table, self.name)
+        cells = Cells.of(table, chosen)
+        codes, ladders, posets = cells.codes.astype(np.int64), [], {}
+        for j, name in enumerate(chosen):
+            price = self.importance.get(name, 1.0)
+            found = code(table, name)
+            if (tree := found.structure.tree) is not None:
+                codes[:, j] = found.codes
+                ladders.append(tree_ladder(tree, price))
+                posets[name] = tree
+            else:
+                ladders.append(two_steps(int(codes[:, j].max(initial=0)) + 1, price))
+        shown, gone = self._climbed(codes, ladders, cells, weight)
         series, columns, broader = [], [], {}
         for j, name in enumerate(chosen):
             if name not in posets:
@@ -164,96 +307,14 @@ class LocalSuppression(Method):
             if broader[name]:
                 series.append(tree_labels(name, posets[name], shown[:, j]))
                 columns.append(table.schema[name].with_(generalized=True, bound=posets[name]))
-        more: dict[str, Any] = {"reading": self.reading}
-        warnings: tuple[str, ...] = ()
-        if self.ladder:
-            more["broadened cells"] = broader
-            warnings = tuple(
-                f"{name} has no hierarchy to climb: its cells were suppressed at once"
-                for name in chosen
-                if name not in posets
-            )
-        if count is not None:
-            warnings += (
-                "k counts people of the population by the weights: "
-                "a class may hold fewer than k records of the file",
-            )
+        more = {"reading": self.reading, "broadened cells": broader}
+        flat = tuple(
+            f"{name} has no hierarchy to climb: its cells were suppressed at once"
+            for name in chosen
+            if name not in posets
+        )
         table = table.with_columns(series, columns)
-        return suppressed_outcome(table, chosen, gone, cells, more, warnings)
-
-
-class Cells(NamedTuple):
-    """The chosen columns as codes, and which cells are missing or suppressed already."""
-
-    codes: np.ndarray
-    missing: np.ndarray
-    already: np.ndarray
-
-    @classmethod
-    def of(cls, table: Table, chosen: list[str]) -> Cells:
-        """The cells of these columns."""
-        return cls(
-            np.column_stack([encode(table[name]).codes.astype(np.int32) for name in chosen]),
-            np.column_stack([table.missing(name) for name in chosen]),
-            np.column_stack([table.suppressed(name) for name in chosen]),
-        )
-
-
-def checked_columns(
-    method: Method, table: Table, k: int, importance: dict[str, float]
-) -> list[str]:
-    """The columns to suppress in, or what stands in the way."""
-    chosen, _ = method.targets(table)
-    if table.height < k:
-        raise MethodError(
-            f"a table of {table.height} cannot be made {k}-anonymous",
-            remedy="release nothing, or lower k",
-        )
-    if len(chosen) > MOST_COLUMNS:
-        raise MethodError(
-            f"{method.name} takes up to {MOST_COLUMNS} columns, not {len(chosen)}",
-            remedy="name the columns that others may really know",
-        )
-    stray = [name for name in importance if name not in chosen]
-    if stray:
-        raise MethodError(
-            f"importance names {stray[0]!r}, which is not among the columns to suppress in",
-            remedy=f"the columns are {', '.join(chosen)}",
-        )
-    return chosen
-
-
-def suppressed_outcome(
-    table: Table,
-    chosen: list[str],
-    gone: np.ndarray,
-    cells: Cells,
-    more: dict[str, Any],
-    warnings: tuple[str, ...] = (),
-) -> Outcome:
-    """The table with these cells suppressed, and how many they are."""
-    series, marks = [], {}
-    for j, name in enumerate(chosen):
-        if not gone[:, j].any():
-            continue
-        series.append(suppress(table[name], gone[:, j], table.schema[name].generalized))
-        marks[name] = gone[:, j] | table.suppressed(name)
-    lost = gone & ~cells.missing
-    facts: dict[str, Any] = {
-        "suppressed cells": {n: int(lost[:, j].sum()) for j, n in enumerate(chosen)},
-        "share of cells": float(lost.mean()),
-        "missing cells marked alike": int((gone & cells.missing).sum()),
-        **more,
-    }
-    return Outcome(table.with_columns(series, suppressed=marks), facts=facts, warnings=warnings)
-
-
-def suppress(series: pl.Series, gone: np.ndarray, generalized: bool) -> pl.Series:
-    """The column with some cells suppressed: "*" among labels, null among values."""
-    keep = pl.Series(~gone)
-    if not generalized:
-        return series.zip_with(keep, pl.Series([None], dtype=series.dtype))
-    return series.cast(pl.String).zip_with(keep, pl.Series([SUPPRESSED], dtype=pl.String))
+        return suppressed_outcome(table, chosen, gone, more, flat + self._warnings)
 
 
 def tree_ladder(tree: Tree, importance: float) -> Ladder:

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from ...data.codec import encode
+from ...data.codec import encode, encoded
 from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...data.table import Table
+from ...engines.relation import Part, Relation, Tally, Whole
+from ...engines.spread import Spread, Told
 from ...errors import MethodError
+from ...kernels.draws import Draws
 from ...kernels.sets.rare_itemsets import rare_itemsets
 from ...kernels.sets.rows import weights_of
 from ...kernels.suppression.at_random import stop_by_class, stop_by_match
 from ...kernels.suppression.matches import pack
 from ...progress import report
 from ...protocols import Method, Outcome
+from ...rng import Key
 from ..counts import at_least
-from .local import Cells, checked_columns, suppressed_outcome
+from .cells import (
+    Cells,
+    checked_columns,
+    suppressed_outcome,
+    suppressed_part,
+    suppressed_told,
+)
 
 _WAYS = ((1, 1), (1, 0), (0, 1))
 """Which item of a rare combination goes: the least by these powers of utility and frequency."""
 
 
-class RareValues(Method):
+class RareValues(Spread):
     """Suppress the values of a column that fewer than k records have.
 
     In a village where one person differs from all others, k-anonymity hides that person's value and
@@ -54,54 +65,88 @@ class RareValues(Method):
         "cells", description="what goes: the cells with rare values, or the whole records"
     )
 
-    def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen, _ = self.targets(table)
-        gone = np.zeros((table.height, len(chosen)), dtype=bool)
-        for j, name in enumerate(chosen):
-            codes = encode(table[name]).codes
-            present = ~(table.missing(name) | table.suppressed(name))
-            gone[:, j] = self._rare(name, codes, present) & present
-        if self.remove == "cells":
-            cells = Cells.of(table, chosen)
-            return suppressed_outcome(table, chosen, gone, cells, {"k": self.k})
-        # Without these records, others' values may have become rare.
-        keep = np.flatnonzero(~gone.any(axis=1))
+    def survey(self, data: Relation, key: Key) -> Known:
+        chosen, _ = self.targets(data.empty)
+        if self.remove == "records":
+            return self._records(data, chosen)
+        rare = {}
+        for name in chosen:
+            found = data.count_by([name])
+            present = ~(found.table.missing(name) | found.table.suppressed(name))
+            values, count = found.table.take(np.flatnonzero(present)), found.count[present]
+            rare[name] = values[name].filter(pl.Series(self._rare(name, count)))
+        return Known(rare, 0)
+
+    def mask_part(self, part: Table, known: Known, draws: Draws) -> Part:
+        gone = np.column_stack([_among(part, name, rare) for name, rare in known.rare.items()])
+        if self.remove == "records":
+            keep = np.flatnonzero(~gone.any(axis=1))
+            return Part(part.take(keep), keep)
+        some = np.array([len(rare) > 0 for rare in known.rare.values()])
+        return suppressed_part(part, list(known.rare), gone, some)
+
+    def told(self, known: Known, tally: Tally) -> Told:
+        if self.remove == "records":
+            return Told({"records left out": at_least(known.left_out)})
+        return suppressed_told(list(known.rare), tally, {"k": self.k})
+
+    def _records(self, data: Relation, chosen: list[str]) -> Known:
+        """The values whose records are left out. Without these, others' may have become rare."""
+        found = data.count_by(chosen)
+        codes = np.column_stack([encode(found.table[name]).codes for name in chosen])
+        stay = np.ones(len(found.count), dtype=bool)
+        rare = [np.zeros(int(column.max(initial=0)) + 1, dtype=bool) for column in codes.T]
         while True:
-            rare = np.zeros(keep.size, dtype=bool)
-            for name in chosen:
-                codes = encode(table[name]).codes[keep]
-                few = np.bincount(codes, minlength=1) < self.k
+            for j, few in enumerate(rare):
+                counts = np.bincount(codes[stay, j], found.count[stay], few.size)
+                few |= (counts > 0) & (counts < self.k)
                 few[0] = False
-                rare |= few[codes]
-            if not rare.any():
+            left = stay & ~np.any([few[codes[:, j]] for j, few in enumerate(rare)], axis=0)
+            if left.sum() == stay.sum():
                 break
-            keep = keep[~rare]
-        if not keep.size:
+            stay = left
+        if not stay.any():
             raise MethodError(
                 f"every record has a value that fewer than {self.k} others share",
                 remedy='remove = "cells", a lower k, or name the columns in `columns`',
             )
-        facts: dict[str, Any] = {"records left out": at_least(table.height - keep.size)}
-        return Outcome(table.take(keep), rows=keep, facts=facts)
+        named = zip(chosen, rare, strict=True)
+        values = {n: encode(found.table[n]).domain.filter(pl.Series(few[1:])) for n, few in named}
+        return Known(values, int(found.count[~stay].sum()))
 
-    def _rare(self, name: str, codes: np.ndarray, present: np.ndarray) -> np.ndarray:
-        """Which records have a rare value."""
-        counts = np.bincount(codes[present], minlength=int(codes.max(initial=0)) + 1)
-        rare = (counts > 0) & (counts < self.k)
-        if self.remove == "cells" and rare.any():
-            rarest = np.argsort(np.where(counts > 0, counts, codes.size + 1), kind="stable")
+    def _rare(self, name: str, counts: np.ndarray) -> np.ndarray:
+        """Which values are rare, by how many records have each."""
+        rare: np.ndarray = counts < self.k
+        if rare.any():
             # A gap that fewer than k share would say who is in it.
-            for value in rarest[int(rare.sum()) : int((counts > 0).sum())].tolist():
+            for value in np.argsort(counts, kind="stable")[int(rare.sum()) :].tolist():
                 if int(counts[rare].sum()) >= self.k:
                     break
                 rare[value] = True
-        if rare.any() and self.remove == "cells" and int(counts[rare].sum()) < self.k:
+        if rare.any() and int(counts[rare].sum()) < self.k:
             raise MethodError(
                 f"column {name!r} has fewer than {self.k} values: a gap would say who is in it",
                 remedy='leave the column out, or remove = "records"',
             )
-        found: np.ndarray = rare[codes]
-        return found
+        return rare
+
+
+class Known(NamedTuple):
+    """The rare values of each column, and how many records go for them."""
+
+    rare: dict[str, pl.Series]
+    left_out: int
+
+
+def _among(part: Table, name: str, rare: pl.Series) -> np.ndarray:
+    """Which cells hold one of these values."""
+    if not len(rare):
+        return np.zeros(part.height, dtype=bool)
+    found = encoded(part, name)
+    both = encode(pl.concat([rare, found.domain.alias(rare.name)])).codes
+    is_rare = np.zeros(len(found.domain) + 1, dtype=bool)
+    is_rare[1:] = np.isin(both[len(rare) :], both[: len(rare)])
+    return np.asarray(is_rare[found.codes])
 
 
 class RandomSuppression(Method):
@@ -134,8 +179,14 @@ class RandomSuppression(Method):
         "wildcard", description="what a missing or suppressed cell matches: its like, or anything"
     )
 
+    def local_only(self) -> str:
+        return (
+            "suppresses in one order over all cells until the last record has company: use "
+            "rare-values or full-domain"
+        )
+
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
-        chosen = checked_columns(self, table, self.k, self.importance)
+        chosen = checked_columns(self, Whole(table), self.k, self.importance)
         cells = Cells.of(table, chosen)
         costs = np.array([self.importance.get(name, 1.0) for name in chosen])
         # Exponential clocks: the first to ring goes first.
@@ -151,7 +202,7 @@ class RandomSuppression(Method):
         else:
             stop = stop_by_class(pack(codes, cells.already), place, self.k)
         gone = (place >= 0) & (place < stop)
-        return suppressed_outcome(table, chosen, gone, cells, {"reading": self.reading})
+        return suppressed_outcome(table, chosen, gone, {"reading": self.reading})
 
 
 class KmSuppression(Method):
@@ -182,6 +233,12 @@ class KmSuppression(Method):
 
     k: int = Field(5, ge=2, description="records that share a combination")
     m: int = Field(2, ge=1, le=8, description="items of a person that an intruder knows")
+
+    def local_only(self) -> str:
+        return (
+            "counts combinations of items again after each round, over all sets: use set-mondrian "
+            "or two-phase"
+        )
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, left = self.targets(table)

@@ -5,4 +5,12 @@ base.py holds what they share.
 
 from .ranks import RankSwap as RankSwap
 
-ORDER = ("ranks", "similar_value", "ranked_column", "data_shuffling", "household", "groups")
+ORDER = (
+    "ranks",
+    "block_ranks",
+    "similar_value",
+    "ranked_column",
+    "data_shuffling",
+    "household",
+    "groups",
+)

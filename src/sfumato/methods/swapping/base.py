@@ -46,6 +46,12 @@ class RankedMethod(Method):
         column = table.schema[name]
         return column.kind in (Kind.NOMINAL, Kind.ORDINAL) and not column.generalized
 
+    def local_only(self) -> str:
+        return (
+            "exchanges ranks one after the other, each by what the others left: use "
+            "block-rank-swap, whose blocks need not know of one another"
+        )
+
     @abstractmethod
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """For each of n positions the one whose value it receives."""

@@ -15,7 +15,7 @@ from ...errors import MethodError
 from ...kernels.swapping.within_groups import pair_within, permute_within
 from ...protocols import Method, Outcome, Verb
 from ..counts import at_least, exact_shares, published_shares
-from ..suppression.local import suppress
+from ..suppression.cells import suppress
 from .base import absent, agreeing, alike_in_gaps, gathered, is_moved
 
 

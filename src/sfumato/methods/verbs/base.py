@@ -32,7 +32,7 @@ from ...data.schema import MEASURED, ORDERED, Column, Kind
 from ...data.table import Table
 from ...kernels.synthesis.frames import Stratum
 from ...protocols import Outcome, Verb
-from ..suppression.local import suppress
+from ..suppression.cells import suppress
 from .centroid import Centroid
 
 Domain = Literal["statistics", "original"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -12,12 +13,14 @@ from pydantic import Field
 from ...data.codec import Matrix, decode, encode, floats, from_floats
 from ...data.partition import Cover, Partition, disjoint
 from ...data.points.space import space_of
-from ...data.schema import NUMERIC, ORDERED, Kind, Role
+from ...data.schema import NUMERIC, ORDERED, Column, Kind, Role, Schema
 from ...data.table import Table
+from ...engines.blockwise import GroupVerb, cells_tally, cells_told, sizes_tally, sizes_told
+from ...engines.relation import Part, Relation, Tally
+from ...engines.spread import Told
 from ...errors import MethodError
 from ...kernels.groups import group_means, group_medians, group_modes
-from ...protocols import Outcome, Verb
-from ..suppression.local import suppress
+from ..suppression.cells import suppress
 
 _OWN_VALUES = (
     "each group is represented by one member's own values: whoever knows them sees that this "
@@ -25,7 +28,7 @@ _OWN_VALUES = (
 )
 
 
-class Centroid(Verb):
+class Centroid(GroupVerb):
     """Replace each value by its group's mean, median or mode.
 
     Numbers and dates take the mean (or median), ordinals the median, categories the mode (ties
@@ -64,48 +67,69 @@ class Centroid(Verb):
     def random(self) -> bool:
         return self.represented == "drawn"
 
-    def apply(
+    def local_only(self) -> str:
+        if self.represented == "centre":
+            return ""
+        return f'represented = "{self.represented}" compares or draws members of all groups'
+
+    def publish(
         self,
-        table: Table,
+        part: Table,
         partition: Partition | Cover,
         columns: Sequence[str],
         rng: np.random.Generator,
-    ) -> Outcome:
+    ) -> Part:
         partition = disjoint(partition, self.name)
         labels = partition.labels
-        series, changed, marks = [], [], {}
-        facts: dict[str, Any] = {"groups": partition.groups, "smallest group": partition.smallest}
+        series, changed, marks, tally = [], [], {}, sizes_tally(partition)
         members: np.ndarray | None = None
-        warnings: tuple[str, ...] = ()
         if self.represented != "centre":
-            _check_roles(table, columns)
-            members = _members(table, partition, columns, self.represented, rng)
-            warnings = (_OWN_VALUES,)
+            _check_roles(part, columns)
+            members = _members(part, partition, columns, self.represented, rng)
         for name in columns:
-            column = table.schema[name]
+            column = part.schema[name]
             if members is None:
-                made = self._column(table, name, partition)
+                made = self._column(part, name, partition)
             else:
-                made = table[name].gather(np.where(labels >= 0, members[labels], 0))
-            if members is None and self._plain(table, name):
-                facts.setdefault("plain mean", []).append(name)
-            mixed = _mixed(table[name].is_null().to_numpy(), table.suppressed(name), partition)
-            gone = (mixed[labels] & (labels >= 0)) | (labels < 0)
+                made = part[name].gather(np.where(labels >= 0, members[labels], 0))
+            if members is None and self._plain(part, name):
+                tally = tally.plus(cells_tally("plain mean", {name: 1}))
+            mixed = _mixed(part[name].is_null().to_numpy(), part.suppressed(name), partition)
+            gone = (mixed[labels] & (labels >= 0)) | (labels < 0) if labels.size else labels > 0
             if gone.any():
                 made = suppress(made, gone, column.generalized)
-                marks[name] = gone | table.suppressed(name)
-                facts.setdefault("suppressed cells", {})[name] = int(gone.sum())
+                marks[name] = gone | part.suppressed(name)
+                tally = tally.plus(cells_tally("suppressed cells", {name: int(gone.sum())}))
+            if column.kind == Kind.INTEGER and made.dtype.is_float():
+                column = column.with_(kind=Kind.CONTINUOUS)
+                parts = int((made % 1 != 0).fill_null(False).sum())
+                tally = tally.plus(cells_tally("fractions", {name: parts}))
             series.append(made)
-            whole = column.kind != Kind.INTEGER or made.dtype.is_integer()
-            changed.append(column if whole else column.with_(kind=Kind.CONTINUOUS))
-        made_table = table.with_columns(series, changed, marks)
-        return Outcome(made_table, partition=partition, facts=facts, warnings=warnings)
+            changed.append(column)
+        return Part(part.with_columns(series, changed, marks), tally=tally)
+
+    def settled(self, made: Relation, before: Table, tally: Tally) -> Relation:
+        found = cells_told("fractions", before.names, tally)
+        # Integers stay integers where all means are whole.
+        whole = {name: before[name].dtype for name, parts in found.items() if not parts}
+        if not whole:
+            return made
+        columns = {name: before.schema[name] for name in whole}
+        return made.map_parts(partial(_as_integers, whole, columns))[0]
+
+    def told(self, schema: Schema, columns: Sequence[str], tally: Tally) -> Told:
+        facts = sizes_told(tally)
+        if plain := cells_told("plain mean", columns, tally):
+            facts["plain mean"] = list(plain)
+        if cells := cells_told("suppressed cells", columns, tally):
+            facts["suppressed cells"] = cells
+        return Told(facts, warnings=() if self.represented == "centre" else (_OWN_VALUES,))
 
     def _plain(self, table: Table, name: str) -> bool:
         """Whether a number takes the plain mean although the geometric one was asked for."""
         column = table.schema[name]
         number = column.kind in NUMERIC and not column.generalized
-        return self.numeric == "geometric" and number and not _positive(table[name])
+        return self.numeric == "geometric" and number and not _positive(table, name)
 
     def _column(self, table: Table, name: str, partition: Partition) -> pl.Series:
         column, given = table.schema[name], table[name]
@@ -120,11 +144,24 @@ class Centroid(Verb):
             centre = group_medians(labels, numbers, partition.groups, lower=lower)
         else:
             centre = group_means(labels, numbers, partition.groups)
-            if self.numeric == "geometric" and column.kind in NUMERIC and _positive(given):
+            if self.numeric == "geometric" and column.kind in NUMERIC and _positive(table, name):
                 # As parts of the plain mean, so that equal values keep theirs to the last bit.
                 logs = np.log(numbers / _spread(centre, labels, 1.0))
                 centre = centre * np.exp(group_means(labels, logs, partition.groups))
-        return from_floats(_spread(centre, labels, np.nan), column, given, whole=self.whole)
+        values = _spread(centre, labels, np.nan)
+        if column.kind == Kind.INTEGER and not self.whole:
+            return pl.Series(name, values, nan_to_null=True)
+        return from_floats(values, column, given, whole=self.whole)
+
+
+def _as_integers(
+    types: Mapping[str, pl.DataType], columns: Mapping[str, Column], part: Table, _: np.ndarray
+) -> Part:
+    """Columns of whole numbers as the integers that they were."""
+    made = [
+        part[name].cast(dtype if dtype.is_integer() else pl.Int64) for name, dtype in types.items()
+    ]
+    return Part(part.with_columns(made, columns.values()))
 
 
 def _check_roles(table: Table, columns: Sequence[str]) -> None:
@@ -176,9 +213,10 @@ def _from_centre(table: Table, partition: Partition, columns: Sequence[str]) -> 
     return away
 
 
-def _positive(series: pl.Series) -> bool:
+def _positive(table: Table, name: str) -> bool:
     """Whether all numbers have a logarithm, missing ones aside."""
-    return bool((series > 0).all())
+    whole = table.schema[name].whole
+    return bool(((table[name] if whole is None else whole.values) > 0).all())
 
 
 def _spread(by_group: np.ndarray, labels: np.ndarray, suppressed: float) -> np.ndarray:

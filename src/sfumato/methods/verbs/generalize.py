@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,20 +13,31 @@ import polars as pl
 from ...data.codec import Coded, code
 from ...data.generalized.mixed_labels import mixed_labels
 from ...data.partition import Cover, Partition
-from ...data.schema import SUPPRESSED
+from ...data.schema import SUPPRESSED, Column, Schema
 from ...data.sets.items import item_utilities
 from ...data.sets.table import SetTable
 from ...data.table import Table
+from ...engines.blockwise import (
+    GroupVerb,
+    cells_tally,
+    cells_told,
+    sizes_tally,
+    sizes_told,
+)
+from ...engines.relation import Part, Tally
+from ...engines.spread import Told
 from ...errors import MethodError
 from ...kernels.groups import group_distinct, group_min_max
-from ...kernels.sets.rows import common_items, take_rows, weights_of
-from ...protocols import Outcome, Poset, Verb
+from ...kernels.sets.rows import common_items, take_rows
+from ...protocols import Poset
 
 _BITS = 62
 """Sets over no more values than this are compared as one integer."""
+_UNITS = 2**1074
+"""Of every float a multiple of one part in so many."""
 
 
-class Generalize(Verb):
+class Generalize(GroupVerb):
     """Replace each value by what its group has in common.
 
     Numbers and dates become intervals, values with a hierarchy their least common ancestor,
@@ -39,30 +51,34 @@ class Generalize(Verb):
     perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt & Ramakrishnan 2006 (local recoding)"
 
-    def apply(
+    def publish(
         self,
-        table: Table,
+        part: Table,
         partition: Partition | Cover,
         columns: Sequence[str],
         rng: np.random.Generator,
-    ) -> Outcome:
+    ) -> Part:
         groups = _groups(partition)
-        changed, cells, kept = table, {}, []
+        changed, cells, kept = part, {}, {}
         for name in columns:
-            coded = code(table, name)
+            coded = code(part, name)
             if coded.structure.unchanged:
-                kept.append(name)
+                kept[name] = 1
                 continue
-            labels, stars = _labels(coded, table.suppressed(name), groups)
+            labels, cells[name] = _labels(coded, part.suppressed(name), groups)
             # One column at a time: at ten million records the arrays of all would not fit together.
             changed = changed.with_columns(
                 [labels.alias(name)], [coded.column.with_(generalized=True, bound=_origin(coded))]
             )
-            cells[name] = stars
-        facts = {**_sizes(partition), "suppressed cells": cells}
-        if kept:
-            facts["passed through"] = kept
-        return Outcome(changed, partition=partition, facts=facts)
+        tally = sizes_tally(partition).plus(cells_tally("suppressed cells", cells))
+        return Part(changed, tally=tally.plus(cells_tally("passed through", kept)))
+
+    def told(self, schema: Schema, columns: Sequence[str], tally: Tally) -> Told:
+        cells = cells_told("suppressed cells", columns, tally)
+        facts: dict[str, Any] = {**sizes_told(tally), "suppressed cells": cells}
+        if kept := cells_told("passed through", columns, tally):
+            facts["passed through"] = list(kept)
+        return Told(facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +119,6 @@ def _shown_as(partition: Partition | Cover) -> np.ndarray:
             remedy="use a search whose sets hold their own record",
         )
     return shown
-
-
-def _sizes(partition: Partition | Cover) -> dict[str, Any]:
-    """What is told of the groups."""
-    if isinstance(partition, Partition):
-        return {"groups": partition.groups, "smallest group": partition.smallest}
-    return {"smallest set": int(partition.sizes.min()) if len(partition) else 0}
 
 
 def _origin(coded: Coded) -> Poset:
@@ -186,7 +195,7 @@ def _set_labels(
     return coded.poset.set_labels(ends, distinct), which
 
 
-class Intersect(Verb):
+class Intersect(GroupVerb):
     """Publish of each set the items that its whole group has.
 
     A published set tells what is there, never what is not: an item that is absent may have been
@@ -199,40 +208,51 @@ class Intersect(Verb):
     perturbs: ClassVar[bool | None] = False
     paper: ClassVar[str] = "B. Podgursky: Practical k-anonymity on large datasets, 2011, chapter 3"
 
-    def apply(
+    def publish(
         self,
-        table: Table,
+        part: Table,
         partition: Partition | Cover,
         columns: Sequence[str],
         rng: np.random.Generator,
-    ) -> Outcome:
+    ) -> Part:
         of_record, bounds = _shown_as(partition), partition.starts
         order = partition.order if isinstance(partition, Partition) else partition.members
-        changed, before, after, items_before, items_after = table, 0.0, 0.0, 0, 0
+        changed, tally = part, sizes_tally(partition)
         for name in columns:
-            if table.schema[name].kind != "set" or table.schema[name].generalized:
+            if part.schema[name].kind != "set" or part.schema[name].generalized:
                 raise MethodError(
                     f"intersect cannot act on column {name!r}, which holds no sets",
                     remedy='use then = "generalize"',
                 )
-            sets = SetTable.of(table, name)
-            worth = item_utilities(table.schema[name], sets.names)
+            sets = SetTable.of(part, name)
             starts, items = common_items(sets.starts, sets.items, order, bounds)
             gone = _all_missing(sets.missing, order, bounds)
             shown = take_rows(starts, items, of_record)
             # One more group, so that label -1, a suppressed record, finds one that is not missing.
             missing = np.append(gone, False)[of_record]
             published = SetTable(*shown, sets.names, missing)
-            before += float(weights_of(sets.starts, sets.items, worth).sum())
-            after += float(weights_of(*shown, worth).sum())
-            items_before, items_after = items_before + sets.items.size, items_after + shown[1].size
-            changed = changed.with_columns([published.to_column(name)], [table.schema[name]])
-        facts = {
-            "utility kept": round(after / before, 2) if before else 1.0,
-            "items kept": round(items_after / items_before, 2) if items_before else 1.0,
-            **_sizes(partition),
-        }
-        return Outcome(changed, partition=partition, facts=facts)
+            tally = tally.plus(_worth(part.schema[name], sets, published))
+            changed = changed.with_columns([published.to_column(name)], [part.schema[name]])
+        return Part(changed, tally=tally)
+
+    def told(self, schema: Schema, columns: Sequence[str], tally: Tally) -> Told:
+        def kept(what: str) -> float:
+            before, after = (tally.total.get(f"{what} {when}", 0) for when in ("before", "after"))
+            return round(after / before, 2) if before else 1.0
+
+        facts = {"utility kept": kept("utility"), "items kept": kept("items")}
+        return Told({**facts, **sizes_told(tally)})
+
+
+def _worth(column: Column, sets: SetTable, published: SetTable) -> Tally:
+    """What the sets hold before and after. Utilities are counted in whole units, each exactly, so
+    that it does not matter in which order they are added."""
+    worth = [Fraction(float(one)) for one in item_utilities(column, sets.names)]
+    total = {"items before": sets.items.size, "items after": published.items.size}
+    for when, held in (("before", sets), ("after", published)):
+        exact = sum((w * int(c) for w, c in zip(worth, held.support, strict=True)), Fraction(0))
+        total[f"utility {when}"] = int(exact * _UNITS)
+    return Tally(total)
 
 
 def _all_missing(missing: np.ndarray, order: np.ndarray, bounds: np.ndarray) -> np.ndarray:

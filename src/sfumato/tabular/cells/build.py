@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from ...data.codec import encode
+from ...data.encoding import domain_of
 from ...data.schema import Kind
 from ...data.table import Table
 from ...data.table import table as as_table
+from ...engines.relation import Relation, Whole
 from ...errors import MethodError, ParameterError
 from ...kernels.arrays import Bools, Floats, Ints
-from ...kernels.tables.tally import Records, Tally, empty_tally, tally
+from ...kernels.statistics.spanned_sum import Span
+from ...rng import Key
 from .dimension_tree import Variable, variable
 from .linking import Layout, layout, relations_of
+from .records import KEY_BITS, Fields, surveyed
 from .stated import stated
 from .table import ZERO, CellTable, Contributions, cell_name
+from .tallying import Cubes, tallied
 
 TOP = 5
 """Contributors kept to a cell."""
-_KEY = 2.0**53
+_KEY = 2.0**KEY_BITS
 
 
 class HideableZeros(CellTable):
@@ -73,10 +75,12 @@ def from_microdata(
     `bounds` are what everybody knows of a cell beforehand: unless given, it is not negative; or
     nothing at all where some value is negative. `statuses` and `costs` are rows of codes with
     "status", "cost", "up" and "down". Empty cells are published as zeros unless `zeros` is
-    "hidden-able". A cell's key is the sum of its records' keys, from `record_key` or drawn from
-    `rng`, modulo 1.
+    "hidden-able". A cell's key is the sum of its records' keys, modulo 1: from `record_key`, or
+    drawn for each record's number by a key from `rng`.
+
+    `table` may be a relation: records that an engine holds are added up there.
     """
-    data = table if isinstance(table, Table) else as_table(table)
+    data = table if isinstance(table, Relation) else _in_memory(table)
     lists = _lists(dimensions)
     if zeros not in ("published", "hidden-able"):
         raise ParameterError(
@@ -86,17 +90,20 @@ def from_microdata(
         raise ParameterError(f"top = {top} contributors", remedy="keep 2 at least for most rules")
     variables, notes = _variables(data, lists, hierarchies or {}, depth or {})
     form = layout(variables, lists)
-    records = _records(data, value, weight, holding, request, _keys(data, record_key, rng))
-    if value is not None and np.isnan(records.amount).any():
+    drawn = None if rng is None or record_key else Key.drawn(rng)
+    fields = Fields(value, weight, holding, request, record_key, drawn)
+    known = surveyed(data.fold(fields.columns, fields.survey))
+    if known.missing:
         notes.append(f"{value}: a record without a value is counted but adds nothing")
-    sums, tops = _tallied(records, variables, form, top)
+    cubes = Cubes.of(fields, variables, form, top, Span.of(known.extent))
+    sums, tops = tallied(data, cubes, form)
     values, amount, who, weights, asked = (
         np.ascontiguousarray(part)
         for part in (sums["value"], *(tops[name] for name in ("amount", "who", "weight", "asked")))
     )
     totals = {name: v.labels[0] for name, v in variables.items()}
     given = stated(form.labels, totals, values, statuses, costs)
-    lower, upper = _bounds(records, values, form, bounds, notes)
+    lower, upper = _bounds(known.negative, values, form, bounds, notes)
     kind = CellTable if zeros == "published" else HideableZeros
     return kind(
         values=values,
@@ -119,11 +126,32 @@ def from_microdata(
         cubes=form.cubes,
         measure="count" if value is None else value,
         summed=value is not None,
-        record_keys=(sums["key"] % np.uint64(_KEY)) / _KEY if records.key.size else None,
+        record_keys=(sums["key"] % np.uint64(_KEY)) / _KEY if record_key or drawn else None,
         keys_drawn=not record_key,
         notes=tuple(notes),
-        people=None if data.schema.person is None else data[data.schema.person],
+        **_people(data),
     )
+
+
+def _in_memory(given: Any) -> Whole:
+    return Whole(given if isinstance(given, Table) else as_table(given))
+
+
+def _people(data: Relation) -> dict[str, Any]:
+    """Whom the records are about, where a column tells, and how many are nobody's."""
+    person = data.schema.person
+    if person is None:
+        return {}
+    if isinstance(data, Whole):
+        people = data.table[person]
+        return {"people": people, "nameless": people.null_count()}
+    # Each once: the ledger knows people and not records.
+    counted = data.count_by([person], data.height)
+    missing = counted.table[person].is_null().to_numpy()
+    return {
+        "people": counted.table[person].drop_nulls(),
+        "nameless": int(counted.count[missing].sum()),
+    }
 
 
 def _lists(dimensions: Sequence[str] | Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -147,7 +175,7 @@ def _lists(dimensions: Sequence[str] | Sequence[Sequence[str]]) -> list[tuple[st
 
 
 def _variables(
-    data: Table,
+    data: Relation,
     lists: Sequence[tuple[str, ...]],
     hierarchies: Mapping[str, Any],
     depth: Mapping[str, int],
@@ -170,110 +198,27 @@ def _variables(
             )
         own = name not in hierarchies
         poset = None if column.generalized else column.poset
+        counted = data.count_by([name])
         made[name], more = variable(
-            data[name], poset if own else hierarchies[name], schema=own, depth=depth.get(name)
+            name,
+            domain_of(counted.table[name], counted.count),
+            poset if own else hierarchies[name],
+            schema=own,
+            depth=depth.get(name),
         )
         notes += more
     return made, notes
 
 
-def _numbers(data: Table, name: str, what: str) -> Floats:
-    """A column as numbers, NaN where missing."""
-    series = data[name]
-    unknown = series.null_count() == len(series)
-    if not (unknown or series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        raise MethodError(
-            f"{what} {name!r} holds {data.schema[name].kind} values, not numbers",
-            remedy="name a column of numbers",
-        )
-    found = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    if np.isinf(found).any():
-        row = int(np.flatnonzero(np.isinf(found))[0])
-        raise MethodError(
-            f"{what} {name!r}, row {row + 1}: it is infinite", remedy="correct it, or leave it out"
-        )
-    return found
-
-
-def _records(
-    data: Table,
-    value: str | None,
-    weight: str,
-    holding: str,
-    request: str,
-    key: np.ndarray,
-) -> Records:
-    n, none = data.height, np.empty(0)
-    weights = _numbers(data, weight, "weight") if weight else none
-    if weights.size and not (weights >= 0).all():
-        row = int(np.flatnonzero(~(weights >= 0))[0])
-        what = "is missing" if np.isnan(weights[row]) else f"is {weights[row]:g}"
-        raise MethodError(
-            f"weight {weight!r}, row {row + 1}: it {what}", remedy="give every record 0 or more"
-        )
-    who = alone = np.arange(n)
-    shared = np.empty(0, np.int64)
-    if holding:
-        codes = encode(data[holding]).codes.astype(np.int64)
-        # A record of no holding is a contributor by itself, numbered behind the holdings.
-        who = np.where(codes > 0, codes - 1, int(codes.max(initial=0)) + who)
-        single = np.bincount(who)[who] == 1
-        alone, shared = np.flatnonzero(single), np.flatnonzero(~single)
-        shared = shared[np.argsort(who[shared], kind="stable")]
-    return Records(
-        leaf=np.empty((0, n), np.int32),
-        amount=np.ones(n) if value is None else _numbers(data, value, "value"),
-        who=who,
-        alone=alone,
-        shared=shared,
-        weight=weights,
-        asked=np.nan_to_num(_numbers(data, request, "request")) if request else none,
-        key=key,
-    )
-
-
-def _keys(data: Table, name: str, rng: np.random.Generator | None) -> np.ndarray:
-    """The records' keys as whole numbers, whose sums are exact in any order."""
-    if name:
-        keys = _numbers(data, name, "record key")
-        wrong = np.flatnonzero(~((keys >= 0) & (keys < 1)))
-        if wrong.size:
-            raise MethodError(
-                f"record key {name!r}, row {wrong[0] + 1}: it is not from 0 up to 1",
-                remedy="give every record a key, or leave record_key out and give an rng",
-            )
-    elif rng is not None:
-        keys = rng.random(data.height)
-    else:
-        return np.empty(0, np.uint64)
-    return np.floor(keys * _KEY).astype(np.uint64)
-
-
-def _tallied(records: Records, variables: Mapping[str, Variable], form: Layout, top: int) -> Tally:
-    whole = None if len(form.cubes) == 1 else empty_tally(form.n, top)
-    for names, chosen, cube in zip(form.names, form.chosen, form.cubes, strict=True):
-        leaf = np.empty((len(names), records.amount.size), np.int32)
-        for j, (name, i) in enumerate(zip(names, chosen, strict=True)):
-            np.take(variables[name].leaf[i].astype(np.int32), variables[name].codes, out=leaf[j])
-        mine = replace(records, leaf=leaf)
-        part = tally(mine, [d.parent for d in cube.dimensions], top)
-        if whole is None:
-            return part
-        for target, source in zip(whole, part, strict=True):
-            target[cube.cells.ravel()] = source
-    assert whole is not None
-    return whole
-
-
 def _bounds(
-    records: Records,
+    negative: bool,
     values: Floats,
     form: Layout,
     bounds: tuple[float, float] | None,
     notes: list[str],
 ) -> tuple[float, float]:
     if bounds is None:
-        if not (records.amount < 0).any():
+        if not negative:
             return 0.0, np.inf
         notes.append("some values are negative, so nothing is taken as known of a cell beforehand")
         return -np.inf, np.inf

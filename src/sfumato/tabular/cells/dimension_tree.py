@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.codec import Codes, encode
+from ...data.domain import Domain
 from ...errors import MethodError, ParameterError
 from ...poset.trees.sources import Hierarchy
 from ...poset.trees.tree import Tree
@@ -42,8 +42,8 @@ class Variable:
     """The codes of all alternatives; the first is the total."""
     number: tuple[Ints, ...]
     """For each alternative: where each of its codes stands in `labels`."""
-    codes: np.ndarray
-    """The value of each record, by the codec: 0 is missing."""
+    domain: pl.Series
+    """The values that records have, as the codec sorts them."""
     leaf: tuple[Ints, ...]
     """For each alternative: the code of each value (entry 0: of a missing one)."""
 
@@ -57,24 +57,21 @@ class _Classified:
 
 
 def variable(
-    series: pl.Series, given: Any, *, schema: bool = False, depth: int | None = None
+    name: str, column: Domain, given: Any, *, schema: bool = False, depth: int | None = None
 ) -> tuple[Variable, tuple[str, ...]]:
-    """The column as a dimension, and notes on it.
+    """A column as a dimension, by what all records have in it, and notes on it.
 
     `given` is one hierarchy or a list of them; `schema` says that it comes with the column, where
     it may also be something else than a tree. `depth` keeps that many levels below the total.
     """
-    coded = encode(series)
-    name = str(series.name)
-    domain = coded.domain.to_list()
-    counts = np.bincount(coded.codes, minlength=len(domain) + 1)
+    domain = column.values.to_list()
     notes: list[str] = []
-    missing = int(counts[0])
+    missing = column.missing
     if missing:
         notes.append(f'{name}: missing codes stand as "{MISSING}" under the total')
     trees: list[Tree | None] = []
     for one in given if isinstance(given, list | tuple) else [given]:
-        tree = tree_of(one, name, domain, counts[1:], strict=not schema)
+        tree = tree_of(one, name, domain, column.counts, strict=not schema)
         if tree is None and one is not None:
             notes.append(f"{name}: its poset is no tree, so it is taken as flat")
         trees.append(tree)
@@ -82,11 +79,11 @@ def variable(
     taken = set(texts).union(*(t.label_of_node[1:] for t in trees if t is not None))
     total = free_name(TOTAL, taken)
     unknown = free_name(MISSING, taken) if missing else ""
-    made = [_classified(name, tree, coded, texts, total, unknown) for tree in trees]
+    made = [_classified(name, tree, domain, texts, total, unknown) for tree in trees]
     _check_alike(name, [one.dimension for one in made])
     if depth is not None:
         made = [_cut(one, depth) for one in made]
-    return _joined(name, made, coded), tuple(notes)
+    return _joined(name, made, column.values), tuple(notes)
 
 
 def free_name(name: str, taken: set[str]) -> str:
@@ -142,7 +139,12 @@ def _rows(given: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def _classified(
-    name: str, tree: Tree | None, coded: Codes, texts: Sequence[str], total: str, unknown: str
+    name: str,
+    tree: Tree | None,
+    domain: Sequence[Any],
+    texts: Sequence[str],
+    total: str,
+    unknown: str,
 ) -> _Classified:
     if tree is None:
         codes = [total, *texts]
@@ -150,7 +152,7 @@ def _classified(
         leaf = np.arange(len(texts) + 1)
     else:
         codes, parent, place = arranged(tree, total)
-        found = tree.leaf_nodes[tree.codes(coded.domain.to_list())]
+        found = tree.leaf_nodes[tree.codes(domain)]
         leaf = np.concatenate(([-1], place[found]))
     leaf[0] = -1
     if unknown:
@@ -221,7 +223,7 @@ def _cut(one: _Classified, depth: int) -> _Classified:
     return _Classified(Dimension(dimension.name, codes, parent), leaf)
 
 
-def _joined(name: str, made: Sequence[_Classified], coded: Codes) -> Variable:
+def _joined(name: str, made: Sequence[_Classified], domain: pl.Series) -> Variable:
     at: dict[str, int] = {}
     for one in made:
         for label in one.dimension.codes:
@@ -231,6 +233,6 @@ def _joined(name: str, made: Sequence[_Classified], coded: Codes) -> Variable:
         tuple(one.dimension for one in made),
         tuple(at),
         tuple(np.array([at[label] for label in one.dimension.codes]) for one in made),
-        coded.codes,
+        domain,
         tuple(one.leaf for one in made),
     )

@@ -72,7 +72,9 @@ class CellTable:
     """Whether the records' keys were drawn for this table alone."""
     notes: tuple[str, ...] = field(default=())
     people: pl.Series | None = None
-    """Whom each record is about, where a column tells; for the ledger of releases."""
+    """Whom the records are about, where a column tells; for the ledger of releases."""
+    nameless: int = 0
+    """Records of which it does not tell whose they are."""
 
     def __repr__(self) -> str:
         dimensions = ", ".join(self.labels.columns)
