@@ -16,7 +16,7 @@ import polars as pl
 
 from ..data.people.repeated import repeated_key
 from ..data.schema import SUPPRESSED, Column
-from ..data.table import Table
+from ..data.table import Table, kept_with
 from ..errors import MeasureError
 from .coding import Coded, coded, coded_column
 from .coding import comparable as comparable
@@ -89,6 +89,13 @@ def equivalence_classes(table: Table, columns: Sequence[str] | None = None) -> C
     return Classes(names, number[firsts], np.flatnonzero(leads))
 
 
+def published_classes(table: Table) -> Classes:
+    """The classes of a table's quasi-identifiers, which several criteria ask for; found once."""
+    key = ("classes", tuple(table.schema.quasi))
+    found: Classes = kept_with(table, key, table.marks, lambda: equivalence_classes(table))
+    return found
+
+
 def _key(table: Table, name: str) -> pl.Series:
     """A column in a form in which equal cells are equal: sets by the first record that has them."""
     if holds_sets(table, name):
@@ -137,27 +144,44 @@ class ValueCounts:
     """For a column of sets, whose values are items: a record counts for each item it holds."""
     groups: Groups = field(default_factory=dict)
     """The values that are groups of others."""
+    whole: np.ndarray | None = None
+    """int64 (m + 1): by code, how often the whole release holds each value, where these are the
+    counts of a part of its classes."""
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """int64 (m + 1): by code, how often the whole holds each value; missing is code 0."""
+        if self.whole is not None:
+            return self.whole
+        found = np.bincount(self.code, weights=self.count, minlength=len(self.values) + 1)
+        return found.astype(np.int64)
 
     @property
     def missing(self) -> int:
-        """Records without a value."""
-        return int(self.count[self.code == 0].sum())
+        """Records of the whole without a value."""
+        return int(self.total[0])
 
-    def where(self, chosen: np.ndarray) -> ValueCounts:
-        """Some of the pairs."""
+    def only(self, codes: np.ndarray) -> ValueCounts:
+        """The pairs whose code is among these (bool, by code)."""
+        chosen = codes[self.code]
+        if self.whole is None and chosen.all():
+            return self
         kept = self.cls[chosen], self.code[chosen], self.count[chosen]
-        return ValueCounts(*kept, self.values, self.holders, self.groups)
+        whole = None if self.whole is None else np.where(codes, self.whole, 0)
+        return ValueCounts(*kept, self.values, self.holders, self.groups, whole)
 
     def recoded(self, block: np.ndarray, blocks: int) -> ValueCounts:
         """The counts after each code c has become block[c]; codes that meet are added up."""
         key = self.cls * (blocks + 1) + block[self.code]
         distinct, inverse = np.unique(key, return_inverse=True)
         count = np.bincount(inverse.reshape(-1), weights=self.count).astype(np.int64)
+        whole = np.bincount(block, weights=self.total, minlength=blocks + 1).astype(np.int64)
         return ValueCounts(
             distinct // (blocks + 1),
             distinct % (blocks + 1),
             count,
             pl.Series(range(1, blocks + 1)),
+            whole=whole,
         )
 
 
@@ -238,7 +262,7 @@ class Grouping:
     @classmethod
     def published(cls, table: Table, key: str | None = None) -> Grouping:
         """The equivalence classes of a table that is about to be published."""
-        found = equivalence_classes(table)
+        found = published_classes(table)
         others = [name for name in table.names if name not in found.columns]
         return cls(table, found, None, lambda: table.without(others).take(found.first), key)
 
@@ -301,7 +325,9 @@ class Grouping:
             cls, code = np.divmod(found, len(sets.names) + 1)
             return ValueCounts(cls, code, count, sets.names, holders)
         counts = _counted(self.classes.labels, len(self), self.column(column), self.rows)
-        return replace(counts, groups=value_groups(self.table, column))
+        known = self.table.schema[column].whole
+        whole = None if known is None else np.concatenate(([known.missing], known.counts))
+        return replace(counts, groups=value_groups(self.table, column), whole=whole)
 
 
 def confidential_column(table: Table, named: str, asking: str) -> Column:

@@ -40,8 +40,8 @@ def comparable(series: pl.Series) -> pl.Series:
     return canonical(series) if is_list(series) else series
 
 
-def coded(series: pl.Series) -> Coded:
-    """The codes of a column.
+def coded(series: pl.Series, known: pl.Series | None = None) -> Coded:
+    """The codes of a column; among all that are `known`, where it is a part of a larger one.
 
     >>> found = coded(pl.Series(["hiv", None, "flu", "hiv"]))
     >>> found.codes.tolist(), found.values.to_list()
@@ -52,7 +52,7 @@ def coded(series: pl.Series) -> Coded:
         values = values.fill_nan(None)
     elif values.dtype == pl.Categorical:
         values = values.cast(pl.String)
-    distinct = values.drop_nulls().unique().sort()
+    distinct = values.drop_nulls().unique().sort() if known is None else known.cast(values.dtype)
     numbered = pl.DataFrame({"value": distinct, "code": np.arange(1, len(distinct) + 1)})
     joined = pl.DataFrame({"value": values}).join(
         numbered, on="value", how="left", maintain_order="left"
@@ -62,6 +62,9 @@ def coded(series: pl.Series) -> Coded:
 
 
 def coded_column(table: Table, name: str) -> Coded:
-    """The codes of a table's column; those of the same frame are found once."""
-    found: Coded = kept_with(table, ("column", name), None, lambda: coded(table[name]))
+    """The codes of a table's column, those of the whole where the table is a part of it; those of
+    the same frame are found once."""
+    whole = table.schema[name].whole
+    known = None if whole is None else whole.values
+    found: Coded = kept_with(table, ("column", name), whole, lambda: coded(table[name], known))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -14,9 +15,10 @@ from ..data.people.repeated import Counted, carried, repeated_key
 from ..data.schema import Role, Schema
 from ..data.table import Table
 from ..errors import MeasureError
-from ..protocols import Criterion, Finding
-from .classes import Classes, Grouping, comparable, equivalence_classes, first_equal, wild
-from .verdict import Judged, OfRelease, verdict
+from ..protocols import Criterion, Finding, OnParts
+from .classes import Classes, Grouping, comparable, first_equal, published_classes, wild
+from .joined import joined, mean
+from .verdict import ROUNDING, Judged, OfRelease, verdict
 
 # The wildcard reading is also reported unasked, unless that would take more than seconds.
 _PATTERNS_UNASKED = 64
@@ -60,6 +62,7 @@ class KAnonymity(Criterion):
     )
     shorthand: ClassVar[str] = "k"
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "sizes"
 
     k: int = Field(ge=1, description="smallest class allowed")
     missing: Literal["category", "wildcard"] = Field(
@@ -115,7 +118,7 @@ class KAnonymity(Criterion):
             )
         if (by := self._counted_by(table)) is not None:
             return self._units(Grouping.published(table), by, by)
-        classes = equivalence_classes(table)
+        classes = published_classes(table)
         matches = classes.sizes
         wildcard = _wildcard(table, classes, asked=self.missing == "wildcard")
         if self.missing == "wildcard" and wildcard.matches is not None:
@@ -146,6 +149,27 @@ class KAnonymity(Criterion):
             of=len(classes),
             detail=detail,
         )
+
+    def check_people(self, table: Table, key: str) -> Finding:
+        if self.unit == "record":
+            return self.check(table)
+        return self._units(Grouping.published(table, key), key, key)
+
+    def gap(self, schema: Schema) -> str:
+        if self.missing == "wildcard":
+            return "a wildcard matches records of other classes, which lie in other parts"
+        if self.unit == "household" and not schema.of_role(Role.HOUSEHOLD):
+            return "households are counted by a column that the release does not publish"
+        return ""
+
+    def joined(self, findings: Sequence[Finding], records: Sequence[int]) -> Finding:
+        found = joined(findings, records)
+        if "k_wildcard" not in found.detail:
+            return found
+        # A bucket without gaps does not name its k again.
+        why = "not counted: records of other parts may match"
+        detail = {**found.detail, "k_category": int(found.value), "k_wildcard": why}
+        return replace(found, detail=detail)
 
     def _units(self, grouping: Grouping, column: str, called: str) -> Finding:
         """The finding on different values of a column in each class: people, or households."""
@@ -292,8 +316,16 @@ class AverageRisk(OfRelease):
     paper: ClassVar[str] = "El Emam (2013), Guide to the de-identification of personal health data"
     subject: ClassVar[str] = "the average risk"
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "sizes"
 
     at_most: float = Field(gt=0, le=1, description="largest average risk allowed")
+
+    def joined(self, findings: Sequence[Finding], records: Sequence[int]) -> Finding:
+        risk = mean([one.value for one in findings], records)
+        if abs(risk - self.at_most) < ROUNDING:
+            risk = self.at_most  # the same sum in another order
+        classes = sum(one.of for one in findings)
+        return self._of_figure(risk, classes, sum(records), {})
 
     def _figure(self, grouping: Grouping) -> tuple[float, dict[str, Any]]:
         sizes = grouping.sizes

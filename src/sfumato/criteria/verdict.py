@@ -13,11 +13,12 @@ from pydantic import Field, model_validator
 
 from ..data.pair import Pair
 from ..data.people.repeated import with_people
-from ..data.schema import SUPPRESSED, Column
+from ..data.schema import SUPPRESSED, Column, Schema
 from ..data.table import Table
 from ..protocols import Criterion, Finding
 from .classes import Grouping, ValueCounts, confidential_column
 from .item_counts import held_by_all
+from .joined import gap_of_sets, joined
 from .value_groups import settled
 
 ROUNDING = 1e-12
@@ -33,6 +34,8 @@ class Judged(NamedTuple):
     limit: float
     detail: Mapping[str, Any]
     at_least: bool = False
+    part: int = 0
+    """Which of several limits this is."""
 
 
 class OfClasses(Criterion):
@@ -63,8 +66,17 @@ class OfClasses(Criterion):
     def check_pair(self, pair: Pair) -> Finding:
         return self._found(Grouping.published(*with_people(pair)))
 
+    def check_people(self, table: Table, key: str) -> Finding:
+        return self._found(Grouping.published(table, key))
+
     def _found(self, grouping: Grouping) -> Finding:
         return verdict(self, grouping, self._judged(grouping))
+
+    def gap(self, schema: Schema) -> str:
+        return super().gap(schema) or gap_of_sets(self, schema)
+
+    def joined(self, findings: Sequence[Finding], records: Sequence[int]) -> Finding:
+        return joined(findings, records)
 
 
 class OfValues(OfClasses):
@@ -110,8 +122,16 @@ class OfRelease(Criterion):
     def check_pair(self, pair: Pair) -> Finding:
         return self._found(Grouping.published(*with_people(pair)))
 
+    def check_people(self, table: Table, key: str) -> Finding:
+        return self._found(Grouping.published(table, key))
+
     def _found(self, grouping: Grouping) -> Finding:
         figure, said = self._figure(grouping)
+        return self._of_figure(figure, len(grouping), grouping.table.height, said)
+
+    def _of_figure(
+        self, figure: float, classes: int, records: int, said: Mapping[str, Any]
+    ) -> Finding:
         met = figure <= self.at_most
         return Finding(
             requirement=self.name,
@@ -120,9 +140,9 @@ class OfRelease(Criterion):
             limit=self.at_most,
             met=met,
             at_least=False,
-            broken=0 if met else len(grouping),
-            of=len(grouping),
-            detail={"classes": len(grouping), "records": grouping.table.height, **said},
+            broken=0 if met else classes,
+            of=classes,
+            detail={"classes": classes, "records": records, **said},
         )
 
 
@@ -131,12 +151,10 @@ def telling(counts: ValueCounts, *, settle: bool = True) -> ValueCounts:
 
     To `settle` them, a value that is a group of another one of its class counts as that.
     """
-    chosen = counts.code > 0
+    silent = np.zeros(len(counts.values), dtype=bool)
     if counts.values.dtype in (pl.String, pl.Categorical, pl.Enum):
         silent = counts.values.cast(pl.String).is_in(["", SUPPRESSED]).to_numpy()
-        if silent.any():
-            chosen &= ~np.concatenate(([True], silent))[counts.code]
-    known = counts if chosen.all() else counts.where(chosen)
+    known = counts.only(np.concatenate(([False], ~silent)))
     if not settle or not known.groups:
         return known
     cls, code, count = settled(known.cls, known.code, known.count, known.groups)
@@ -152,7 +170,7 @@ def shares(counts: ValueCounts, classes: int) -> np.ndarray:
 
 def whole_shares(counts: ValueCounts) -> np.ndarray:
     """The share of each code in all classes together."""
-    total = np.bincount(counts.code, weights=counts.count, minlength=len(counts.values) + 1)
+    total = counts.total
     if counts.holders is None:
         everybody = float(total.sum())
     else:
@@ -200,6 +218,7 @@ def verdict(criterion: Criterion, grouping: Grouping, judged: Judged) -> Finding
         limit=float(judged.limit),
         met=bool(kept.all()),
         at_least=at_least,
+        part=judged.part,
         broken=int((~kept).sum()),
         of=len(grouping),
         detail={
@@ -212,8 +231,9 @@ def verdict(criterion: Criterion, grouping: Grouping, judged: Judged) -> Finding
 
 def all_of(parts: Sequence[Judged]) -> Judged:
     """What keeps every part; the first part that is broken is told, the first where none is."""
-    told = next((part for part in parts if not part.kept.all()), parts[0])
-    return told._replace(kept=np.logical_and.reduce([part.kept for part in parts]))
+    number = next((i for i, part in enumerate(parts) if not part.kept.all()), 0)
+    kept = np.logical_and.reduce([part.kept for part in parts])
+    return parts[number]._replace(kept=kept, part=number)
 
 
 def and_of_size(judged: Judged, grouping: Grouping, k: int, name: str) -> Judged:
@@ -223,5 +243,5 @@ def and_of_size(judged: Judged, grouping: Grouping, k: int, name: str) -> Judged
     large = sizes >= k
     if judged.kept.all() and not large.all():
         subject = f"the smallest class under {name}"
-        return Judged(sizes, large, subject, k, judged.detail, at_least=True)
+        return Judged(sizes, large, subject, k, judged.detail, at_least=True, part=1)
     return judged._replace(kept=judged.kept & large)

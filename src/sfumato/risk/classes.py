@@ -8,7 +8,8 @@ original as baseline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,9 @@ from pydantic import Field
 from ..criteria.classes import Classes, comparable, equivalence_classes, first_equal
 from ..criteria.people.population import PopulationUniqueness, Share, sampling_share, weights_of
 from ..data.pair import Pair
+from ..data.schema import Role
 from ..data.table import Table
+from ..engines.counts import Counts, Sizes
 from ..errors import MeasureError
 from ..kernels.coverage.linkage import cover_counts
 from ..kernels.statistics.population_uniqueness import MODELS, dankar, estimate
@@ -26,14 +29,34 @@ from ..measurement import Depends, Direction
 from ..protocols import Context, Measure, Measurement
 from .linkage.covering import build
 
+_SAMPLE = "the sample stands for the population: no reference table, no weights"
+
 
 @dataclass(frozen=True, eq=False)
 class Population:
     """The classes of a table, and the size of each in the population."""
 
-    classes: Classes
+    of: Sizes
+    """In the table: class by class, or those of one size together."""
     sizes: np.ndarray
     facts: dict[str, Any]
+    classes: Classes | None = None
+
+    @classmethod
+    def by_class(cls, classes: Classes, sizes: np.ndarray, facts: dict[str, Any]) -> Population:
+        """Of each class by itself."""
+        one = np.ones(len(classes), dtype=np.int64)
+        return cls(Sizes(classes.columns, classes.sizes, one), sizes, facts, classes)
+
+    @classmethod
+    def of_sample(cls, sizes: Sizes) -> Population:
+        """Of classes of a sample that stands for the population."""
+        return cls(sizes, sizes.size.astype(np.float64), {"population": _SAMPLE})
+
+    @property
+    def matched(self) -> float:
+        """The share of records that a match within the class finds."""
+        return float((self.of.size / self.sizes * self.of.many).sum() / self.of.records)
 
 
 def population_of(
@@ -50,8 +73,7 @@ def population_of(
     weights = weights_of(table)
     if weights is not None:
         return _weighted(classes, *weights)
-    facts = {"population": "the sample stands for the population: no reference table, no weights"}
-    return Population(classes, classes.sizes.astype(np.float64), facts)
+    return Population.by_class(classes, classes.sizes.astype(np.float64), {"population": _SAMPLE})
 
 
 def _counted(
@@ -70,7 +92,7 @@ def _counted(
         facts["reference_values_in_no_hierarchy"] = dict(grid.outside)
     if not holds_sample:
         facts["population"] = "the sample and the non-participants of the reference table"
-        return Population(classes, (classes.sizes + found).astype(np.float64), facts)
+        return Population.by_class(classes, (classes.sizes + found).astype(np.float64), facts)
     short = np.flatnonzero(found < classes.sizes)
     if short.size:
         row = int(classes.first[short[0]])
@@ -81,7 +103,7 @@ def _counted(
             remedy='give the whole population, or say reference = "non-participants"',
         )
     facts["population"] = "the reference table"
-    return Population(classes, found.astype(np.float64), facts)
+    return Population.by_class(classes, found.astype(np.float64), facts)
 
 
 def _weighted(classes: Classes, name: str, weight: np.ndarray) -> Population:
@@ -91,7 +113,7 @@ def _weighted(classes: Classes, name: str, weight: np.ndarray) -> Population:
     if low.any():
         # The sample is in the population: no class is smaller there.
         facts["classes_with_weights_below_their_records"] = int(low.sum())
-    return Population(classes, np.maximum(sums, classes.sizes), facts)
+    return Population.by_class(classes, np.maximum(sums, classes.sizes), facts)
 
 
 class ClassRisk(Measure):
@@ -105,6 +127,29 @@ class ClassRisk(Measure):
     unit: ClassVar[str] = "%"
 
 
+class SizeRisk(ClassRisk):
+    """A figure of the sizes of classes alone."""
+
+    by_counts: ClassVar[bool] = True
+
+    @abstractmethod
+    def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
+        """The figure of the release, beside the same of the original."""
+
+    @abstractmethod
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        """What the records of classes of these sizes have each."""
+
+    def measure(self, context: Context) -> Measurement:
+        classes = equivalence_classes(context.pair.masked)
+        before = equivalence_classes(context.pair.original)
+        found = self.of_sizes(*(Sizes.of(one.columns, one.sizes) for one in (classes, before)))
+        return replace(found, per_record=classes.of_records(self.of_class(classes.sizes)))
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        return self.of_sizes(counts.sizes("masked"), counts.sizes("original"))
+
+
 _BEFORE = "the same figure before masking"
 _EL_EMAM = (
     "El Emam & Dankar (2008), Protecting privacy using k-anonymity, JAMIA 15(5); "
@@ -115,7 +160,7 @@ _Threshold = Annotated[
 ]
 
 
-class ClassSizes(ClassRisk):
+class ClassSizes(SizeRisk):
     """Size of the smallest equivalence class.
 
     `detail["histogram"]` lists [size, classes, records] for every size that occurs; mean and median
@@ -131,26 +176,22 @@ class ClassSizes(ClassRisk):
     bounds: ClassVar[tuple[float, float]] = (1.0, float("inf"))
     unit: ClassVar[str] = "records"
 
-    def measure(self, context: Context) -> Measurement:
-        classes = equivalence_classes(context.pair.masked)
-        before = equivalence_classes(context.pair.original)
-        sizes, many = np.unique(classes.sizes, return_counts=True)
+    def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
+        listed = zip(after.size.tolist(), after.many.tolist(), strict=True)
         detail = {
-            **_facts(classes),
-            "mean": float(classes.sizes.mean()),
-            "median": float(np.median(classes.sizes)),
-            "histogram": [[int(s), int(c), int(s * c)] for s, c in zip(sizes, many, strict=True)],
+            **_facts(after),
+            "mean": after.records / after.classes,
+            "median": after.median,
+            "histogram": [[size, many, size * many] for size, many in listed],
             "baseline": _BEFORE,
         }
-        return self.result(
-            classes.smallest,
-            baseline=float(before.smallest),
-            per_record=classes.of_records(classes.sizes),
-            detail=detail,
-        )
+        return self.result(after.smallest, baseline=float(before.smallest), detail=detail)
+
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        return sizes
 
 
-class Uniques(ClassRisk):
+class Uniques(SizeRisk):
     """Share of records that are alone.
 
     A record is alone when no other has the same quasi-identifiers. The per-record vector marks them
@@ -164,20 +205,17 @@ class Uniques(ClassRisk):
     )
     usual: ClassVar[bool] = True
 
-    def measure(self, context: Context) -> Measurement:
-        classes = equivalence_classes(context.pair.masked)
-        before = equivalence_classes(context.pair.original)
-        alone = classes.sizes == 1
-        detail = {**_facts(classes), "uniques": int(alone.sum()), "baseline": _BEFORE}
+    def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
+        detail = {**_facts(after), "uniques": after.alone, "baseline": _BEFORE}
         return self.result(
-            alone.sum() / context.pair.masked.height,
-            baseline=float((before.sizes == 1).sum() / context.pair.original.height),
-            per_record=classes.of_records(alone.astype(np.float64)),
-            detail=detail,
+            after.alone / after.records, baseline=before.alone / before.records, detail=detail
         )
 
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        return np.asarray(sizes == 1, dtype=np.float64)
 
-class ProsecutorRisk(ClassRisk):
+
+class ProsecutorRisk(SizeRisk):
     """Chance of finding a given participant, at worst.
 
     The intruder knows that the person is in the file and guesses within the class: 1 over the size
@@ -191,21 +229,16 @@ class ProsecutorRisk(ClassRisk):
 
     threshold: _Threshold = 0.2
 
-    def measure(self, context: Context) -> Measurement:
-        classes = equivalence_classes(context.pair.masked)
-        before = equivalence_classes(context.pair.original)
-        risk = 1.0 / classes.sizes
+    def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
         detail = {
-            **_facts(classes),
-            **_spread(classes, risk, self.threshold),
+            **_facts(after),
+            **_spread(after, 1.0 / after.size, self.threshold),
             "baseline": _BEFORE,
         }
-        return self.result(
-            risk.max(),
-            baseline=1.0 / before.smallest,
-            per_record=classes.of_records(risk),
-            detail=detail,
-        )
+        return self.result(1.0 / after.smallest, baseline=1.0 / before.smallest, detail=detail)
+
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        return np.asarray(1.0 / sizes)
 
 
 class _Population(ClassRisk):
@@ -217,6 +250,28 @@ class _Population(ClassRisk):
         "non-participants",
         description="whether the reference table leaves the participants out or holds them too",
     )
+
+    by_counts: ClassVar[bool] = True
+
+    @abstractmethod
+    def of_population(self, after: Population, before: Population) -> Measurement:
+        """The figure of the release, beside the same of the original."""
+
+    def measure(self, context: Context) -> Measurement:
+        found = self._population(context.pair.masked, context)
+        made = self.of_population(found, self._population(context.pair.original, context))
+        assert found.classes is not None
+        return replace(made, per_record=found.classes.of_records(1.0 / found.sizes))
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        """Where the sample stands for the population."""
+        if named := counts.masked.schema.of_role(Role.WEIGHT):
+            raise MeasureError(
+                f"{self.name} adds up the weights {named[0]!r} of each class",
+                remedy='[engine] use = "local"',
+            )
+        after, before = (Population.of_sample(counts.sizes(s)) for s in ("masked", "original"))
+        return self.of_population(after, before)
 
     def _population(self, table: Table, context: Context) -> Population:
         return population_of(
@@ -239,21 +294,15 @@ class JournalistRisk(_Population):
 
     threshold: _Threshold = 0.2
 
-    def measure(self, context: Context) -> Measurement:
-        found = self._population(context.pair.masked, context)
-        before = self._population(context.pair.original, context)
-        risk = 1.0 / found.sizes
+    def of_population(self, after: Population, before: Population) -> Measurement:
         detail = {
-            **_facts(found.classes),
-            **_spread(found.classes, risk, self.threshold),
-            **found.facts,
+            **_facts(after.of),
+            **_spread(after.of, 1.0 / after.sizes, self.threshold),
+            **after.facts,
             "baseline": _BEFORE,
         }
         return self.result(
-            risk.max(),
-            baseline=float(1.0 / before.sizes.min()),
-            per_record=found.classes.of_records(risk),
-            detail=detail,
+            1.0 / after.sizes.min(), baseline=float(1.0 / before.sizes.min()), detail=detail
         )
 
 
@@ -270,35 +319,25 @@ class MarketerRisk(_Population):
     shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = _EL_EMAM
 
-    def measure(self, context: Context) -> Measurement:
-        found = self._population(context.pair.masked, context)
-        before = self._population(context.pair.original, context)
-        return self.result(
-            _marketer(found),
-            baseline=_marketer(before),
-            per_record=found.classes.of_records(1.0 / found.sizes),
-            detail={**_facts(found.classes), **found.facts, "baseline": _BEFORE},
-        )
+    def of_population(self, after: Population, before: Population) -> Measurement:
+        detail = {**_facts(after.of), **after.facts, "baseline": _BEFORE}
+        return self.result(after.matched, baseline=before.matched, detail=detail)
 
 
-def _marketer(found: Population) -> float:
-    sizes = found.classes.sizes
-    return float((sizes / found.sizes).sum() / sizes.sum())
-
-
-def _facts(classes: Classes) -> dict[str, Any]:
+def _facts(sizes: Sizes) -> dict[str, Any]:
     return {
-        "quasi_identifiers": list(classes.columns),
-        "classes": len(classes),
-        "records": int(classes.sizes.sum()),
+        "quasi_identifiers": list(sizes.columns),
+        "classes": sizes.classes,
+        "records": sizes.records,
     }
 
 
-def _spread(classes: Classes, risk: np.ndarray, threshold: float) -> dict[str, Any]:
-    n = int(classes.sizes.sum())
-    above = int(classes.sizes[risk > threshold].sum())
+def _spread(sizes: Sizes, risk: np.ndarray, threshold: float) -> dict[str, Any]:
+    """The risk on average, and how many records have more than a limit, of sizes and their risk."""
+    n, of = sizes.records, sizes.size * sizes.many
+    above = int(of[risk > threshold].sum())
     return {
-        "mean": float((classes.sizes * risk).sum() / n),
+        "mean": float((of * risk).sum() / n),
         "threshold": threshold,
         "records_at_risk": above,
         "share_at_risk": above / n,

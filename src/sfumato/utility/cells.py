@@ -20,6 +20,8 @@ from ..data.generalized.label_places import Labels, distinct_labels, has_labels
 from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import SUPPRESSED
+from ..engines.counts import Counts
+from ..errors import MeasureError
 from ..kernels.sets.compared import Open
 from ..measurement import Measurement
 from .columns import quasi_names, suppressed
@@ -87,10 +89,36 @@ class Cells:
             handed[shown] += (star - exact) * self.sets.share[shown]
         return handed
 
+    many: np.ndarray | None = None
+    """int64: how many records have each of these cells, where each stands for all like it."""
+
     @property
     def hidden(self) -> int:
         """How many cells are suppressed."""
-        return int((self.place == HIDDEN).sum()) + self.extra
+        gone = self.place == HIDDEN
+        return int(gone.sum() if self.many is None else self.many[gone].sum()) + self.extra
+
+
+def counted_cells(counts: Counts, name: str, measure: str) -> tuple[Cells, np.ndarray]:
+    """The different cells of a column, and how many records have each."""
+    before, height = counts.values("original", name), counts.masked.height
+    if name not in counts.masked.schema:
+        gone = Cells(name, [], np.full(1, HIDDEN), None, dropped=True, many=np.array([height]))
+        return gone, np.array([height])
+    after = counts.values("masked", name)
+    pair = Pair(before.table, after.table, None)
+    if holds_sets(pair, name):
+        raise MeasureError(
+            f"{measure} of sets ({name!r}) compares the records of each class",
+            remedy='[engine] use = "local"',
+        )
+    cells = cells_of(pair, name, measure)
+    cells.many, cells.extra, cells.unjudged = after.count, 0, 0
+    # Steps mark what they suppress; of other empty cells only the number can be told.
+    gaps = int(after.count[after.table.missing(name) & (cells.place != HIDDEN)].sum())
+    missing = int(before.count[before.table[name].is_null().to_numpy()].sum())
+    cells.extra = max(gaps - missing, 0)
+    return cells, after.count
 
 
 def quasi_cells(pair: Pair, measure: str) -> list[Cells]:

@@ -120,7 +120,7 @@ def categorized(
         if holds_sets(table, column.name):
             return table.with_columns([_of_sets(table, column, categories)])
         series = _of_values(table, column, categories, missing)
-        plain = column.with_(kind=Kind.NOMINAL, poset=None, categories=())
+        plain = column.with_(kind=Kind.NOMINAL, poset=None, categories=(), whole=None)
         return table.with_columns([series], [plain])
 
     key = ("categories", column.name, categories, missing)

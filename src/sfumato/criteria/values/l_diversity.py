@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from ...data.schema import Column
-from ...protocols import Finding
+from ...protocols import Finding, OnParts
 from ..classes import Grouping, ValueCounts, confidential_column
 from ..item_counts import held_by_all, with_none
 from ..verdict import ROUNDING, Judged, all_of, different, largest, shares
@@ -71,6 +71,7 @@ class LDiversity(OfCategories):
     shorthand: ClassVar[str] = "at_least"
     letter: ClassVar[str] = "l"
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "classes"
 
     at_least: float = Field(ge=1, allow_inf_nan=False, description="l (also accepted as l)")
     column: str = Field("", description="confidential column; the only one unless given")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ...protocols import OnParts
 from ..classes import Grouping, ValueCounts
 from ..verdict import ROUNDING, Judged, OfValues, largest, shares, whole_shares
 
@@ -39,6 +40,7 @@ class BetaLikeness(OfValues):
     letter: ClassVar[str] = "beta"
     settles: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "whole"
 
     at_most: float = Field(gt=0, allow_inf_nan=False, description="beta (also accepted as beta)")
     variant: Literal["basic", "enhanced"] = Field(
@@ -92,6 +94,7 @@ class DeltaDisclosure(OfValues):
     letter: ClassVar[str] = "delta"
     settles: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "whole"
 
     at_most: float = Field(
         gt=0,

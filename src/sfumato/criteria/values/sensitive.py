@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ...data.schema import Column
 from ...errors import MeasureError
+from ...protocols import OnParts
 from ..classes import Grouping, ValueCounts
 from ..value_groups import comparable_codes
 from ..verdict import (
@@ -53,6 +54,7 @@ class AlphaK(OfValues):
         "privacy preserving data publishing, KDD"
     )
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "classes"
 
     k: int = Field(ge=1, description="smallest class allowed")
     alpha: float = Field(gt=0, le=1, description="largest share of a value in a class")
@@ -122,6 +124,7 @@ class PSensitive(OfCategories):
         "Truta & Vinay (2006), Privacy protection: p-sensitive k-anonymity property, ICDE Workshops"
     )
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "classes"
 
     k: int = Field(ge=1, description="smallest class allowed")
     p: int = Field(ge=1, description="different confidential values in every class")
@@ -209,6 +212,7 @@ class PAlphaSensitive(OfValues):
         "disclosure, Computer Communications 34(4)"
     )
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "classes"
 
     k: int = Field(ge=1, description="smallest class allowed")
     p: int = Field(ge=1, description="different confidential values in every class")

@@ -17,6 +17,7 @@ from pydantic import Field
 from ...data.codec import bind, domain_values
 from ...data.schema import ORDERED, Column, Kind
 from ...errors import MeasureError
+from ...protocols import OnParts
 from ..classes import Grouping, ValueCounts, confidential_column
 from ..item_counts import item_distances
 from ..verdict import ROUNDING, Judged, OfClasses
@@ -56,6 +57,7 @@ class TCloseness(OfClasses):
     shorthand: ClassVar[str] = "at_most"
     letter: ClassVar[str] = "t"
     monotone: ClassVar[bool] = True
+    on_parts: ClassVar[OnParts | None] = "whole"
 
     at_most: float = Field(ge=0, le=1, description="t (also accepted as t)")
     column: str = Field("", description="confidential column; the only one unless given")
@@ -117,7 +119,7 @@ class TCloseness(OfClasses):
 
 def _occurring(counts: ValueCounts) -> ValueCounts:
     """The counts with ranks among the values that occur: records left out may take some along."""
-    total = np.bincount(counts.code, minlength=len(counts.values) + 1)
+    total = counts.total
     if total[1:].all():
         return counts
     rank = np.cumsum(total > 0) - (total[0] > 0)
@@ -131,8 +133,7 @@ def equal_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     A value that the class lacks contributes its whole share; those shares are 1 less the ones the
     class has.
     """
-    n = int(sizes.sum())
-    whole = np.bincount(counts.code, weights=counts.count) / n
+    whole = counts.total / int(counts.total.sum())
     here = counts.count / sizes[counts.cls]
     there = whole[counts.code]
     apart = np.bincount(counts.cls, weights=np.abs(here - there) - there, minlength=sizes.size)
@@ -149,13 +150,12 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
     hence exact.
     """
     g, m = sizes.size, len(counts.values)
-    n = int(sizes.sum())
-    present = counts.where(counts.code > 0)
+    total = counts.total
+    present = counts.only(np.arange(m + 1) > 0)
     known = np.bincount(present.cls, weights=present.count, minlength=g).astype(np.int64)
-    all_known = int(known.sum())
+    all_known = int(total[1:].sum())
     area: np.ndarray = np.zeros(g)
-    if m > 1 and all_known:
-        total = np.bincount(present.code, weights=present.count, minlength=m + 1).astype(np.int64)
+    if m > 1 and present.cls.size:
         below = np.cumsum(total[1:])  # records whose value has rank 1..i
         prefix = np.concatenate(([0], np.cumsum(below)))
         cls, rank, cum = _steps(present, known)
@@ -171,7 +171,7 @@ def ordered_distances(counts: ValueCounts, sizes: np.ndarray) -> np.ndarray:
         first = np.concatenate(([True], cls[1:] != cls[:-1]))
         area[cls[first]] += prefix[start[first]] / all_known
         area = np.clip(area / (m - 1), 0.0, 1.0)
-    here, whole = known / sizes, all_known / n
+    here, whole = known / sizes, all_known / int(total.sum())
     found: np.ndarray = np.abs(here - whole) + np.minimum(here, whole) * area
     return found
 

@@ -125,10 +125,17 @@ class Known:
 
 
 def known(
-    original: Table, people: Table, masked: Table, name: str, what: str = "", exact: bool = False
+    original: Table,
+    people: Table,
+    masked: Table,
+    name: str,
+    what: str = "",
+    exact: bool = False,
+    near: float | None = None,
 ) -> Known:
     """A column of some people, and of the records of a release; `what` it was recognized as, and
-    whether an intruder knows it to the last digit."""
+    whether an intruder knows it to the last digit. How near a number must be is told by the tables
+    unless it is given."""
     before, after = original.schema[name], masked.schema[name]
     grid = Grid()
     if has_labels(before, after, masked[name]) and _read(grid, original, name, people, masked):
@@ -136,7 +143,8 @@ def known(
             label = grid.labels[0]
             return Known(name, grid.sets[0], label, np.zeros_like(label), grid.bits[0])
     elif before.kind in MEASURED and not is_text(masked[name]) and not exact:
-        near = tolerance(original[name], masked[name], before.kind, what)
+        if near is None:
+            near = tolerance(original[name], masked[name], before.kind, what)
         return _within(name, people[name], masked[name], masked.suppressed(name), near)
     else:
         grid.add_values(name, people, masked)

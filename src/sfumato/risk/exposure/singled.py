@@ -28,7 +28,7 @@ _KEPT, _HEAT, _HEAT_WORDS = 10_000, 1 << 27, 8
 how many times 64 records they are compared with."""
 _FIRST, _GROWTH, _LONGEST = 2048, 8, 1 << 17
 """Records that a race begins with; how many times as many follow; and at most."""
-_AGAIN = 12
+AGAIN = 12
 """Sets of each size that are counted again on more people."""
 _TELLING = 3
 """Columns by which records are looked up."""
@@ -76,6 +76,7 @@ class Search:
         owner: np.ndarray | None = None,
     ) -> None:
         self.columns, self.own = columns, own if columns else None
+        self.again = AGAIN
         self.n = columns[0].low.size if columns else 0
         self.size = columns[0].value.size if columns else 0
         self._several = owner is not None
@@ -126,6 +127,13 @@ class Search:
         found = self._single(chosen, self._alone[self._alone >= among])
         return self._persons(found) / self._persons(np.arange(among, self.size))
 
+    def alone(self, names: Sequence[str], among: np.ndarray) -> np.ndarray:
+        """bool: which of these people (bool) a set of columns singles out."""
+        chosen = tuple(j for j, column in enumerate(self.columns) if column.name in names)
+        found = np.zeros(self.size, dtype=bool)
+        found[self._single(chosen, self._alone[among[self._alone]])] = True
+        return found
+
     def _persons(self, rows: np.ndarray) -> int:
         """How many people these are: who has several records is one."""
         if not self._several or self.own is None:
@@ -140,7 +148,7 @@ class Search:
             if runner.people.size:
                 heapq.heappush(heap, (-runner.people.size, next(number), runner))
         arrived: list[_Runner] = []
-        while heap and len(arrived) < _AGAIN:
+        while heap and len(arrived) < self.again:
             _, _, runner = heapq.heappop(heap)
             if runner.block == len(self._blocks):
                 arrived.append(runner)

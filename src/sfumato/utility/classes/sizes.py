@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +13,8 @@ from ...criteria.classes import Classes, equivalence_classes
 from ...data.generalized.information import QUANTILES, target_codes, target_column
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
+from ...data.table import Table
+from ...engines.counts import Counts, Sizes
 from ...errors import MeasureError
 from ...measurement import Depends
 from ...protocols import Context, Measurement
@@ -43,28 +47,41 @@ class Discernibility(TableLoss):
     depends: ClassVar[Depends | None] = "release"
     usual: ClassVar[bool] = True
 
+    by_counts: ClassVar[bool] = True
+
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        n = pair.original.height
-        classes = equivalence_classes(pair.masked)
+        classes, before = equivalence_classes(pair.masked), equivalence_classes(pair.original)
         hidden = untold(pair, classes.columns)
-        dropped = max(n - pair.masked.height, 0)
-        cost = np.where(hidden, n, classes.of_records(classes.sizes))
-        value = float(cost.sum()) + float(n) * dropped
+        own = classes.of_records(classes.sizes)
+        found = self._of(
+            Sizes.of(classes.columns, classes.sizes),
+            Sizes.of(before.columns, before.sizes),
+            int(hidden.sum()),
+            int(own[hidden].sum()),
+        )
+        cost = np.where(hidden, pair.original.height, own)
+        return replace(found, per_record=cost.astype(np.float64))
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        hidden = _untold(counts)
+        return self._of(counts.sizes("masked"), counts.sizes("original"), hidden, hidden**2)
+
+    def _of(self, after: Sizes, before: Sizes, hidden: int, squares: int) -> Measurement:
+        """The figure, where so many records tell nothing, whose classes have these squares."""
+        n = before.records
+        dropped = max(n - after.records, 0)
+        # Whole numbers of any length: a sum of squares may have more than 64 bits.
+        value = _squares(after) - squares + n * (hidden + dropped)
         detail = {
-            "classes": len(classes),
-            "records": pair.masked.height,
-            "suppressed_records": dropped + int(hidden.sum()),
-            "share": value / float(n) ** 2,
+            "classes": after.classes,
+            "records": after.records,
+            "suppressed_records": dropped + hidden,
+            "share": value / n**2,
             "baseline": _BEFORE,
         }
-        return self.result(
-            value,
-            baseline=float(np.sum(equivalence_classes(pair.original).sizes ** 2)),
-            per_record=cost.astype(np.float64),
-            detail=detail,
-        )
+        return self.result(float(value), baseline=float(_squares(before)), detail=detail)
 
 
 class AverageClassSize(TableLoss):
@@ -88,24 +105,47 @@ class AverageClassSize(TableLoss):
 
     k: int = Field(1, ge=1, description="the k to divide by: 1 leaves the mean as it is")
 
+    by_counts: ClassVar[bool] = True
+
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         require_records(pair, self.name)
-        classes = equivalence_classes(pair.masked)
-        before = equivalence_classes(pair.original)
+        both = (equivalence_classes(table) for table in (pair.masked, pair.original))
+        return self._of(*(Sizes.of(one.columns, one.sizes) for one in both))
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        return self._of(counts.sizes("masked"), counts.sizes("original"))
+
+    def _of(self, after: Sizes, before: Sizes) -> Measurement:
         detail: dict[str, Any] = {
-            "classes": len(classes),
-            "records": pair.masked.height,
+            "classes": after.classes,
+            "records": after.records,
             "k": self.k,
             "baseline": _BEFORE,
         }
-        if pair.masked.height < pair.original.height:
-            detail["dropped_records"] = pair.original.height - pair.masked.height
+        if after.records < before.records:
+            detail["dropped_records"] = before.records - after.records
         return self.result(
-            float(classes.sizes.mean()) / self.k,
-            baseline=float(before.sizes.mean()) / self.k,
+            after.records / after.classes / self.k,
+            baseline=before.records / before.classes / self.k,
             detail=detail,
         )
+
+
+def _squares(sizes: Sizes) -> int:
+    """The sum of the squared sizes."""
+    listed = zip(sizes.size.tolist(), sizes.many.tolist(), strict=True)
+    return sum(size * size * many for size, many in listed)
+
+
+def _untold(counts: Counts) -> int:
+    """Records of which every quasi-identifier is suppressed."""
+    names = counts.masked.schema.quasi
+    return sum(counts.masked.fold(names, partial(_untold_in, names))) if names else 0
+
+
+def _untold_in(names: list[str], part: Table, numbers: np.ndarray) -> int:
+    return int(np.logical_and.reduce([part.suppressed(name) for name in names]).sum())
 
 
 class ClassificationMetric(TableLoss):

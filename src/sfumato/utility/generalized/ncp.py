@@ -13,13 +13,23 @@ from ...data.generalized.label_places import Labels
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
 from ...data.schema import SUPPRESSED, Kind
+from ...engines.counts import Counts
 from ...errors import MeasureError
 from ...kernels.sets.compared import Rows, kept
 from ...kernels.sets.rows import take_rows
 from ...measurement import Depends
 from ...poset.values.text import text
 from ...protocols import Context, Measurement
-from ..cells import HIDDEN, careful, cells_of, dropped_records, facts, quasi_cells
+from ..cells import (
+    HIDDEN,
+    Cells,
+    careful,
+    cells_of,
+    counted_cells,
+    dropped_records,
+    facts,
+    quasi_cells,
+)
 from ..columns import quasi_names, suppressed
 from ..loss import RecordLoss, TableLoss
 from ..sets.cells import SetPair, holds_sets, shows_nothing
@@ -58,31 +68,40 @@ class Ncp(TableLoss):
     usual: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
+    by_counts: ClassVar[bool] = True
+
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         cells = quasi_cells(pair, self.name)
-        figures = [c.figures(Labels.measure) for c in cells]
-        costs = [c.spread(of, star=1.0) for c, of in zip(cells, figures, strict=True)]
-        n, dropped = pair.masked.height, dropped_records(pair)
-        by_record = np.zeros(n)
+        costs = [c.spread(c.figures(Labels.measure), star=1.0) for c in cells]
+        n, by_record = pair.masked.height, np.zeros(pair.masked.height)
         for cost in costs:
             by_record += cost / len(costs)
+        lost = [float(cost.sum()) for cost in costs]
+        found = self._of(cells, lost, n, dropped_records(pair))
+        return replace(found, per_record=by_record)
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        n, m = counts.original.height, counts.masked.height
+        found = [counted_cells(counts, name, self.name) for name in counts.original.schema.quasi]
+        lost = [float(c.spread(c.figures(Labels.measure), star=1.0) @ many) for c, many in found]
+        return self._of([c for c, _ in found], lost, m, max(n - m, 0))
+
+    def _of(self, cells: Sequence[Cells], lost: list[float], n: int, dropped: int) -> Measurement:
+        """The figure of cells that cost so much together, in n records."""
         by_column = {
-            c.name: (float(cost.sum()) + c.extra + dropped) / (n + dropped)
-            for c, cost in zip(cells, costs, strict=True)
+            c.name: (cost + c.extra + dropped) / (n + dropped)
+            for c, cost in zip(cells, lost, strict=True)
         }
         detail: dict[str, Any] = {**facts(cells, dropped), "by_column": by_column}
         read_by = {
             c.name: sorted({c.reader.read_by(label) for label in c.labels})
-            for c, of in zip(cells, figures, strict=True)
-            if c.reader is not None and of.any()
+            for c in cells
+            if c.reader is not None and c.figures(Labels.measure).any()
         }
         if read_by:
             detail["read_by"] = read_by
-        found = self.result(
-            float(np.mean(list(by_column.values()))), per_record=by_record, detail=detail
-        )
-        return careful(found, cells)
+        return careful(self.result(float(np.mean(list(by_column.values()))), detail=detail), cells)
 
 
 class SuppressedEntries(TableLoss):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from ...data.pair import Pair
+from ...engines.counts import Counts
 from ...errors import MeasureError
 from ...protocols import Context, Measurement
 from ..columns import Chosen, constant, each, nothing_left, with_numbers
 from ..loss import RecordLoss, TableLoss
+from .summed import Moments, extremes, summed
 
 
 class Sse(RecordLoss):
@@ -113,14 +116,26 @@ class _Moment(TableLoss):
 
     columns: _Columns = ()
 
+    by_counts: ClassVar[bool] = True
+
     @abstractmethod
-    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    def change(self, x: Moments, y: Moments) -> tuple[float, float, float]:
         """The change of a column's moment, and the moment before and after."""
 
     def measure(self, context: Context) -> Measurement:
         chosen = with_numbers(context.pair, self.columns, self.name)
+        columns = each(context.pair, chosen.names)
+        return self._of(chosen, ((name, Moments.of(x), Moments.of(y)) for name, x, y in columns))
+
+    def from_counts(self, counts: Counts) -> Measurement:
+        ends = extremes(counts)
+        chosen = with_numbers(ends, self.columns, self.name)
+        before, after = (summed(counts, ends, chosen.names, s) for s in ("original", "masked"))
+        return self._of(chosen, zip(chosen.names, before, after, strict=True))
+
+    def _of(self, chosen: Chosen, columns: Iterable[tuple[str, Moments, Moments]]) -> Measurement:
         differences, by_column, skipped, levels = [], {}, {}, {}
-        for name, x, y in each(context.pair, chosen.names):
+        for name, x, y in columns:
             if why := _unscaled(x, y, self._least):
                 skipped[name] = why
                 continue
@@ -156,9 +171,8 @@ class MeanDifference(_Moment):
     name: ClassVar[str] = "mean-difference"
     unit: ClassVar[str] = "sd"
 
-    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-        before, after, spread = np.nanmean(x), np.nanmean(y), np.nanstd(x, ddof=1)
-        return abs(float(after - before)) / float(spread), float(before), float(after)
+    def change(self, x: Moments, y: Moments) -> tuple[float, float, float]:
+        return abs(y.mean - x.mean) / float(np.sqrt(x.variance)), x.mean, y.mean
 
 
 class VarianceDifference(_Moment):
@@ -177,9 +191,8 @@ class VarianceDifference(_Moment):
     leverage: ClassVar[float] = 3.0
     _least: ClassVar[int] = 2
 
-    def change(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-        before, after = float(np.nanvar(x, ddof=1)), float(np.nanvar(y, ddof=1))
-        return abs(after - before) / before, before, after
+    def change(self, x: Moments, y: Moments) -> tuple[float, float, float]:
+        return abs(y.variance - x.variance) / x.variance, x.variance, y.variance
 
 
 class CorrelationDifference(TableLoss):
@@ -278,17 +291,17 @@ def _pairs(names: list[str], upper: tuple[Any, Any], which: np.ndarray) -> list[
     return [[names[i], names[j]] for i, j in zip(upper[0][which], upper[1][which], strict=True)]
 
 
-def _unscaled(x: np.ndarray, y: np.ndarray, least: int) -> str:
+def _unscaled(x: Moments, y: Moments, least: int) -> str:
     """Why a column has no figure to compare; empty if it has."""
-    if constant(x):
+    if x.constant:
         return "does not vary in the original"
-    if np.count_nonzero(~np.isnan(y)) < least:
+    if y.known < least:
         return (
             "has no values in the masked table" if least == 1 else "has fewer than two values left"
         )
     return ""
 
 
-def _missing(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
-    before, after = int(np.isnan(x).sum()), int(np.isnan(y).sum())
+def _missing(x: Moments, y: Moments) -> dict[str, int]:
+    before, after = x.missing, y.missing
     return {"missing_original": before, "missing_masked": after} if before or after else {}
