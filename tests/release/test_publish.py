@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -16,8 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.errors import OutputError
+import sfumato as sf
+from sfumato.data.linkage.earlier import data_file
+from sfumato.errors import InputError, OutputError
+from sfumato.release import publish as publishing
 from sfumato.release.publish import check_free, hold, private_path, publish
+from sfumato.release.sql_recount import sql_recount
 
 WRITER = """
 import os, sys
@@ -372,3 +378,147 @@ def test_where_there_is_no_flock_one_byte_is_locked(
     hold(lock, wait=wait)
     os.close(lock)
     assert asked == [(lock, "waits" if wait else "fails", 1)]
+
+
+def fails_for_folders(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where folders cannot be renamed."""
+    rename = os.rename
+
+    def renamed(source: Path, target: Path) -> None:
+        if Path(source).is_dir():
+            raise OSError(code, os.strerror(code))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", renamed)
+
+
+def write_release(folder: Path, words: str = "new") -> None:
+    """What a release holds, of either half."""
+    public = folder.name == "public"
+    inner, mark = ("data", "evidence.json") if public else ("alignment", "seed.json")
+    (folder / inner).mkdir()
+    (folder / inner / "part-00000.parquet").write_text(words)
+    (folder / mark).write_text('{"sfumato": "0"}')
+
+
+@pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.ENOTSUP])
+def test_where_folders_cannot_be_renamed_the_mark_comes_last(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails_for_folders(code, monkeypatch)
+    copied: list[str] = []
+    copy = shutil.copy2
+
+    def noted(source: Path, target: Path) -> None:
+        copied.append(f"{target.parent.name}/{target.name}")
+        copy(source, target)
+
+    monkeypatch.setattr(shutil, "copy2", noted)
+    publish(tmp_path / "out", write_release, write_release)
+    assert copied == [
+        *("alignment/part-00000.parquet", "out.private/seed.json"),
+        *("data/part-00000.parquet", "out/evidence.json"),
+    ]
+    assert (tmp_path / "out.private").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "out.private" / "seed.json").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "out" / "data").stat().st_mode & 0o777 == 0o755
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private"]
+
+
+def test_other_errors_of_a_rename_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_for_folders(errno.EIO, monkeypatch)
+    with pytest.raises(OutputError, match="could not be put"):
+        publish(tmp_path / "out", write_release, write_release)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("end", ["error", "kill"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_a_copy_that_ends_early_is_no_release(
+    nth: int, end: str, replace: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each file: the old release is back whole, or nothing is there, at once or when the next
+    run looks; and nobody takes what is there meanwhile for a release."""
+    folder, last = tmp_path / "place", 8 if replace else 4
+    folder.mkdir()
+    if replace:
+        publish(folder / "out", lambda at: write_release(at, "old"), write_release)
+    copy, calls = shutil.copy2, [0]
+
+    def ends(source: Path, target: Path) -> None:
+        calls[0] += 1
+        if calls[0] == nth:
+            if end == "kill":
+                os._exit(7)
+            raise OSError(errno.ENOSPC, "no space")
+        copy(source, target)
+
+    child = os.fork() if end == "kill" else 0
+    if child == 0:
+        with monkeypatch.context() as patched:
+            fails_for_folders(errno.EXDEV, patched)
+            patched.setattr(shutil, "copy2", ends)
+            if end == "kill":
+                try:
+                    publish(folder / "out", write_release, write_release, replace=replace)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            if nth <= last:
+                with pytest.raises(OutputError, match="no space"):
+                    publish(folder / "out", write_release, write_release, replace=replace)
+            else:
+                publish(folder / "out", write_release, write_release, replace=replace)
+    else:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (7 if nth <= last else 0)
+        if (folder / "out").exists() and not (folder / "out" / "evidence.json").exists():
+            with pytest.raises(InputError, match=r"no finished release|holds 0 data files"):
+                data_file(folder / "out")
+        with contextlib.suppress(OutputError):  # where a release is there, it says so
+            check_free(folder / "out", replace=False)
+    names = sorted(p.name for p in folder.iterdir())
+    whole = nth > last or replace
+    if whole:
+        assert names == ["out", "out.private"]
+        said = (folder / "out" / "data" / "part-00000.parquet").read_text()
+        assert said == ("new" if nth > last else "old")
+        assert (folder / "out" / "evidence.json").is_file()
+        assert (folder / "out.private" / "seed.json").is_file()
+    else:
+        assert names == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "copies"),
+    [("ext4", False), ("fuse.s3fs", True), ("nfs4", False), ("fuse.sshfs", False)],
+)
+def test_mounted_object_stores_are_known(
+    kind: str, copies: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "a store"
+    place.mkdir()
+    told = str(place).replace(" ", "\\040")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/x rw\n2 1 0:9 / {told} rw - {kind} store rw\n")
+    monkeypatch.setattr(publishing, "_MOUNTS", mounts)
+    assert publishing._copies(place) == copies
+    assert publishing._copies(place / "deeper") == copies
+    assert not publishing._copies(tmp_path)
+    monkeypatch.setattr(publishing, "_MOUNTS", tmp_path / "nowhere")
+    assert not publishing._copies(place)
+
+
+def test_a_folder_without_its_mark_is_no_release(tmp_path: Path) -> None:
+    for name in ("data.csv", "data/part-00000.parquet"):
+        release = tmp_path / name.partition("/")[0].replace(".", "-")
+        (release / name).parent.mkdir(parents=True)
+        (release / name).touch()
+        with pytest.raises(InputError, match="no finished release"):
+            data_file(release)
+        with pytest.raises(InputError, match="no finished release"):
+            sql_recount(release, ["age"])
+        with pytest.raises(InputError, match="no finished release"):
+            sf.assess(tmp_path / "x.csv", str(release))
+        (release / "evidence.json").write_text("{}")
+        assert data_file(release) == release / name.partition("/")[0]

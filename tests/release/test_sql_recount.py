@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.values.l_diversity import LDiversity
 from sfumato.criteria.values.t_closeness import TCloseness
 from sfumato.errors import InputError
-from sfumato.release.sql_recount import sql_recount
+from sfumato.release.sql_recount import connected, sql_recount
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
@@ -146,3 +148,17 @@ def test_other_formats_say_that_sql_does_not_count_them(tmp_path: Path, format: 
     with pytest.raises(InputError, match="SQL counts CSV, TSV and Parquet") as refused:
         sql_recount(folder)
     assert "parquet" in (refused.value.remedy or "")
+
+
+def test_ctrl_c_while_duckdb_counts_is_an_interrupt(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), connected(1 << 28, tmp_path, 1):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="another"), connected(1 << 28, tmp_path, 1):
+        raise RuntimeError("another")
+    assert not list(tmp_path.iterdir())
+    many = "SELECT v % 99991 AS v, count(*) AS n FROM range(1000000000) t(v) GROUP BY 1"
+    ringing = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    ringing.start()
+    with pytest.raises(KeyboardInterrupt), connected(1 << 28, tmp_path, 1) as base:
+        base.execute(many)
+    assert not list(tmp_path.iterdir())

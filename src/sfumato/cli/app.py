@@ -1,7 +1,7 @@
 """`sfumato`: the commands. Thin: everything is done by release/.
 
 Exit codes: 0 done; 1 a fault in Sfumato; 2 a wrong command, plan or input; 3 refused, since a
-requirement is not met; 4 the output could not be written; 130 interrupted.
+requirement is not met; 4 the output could not be written; 130 interrupted; 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, SfumatoError
-from . import applying, base, outcome, show
+from . import applying, base, outcome, show, stopping
 from . import reading as how
 from .base import app
 
@@ -114,9 +114,23 @@ def protect(
         str, Option(help="Why people of earlier releases are published again; the report says it.")
     ] = "",
     apply: applying.Apply = None,
+    engine: Annotated[
+        str, Option(help="Where records are masked: local, duckdb, spark (the plan's).")
+    ] = "",
+    memory: Annotated[str, Option(help="Memory that the engine may use: 3 GiB.")] = "",
+    threads: Annotated[int | None, Option(help="Cores that the engine may use.", min=1)] = None,
+    temporary: Annotated[
+        str, Option(help="Folder for what does not fit into memory (beside the release).")
+    ] = "",
+    master: Annotated[str, Option(help="Where Spark runs: local[2], sc://HOST, yarn.")] = "",
+    database: Annotated[
+        str, Option(help="Database that gets the records: postgresql://HOST/DB, spark://DB.")
+    ] = "",
+    table: Annotated[str, Option(help="The table there that they become.")] = "",
 ) -> None:
     """Run a plan of records or of a table: protect, check the bytes, write a release or nothing."""
-    from ..release.plan.plan import Input, Plan
+    from ..release.landing import Landing
+    from ..release.plan.plan import Input, Output, Plan
     from ..release.publish import check_free
 
     show.load_plugins(plugin)
@@ -124,6 +138,10 @@ def protect(
     words = {"others": others, "person": person, "given_join": given_join}
     if said := {key: word for key, word in words.items() if word}:
         chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), **said}))
+    if said := {k: word for k, word in {"database": database, "table": table}.items() if word}:
+        chosen = chosen.with_(output=Output.build({**chosen.output.parameters(), **said}))
+    place = {"memory": memory, "threads": threads, "temporary": temporary, "master": master}
+    chosen = chosen.on_engine(engine, {key: word for key, word in place.items() if word})
     if ledger_exception:
         chosen = chosen.excepted(ledger_exception)
     named = output or chosen.output.path
@@ -132,15 +150,22 @@ def protect(
             "the plan names no output", remedy='[output] path = "release", or --output'
         )
     target = Path(named) if output else plan.parent / named
-    check_free(target, replace=replace)
-    if chosen.table is None:
-        if at:
-            raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
-        _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
-        return
-    if given:
+    landing = Landing.of(chosen)
+    check_free(target, replace=replace, table="" if landing is None else landing.title)
+    if landing is not None:
+        with landing.held(target):
+            pass  # it says early where the table could not be made
+    if at and chosen.table is None:
+        raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
+    if given and chosen.table is not None:
         raise ParameterError("--given is for plans of records", remedy="leave it out")
-    protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
+    with stopping.released_to(target):
+        if chosen.table is not None:
+            protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
+        elif chosen.engine.in_memory:
+            _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
+        else:
+            _protect_large(chosen, plan, input, target, seed, given or [], replace, json, apply)
 
 
 def _protect_records(
@@ -193,6 +218,34 @@ def _protect_records(
         with listening(tell), applying.written(change):
             release.save(target, replace=replace)
     outcome.released(release, target, notes, change, json=json)
+
+
+def _protect_large(
+    chosen: Plan,
+    plan: Path,
+    input: str,
+    target: Path,
+    seed: int | None,
+    given: list[str],
+    replace: bool,
+    json: bool,
+    apply: int | None,
+) -> None:
+    from ..release.large.run import protect_large
+    from ..release.plan.plan import lines_of
+    from ..release.records.run import source_of
+
+    if apply:
+        raise ParameterError(
+            "--apply is for records in memory: remedies are tried on all of them",
+            remedy="leave it out, or --engine local",
+        )
+    with show.progress(quiet=json) as tell, lines_of(plan):
+        release = protect_large(
+            source_of(chosen, plan.parent, input or None), chosen, seed, given=given,
+            output=target, replace=replace, progress=tell,
+        )  # fmt: skip
+    outcome.released(release, target, [], json=json)
 
 
 @app.command()
@@ -293,7 +346,12 @@ def demo(
     """Make a register of patients who do not exist, protect it several ways, and compare."""
     from .demo import run as run_demo
 
-    run_demo(output, records, seed, replace=replace, json=json)
+    try:
+        run_demo(output, records, seed, replace=replace, json=json)
+    except KeyboardInterrupt as error:
+        if not output.exists():
+            raise
+        raise stopping.Interrupted(f"{output} holds a part of the demo") from error
 
 
 def _plan_name(source: str) -> str:
@@ -306,17 +364,22 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     json = "--json" in given
-    try:
-        command: Any = typer.main.get_command(app)
-        code = command.main(args=given, prog_name="sfumato", standalone_mode=False)
-    except SfumatoError as error:
-        show.failed(error, json=json)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
-    except Exception as error:
-        sys.exit(show.usage_or_fault(error, json=json))
+    with stopping.heard() as signals:
+        try:
+            command: Any = typer.main.get_command(app)
+            code = command.main(args=given, prog_name="sfumato", standalone_mode=False)
+        except KeyboardInterrupt:
+            sys.exit(signals.ended())
+        except Exception as error:
+            # Of an output that could not be written its own error says what is left.
+            if show.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
+                sys.exit(signals.ended(error))
+            if isinstance(error, SfumatoError):
+                show.failed(error, json=json)
+                sys.exit(error.exit_code)
+            sys.exit(show.usage_or_fault(error, json=json))
+        if code == stopping.CODE:
+            sys.exit(signals.ended())
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -95,6 +95,8 @@ def example(entry: Entry, cls: type[Declaration]) -> str:
         return toml.table("table.rules", {"use": entry.name, **shown}, array=True)
     if entry.kind == "table-method":
         return toml.table("table.protect", {"use": entry.name, **shown})
+    if entry.kind == "engine":
+        return toml.table("engine", {"use": entry.name, **shown})
     column = "age" if entry.name in ("interval", "bins") else "zip"
     return toml.table(
         "columns", {column: {"role": "quasi", "poset": {"kind": entry.name, **shown}}}

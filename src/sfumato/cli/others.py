@@ -86,13 +86,21 @@ def recount(
         str, Option(help="Quasi-identifiers, separated by commas (as the evidence says).")
     ] = "",
     confidential: base.Confidential = "",
+    database: Annotated[
+        str, Option(help="URL of the database that has the records (as the evidence says).")
+    ] = "",
     sql: Annotated[bool, Option("--sql", help="Print the statements, to run them.")] = False,
     json: base.Json = False,
 ) -> None:
     """Count k, l and t of a published file by plain SQL, trusting nothing else."""
     from ..release.sql_recount import sql_recount
 
-    found = sql_recount(release, base.names(quasi) or None, base.names(confidential) or None)
+    found = sql_recount(
+        release,
+        base.names(quasi) or None,
+        base.names(confidential) or None,
+        database=database,
+    )
     if json:
         show.print_json(found.to_dict())
         return

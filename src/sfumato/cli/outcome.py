@@ -9,6 +9,7 @@ from .show import grid, notes_aside, print_json
 
 if TYPE_CHECKING:
     from ..measurement import Finding
+    from ..release.large.release import LargeRelease
     from ..release.plan.plan import Plan
     from ..release.records.evidence import Evidence
     from ..release.records.release import Release
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
 
 
 def released(
-    release: Release, target: Path, notes: list[str], change: Applied | None = None, *, json: bool
+    release: Release | LargeRelease,
+    target: Path,
+    notes: list[str],
+    change: Applied | None = None,
+    *,
+    json: bool,
 ) -> None:
     """What `protect` made."""
-    from ..data.people.repeated import people_published
+    from ..release.landing import Landing
     from ..release.publish import private_path
     from ..release.report.exposure import sentences
 
@@ -36,24 +42,33 @@ def released(
             }
         )
         return
-    table, asked = release.table, len(evidence.findings)
-    people = people_published(release.pair)
-    whose = "" if people is None else f" of {people.people:,} people (by `{people.key}`)"
-    what = f"released {table.height:,} records{whose}, {len(table.names)} columns"
-    print(f"{what}: {_all_met(asked)}")
+    columns = sum(bool(column["published"]) for column in evidence.columns)
+    what = f"released {evidence.records['published']:,} records{_whose(release)}, {columns} columns"
+    print(f"{what}: {_all_met(len(evidence.findings))}")
     for finding in evidence.findings:
         print(f"  met  {_limited(finding)}")
         if "sees" in finding.detail:
             print(f"       {finding.detail['sees']}")
     for sentence in sentences(evidence):
         print(f"  {sentence}")
-    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
+    landing = Landing.of(release.plan)
+    print(f"\npublish  {target}/   ({'' if landing else 'data, '}report.html, evidence.json)")
+    if landing is not None:
+        print(f"         its records are the table {landing.title}")
     print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
     if change is not None:
         change.show()
     figures(evidence, f"{private}/report.html says why")
     told = () if evidence.ledger is None else evidence.ledger.notes
     notes_aside(*notes, *told, *evidence.notes, *evidence.owner_notes)
+
+
+def _whose(release: Release | LargeRelease) -> str:
+    from ..data.people.repeated import people_published
+    from ..release.records.release import Release
+
+    people = people_published(release.pair) if isinstance(release, Release) else None
+    return "" if people is None else f" of {people.people:,} people (by `{people.key}`)"
 
 
 def _all_met(asked: int) -> str:
@@ -69,7 +84,12 @@ def _limited(finding: Finding) -> str:
 
 def figures(evidence: Evidence, why: str) -> None:
     """Every measure as a table, and on one line those that say nothing here."""
-    rows = [(name, value, before, summary) for name, summary, value, before in evidence.rows()]
+    from ..release.report.words import drawn
+
+    rows = []
+    for name, summary, value, before in evidence.rows():
+        part = drawn(evidence[name], evidence.sampled)
+        rows.append((name, value, before, f"{part}: {summary}" if part else summary))
     grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
     if left := evidence.not_taken:
         print(f"  do not apply: {', '.join(left)} ({why})")

@@ -23,6 +23,7 @@ _TITLES = {
     "attack": "Attacks",
     "rule": "Rules",
     "table-method": "Table methods",
+    "engine": "Engines",
 }
 _MADE = "<!-- Made by `make docs` from the declarations; edit those instead. -->"
 

@@ -240,6 +240,11 @@ def _complaints(error: Complaints) -> None:
         print(f"  {place:<{width}}  {where}{complaint.what}{remedy}", file=sys.stderr)
 
 
+def is_abort(error: Exception) -> bool:
+    """Whether somebody ended the command: by Ctrl-C, or by no answer to a question."""
+    return type(error).__name__ in ("Abort", "Interrupted")
+
+
 def usage_or_fault(error: Exception, *, json: bool) -> int:
     """The exit code of anything else: a wrong command line, or a fault of ours."""
     # Typer has brought its own copy of click since 0.20: its errors are told by what they can do.
@@ -248,9 +253,6 @@ def usage_or_fault(error: Exception, *, json: bool) -> int:
             print_json({"error": "usage", "message": error.format_message()})
         error.show(file=sys.stderr)
         return 2
-    if type(error).__name__ == "Abort":
-        print("interrupted; nothing was written", file=sys.stderr)
-        return 130
     traceback.print_exception(error)
     print("this is a fault in Sfumato, not in your data; nothing was written", file=sys.stderr)
     if json:

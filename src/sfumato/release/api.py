@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -40,13 +40,16 @@ from .plan.requirement import Requirement
 from .plan.step import Step, as_steps, build, measure_of
 from .records.evidence import Evidence, Measuring, usual_panel
 from .records.release import Release
+from .records.run import as_plan, read_input
 from .records.run import protect as protect_records
-from .records.run import read_input
 from .report.assessment import write_assessment
 from .report.page import check_page
 from .tables.audit import TableAudit
 from .tables.release import TableRelease
 from .tables.run import protect_cells
+
+if TYPE_CHECKING:
+    from .large.release import LargeRelease
 
 
 def method(name: str, **parameters: Any) -> Any:
@@ -54,7 +57,7 @@ def method(name: str, **parameters: Any) -> Any:
     rule or table method. The classes themselves are in `sfumato.things`.
 
     >>> method("mdav", k=3)
-    Mdav(columns=(), k=3, weights={}, category_weight=1.0, scale='deviation')
+    Mdav(columns=(), k=3, weights={}, category_weight=1.0, scale='deviation', blocks=0)
     >>> method("dominance", n=1, k=50).name
     'dominance'
     """
@@ -275,11 +278,27 @@ def protect(
     given: str | Path | Iterable[str | Path] = ...,
     output: str | Path = ...,
     progress: Listener | None = ...,
-    engine: Engine | None = ...,
+    engine: Literal["local"] | None = ...,
 ) -> Release: ...
+@overload
 def protect(
-    table: Any, plan: Any = None, seed: int | None = None, **more: Any
-) -> Release | TableRelease:
+    table: str | Path,
+    plan: Any,
+    seed: int | None = ...,
+    *,
+    engine: Engine | str,
+    output: str | Path = ...,
+    replace: bool = ...,
+    **more: Any,
+) -> LargeRelease: ...
+def protect(
+    table: Any,
+    plan: Any = None,
+    seed: int | None = None,
+    *,
+    engine: Engine | str | None = None,
+    **more: Any,
+) -> Release | LargeRelease | TableRelease:
     """Protect records by a plan, its file, a method or a list of them; or a table of cells by a
     method and `rules`, or by a plan with a `[table]`.
 
@@ -288,10 +307,34 @@ def protect(
     already, `reference` are people who are not among them, and `output` is where the release will
     be saved, so that its ledger is asked before. Of cells, `more` is what `[table]`
     of a plan takes: cost, singletons, within, audit and so on.
+
+    `engine` is where records are masked, the plan's unless given: "duckdb", or
+    `sf.method("duckdb", memory="3 GiB")`. What does not fit into memory is given by its path, and
+    its release is written at `output` at once.
     """
     if isinstance(table, CellTable):
         return protect_cells(table, "modular-suppression" if plan is None else plan, seed, **more)
-    return protect_records(table, _for_records(plan, more), seed, **more)
+    plan = as_plan(_for_records(plan, more))
+    if engine is not None:
+        plan = plan.with_(engine=build("engine", engine, {}) if isinstance(engine, str) else engine)
+    if not plan.engine.in_memory:
+        from .large.run import protect_large
+
+        return protect_large(_path(table, plan), plan, seed, **more)
+    if isinstance(table, str | Path):
+        table = read_input(plan, Path(), str(table))[0]
+    return protect_records(table, plan, seed, **more)
+
+
+def _path(source: Any, plan: Plan) -> str | Path:
+    """Where the records are that do not fit into memory."""
+    if isinstance(source, str | Path):
+        return source
+    raise ParameterError(
+        f"the engine {plan.engine.name} reads records where they are, and a "
+        f"{type(source).__name__} is in memory",
+        remedy='the path of a file or folder, or engine="local"',
+    )
 
 
 def _for_records(plan: Any, more: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from ..data.io import read_with_notes
 from ..data.io.source import TEXT, load, locate
 from ..data.io.text.sniff import is_utf8
 from ..data.linkage.correspondence import agreement, key_column
-from ..data.linkage.earlier import named_first, read_like
+from ..data.linkage.earlier import EVIDENCE, data_file, named_first, read_like
 from ..data.linkage.like import like_original
 from ..data.pair import Pair
 from ..data.schema import Kind, Role
@@ -149,8 +149,7 @@ def pair_of_files(
     original: str, masked: str | Path, words: Plan, align: str, roles: Mapping[str, Role]
 ) -> tuple[Aligned, Table | None]:
     """Two files, or a file and a release's folder, as a pair with notes; the non-participants."""
-    files = sorted(Path(masked).glob("data.*")) if Path(masked).is_dir() else ()
-    masked = str(files[0] if files else masked)
+    masked = str(data_file(masked) if _is_release(masked) else masked)
     if not roles:
         words = _with_columns(words, masked)
     before, notes = read_input(words, Path(), original)
@@ -163,6 +162,12 @@ def pair_of_files(
     found = _aligned(before, _published(masked, frame, before), masked, align)
     pair, others = _participants(found.pair, words, masked)
     return Aligned(pair, (*notes, *more, *found.notes), found.why), others
+
+
+def _is_release(masked: str | Path) -> bool:
+    """Whether it is a folder with data and evidence, not data themselves."""
+    place = Path(masked)
+    return place.is_dir() and (any(place.glob("data*")) or (place / EVIDENCE).is_file())
 
 
 def _told(masked: str, words: Plan) -> dict[str, Any]:
@@ -188,8 +193,10 @@ def evidence_of(release: str | Path) -> dict[str, Any]:
     """What lies as evidence in a release's folder, or beside its data; nothing where there is
     none."""
     place = Path(release)
-    file = (place if place.is_dir() else place.parent) / "evidence.json"
-    if "://" in str(release) or not file.is_file():
+    # The parts of large data lie in a folder of their own, beside the evidence.
+    near = [folder / EVIDENCE for folder in (place, place.parent)]
+    file = next((one for one in near if one.is_file()), None)
+    if "://" in str(release) or file is None:
         return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -227,11 +234,13 @@ def _aligned(before: Table, after: Table, masked: str, align: str) -> Aligned:
     """The pair by the alignment that a private folder keeps, else by what the tables tell."""
     named = align.endswith(".parquet")
     kept = Path(align) if named else _private_folder(masked) / "alignment.parquet"
+    if not named and kept.with_suffix("").is_dir():
+        kept = kept.with_suffix("")  # in parts, as the data
     if named and not kept.is_file():
         raise InputError(f"there is no file {kept}", remedy="the alignment of a private folder")
     if not named and align not in AUTO:
         return align_by(before, after, align)
-    if kept.is_file():
+    if kept.exists():
         remedy = "the alignment.parquet of a private folder"
         found = _read_rows(kept, ["published_row", "original_row"], "is not an alignment", remedy)
         rows = found.sort("published_row")["original_row"].to_numpy()

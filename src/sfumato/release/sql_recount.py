@@ -9,18 +9,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..data.linkage.earlier import data_file
+from ..data.io.source import locate
+from ..data.io.sql import DUCKDB_CONFIG, quoted
+from ..data.linkage.earlier import EVIDENCE, PARTS, data_file, table_named
 from ..data.schema import SUPPRESSED
 from ..errors import InputError, suggest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _LISTS = re.compile(r"\[\d*\]$")
 _WAYS = {"k-anonymity": ("",), "l-diversity": ("distinct",), "t-closeness": ("equal",)}
 """What is counted here, and in which of its ways."""
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB makes of Ctrl-C while it counts: a `RuntimeError` of these words."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +72,15 @@ def sql_recount(
     release: str | Path,
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
+    *,
+    memory: int = 0,
+    temporary: Path | None = None,
+    threads: int = 0,
+    database: str = "",
 ) -> Recounted:
-    """k, distinct l and t of a published file (CSV, TSV, Parquet), counted by DuckDB.
+    """k, distinct l and t of a published file (CSV, TSV, Parquet) or of all parts of one, counted
+    by DuckDB, with so many bytes of memory and the rest in a temporary folder. A table that the
+    evidence names is read from its database, or from the URL that is given.
 
     Roles come from the evidence beside the file unless they are given, and so does which columns of
     a text file hold sets. A missing value is a category of its own. Classes and items of sets are
@@ -71,9 +88,22 @@ def sql_recount(
     """
     import duckdb
 
-    file = data_file(release)
-    source = _source(file)
-    evidence = _evidence(file)
+    place = Path(release)
+    if table := {} if place.is_file() else table_named(place):
+        with tempfile.TemporaryDirectory(dir=temporary, prefix="sfumato-") as held:
+            (parts := Path(held) / "data").mkdir(mode=0o700)
+            _fetched(table, database, parts)
+            shutil.copy(place / EVIDENCE, held)
+            counted = sql_recount(
+                parts, quasi, confidential, memory=memory, temporary=temporary, threads=threads
+            )
+            shown = tuple(
+                one.replace(source_of(parts), table["name"]) for one in counted.statements
+            )
+            return replace(counted, file=table["name"], statements=shown)
+    file = data_file(place)
+    source = source_of(file)
+    evidence = _evidence(file.parent / EVIDENCE)
     quasi = evidence.of_role("quasi") if quasi is None else quasi
     confidential = evidence.of_role("confidential") if confidential is None else confidential
     if not quasi:
@@ -81,13 +111,13 @@ def sql_recount(
             f"nothing says which columns of {file.name} are quasi-identifiers",
             remedy="--quasi age,sex,zip",
         )
-    with duckdb.connect() as base:
+    with connected(memory, temporary, threads) as base:
         try:
             there = base.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             types = {str(name): str(dtype) for name, dtype, *_ in there}
             _require(list(types), [*quasi, *confidential], file)
             sets = {n: _set(n, t, evidence.mark) for n, t in types.items() if evidence.is_set(n, t)}
-            keys = [sets[n].key if n in sets else _name(n) for n in quasi]
+            keys = [sets[n].key if n in sets else quoted(n) for n in quasi]
             k_sql = (
                 "SELECT sum(n), count(*), min(n) FROM "
                 f"(SELECT count(*) AS n FROM {source} GROUP BY {', '.join(keys)})"
@@ -129,7 +159,7 @@ class _Set:
 
 
 def _set(name: str, dtype: str, mark: str) -> _Set:
-    column = _name(name)
+    column = quoted(name)
     if _LISTS.search(dtype):
         items = f"list_sort(list_distinct({column}))"
         return _Set(items, items)
@@ -158,7 +188,7 @@ def _values_sql(source: str, keys: Sequence[str], name: str) -> str:
     same = " AND ".join(f"p.{key} IS NOT DISTINCT FROM c.{key}" for key in names)
     present = f"p.v IS NOT NULL AND CAST(p.v AS VARCHAR) NOT IN ('', '{SUPPRESSED}')"
     return (
-        f"WITH shown AS (SELECT {renamed}, {_name(name)} AS v FROM {source}), "
+        f"WITH shown AS (SELECT {renamed}, {quoted(name)} AS v FROM {source}), "
         f"pairs AS (SELECT {listed}, v, count(*) AS n FROM shown GROUP BY {listed}, v), "
         f"sizes AS (SELECT {listed}, sum(n) AS size FROM pairs GROUP BY {listed}), "
         "whole AS (SELECT v, count(*) / sum(count(*)) OVER () AS share FROM shown GROUP BY v), "
@@ -231,8 +261,27 @@ class _Evidence:
         )
 
 
-def _evidence(file: Path) -> _Evidence:
-    path = file.parent / "evidence.json"
+def _fetched(table: Mapping[str, str], database: str, folder: Path) -> None:
+    """The records of a release that are a table of a database, as parts in a folder."""
+    end = locate(database or table["database"])
+    if end.format != "postgresql":
+        name = table["name"]
+        raise InputError(
+            f"the records are the table {name} of {table['database']}, and only Spark reads that",
+            remedy=f'spark.table("{name}").write.parquet("FOLDER"), then sfumato recount FOLDER '
+            "--quasi age,sex,zip",
+        )
+    from ..data.io.postgres_table import copied_table
+
+    if copied_table(end, table["name"], folder) != table["sha256"]:
+        raise InputError(
+            f"the table {table['name']} of {end.label} is not the one of this release",
+            remedy="name its folder; a run that was interrupted at its very end is run again with "
+            "--replace",
+        )
+
+
+def _evidence(path: Path) -> _Evidence:
     if not path.is_file():
         return _Evidence()
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -258,8 +307,30 @@ def _way(detail: Mapping[str, Any]) -> str:
     return str(detail.get("variant", detail.get("distance", "")))
 
 
-def _source(file: Path) -> str:
+@contextmanager
+def connected(memory: int, temporary: Path | None, threads: int) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with so many bytes of memory (0: as it likes); what does not fit goes to a temporary
+    folder, which is gone afterwards."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(dir=temporary, prefix="sfumato-") as place:
+        settings = {**DUCKDB_CONFIG, "temp_directory": place, "preserve_insertion_order": "false"}
+        settings |= {"memory_limit": f"{memory}B"} if memory else {}
+        settings |= {"threads": str(threads)} if threads else {}
+        try:
+            with duckdb.connect(config=settings) as base:
+                yield base
+        except RuntimeError as error:
+            if str(error) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from error
+
+
+def source_of(file: Path) -> str:
+    """What a statement reads: a file, or all parts in a folder."""
     path = str(file).replace("'", "''")
+    if file.is_dir():
+        return f"read_parquet('{path}/{PARTS}')"
     if file.suffix == ".parquet":
         return f"read_parquet('{path}')"
     if file.suffix in (".csv", ".tsv"):
@@ -270,10 +341,6 @@ def _source(file: Path) -> str:
         f"SQL counts CSV, TSV and Parquet, and {file.name} is none of them",
         remedy='[output] format = "csv" or "parquet"; the evidence has the counts of every format',
     )
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _text(value: str) -> str:

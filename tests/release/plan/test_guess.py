@@ -299,3 +299,28 @@ def test_a_draft_names_fields_that_repeat_one_another() -> None:
     assert line.startswith("#   ethnic_origin and race repeat one another; leave race out")
     assert 'columns = ["race"]' in line
     assert "repeat" not in draft_plan(sf.table({k: v for k, v in frame.items() if k != "race"}))
+
+
+def test_people_are_counted_by_a_number_that_looks_like_a_postal_code(tmp_path: Path) -> None:
+    """Else k claims of one person would be a class, and their number published in full."""
+    rng = np.random.default_rng(5)
+    who = np.repeat(np.arange(400), 3)
+    claims = {
+        "vnr": [f"V{100_000 + i}" for i in who],
+        "sex": [("f", "m")[i % 2] for i in who],
+        "birthyr": rng.integers(1940, 2000, 400)[who].tolist(),
+        "zip": [f"{10_000 + 37 * i}" for i in rng.integers(0, 9, 400)[who].tolist()],
+    }
+    pl.DataFrame(claims).write_csv(tmp_path / "claims.csv")
+    text = draft_plan(tmp_path / "claims.csv", output=str(tmp_path / "release"))
+    assert 'vnr = { role = "identifier"' in text
+    assert 'zip = { role = "quasi"' in text
+    assert "# 400 people have 1,200 records, by `vnr`:" in text
+    (tmp_path / "plan.toml").write_text(text)
+    released = sf.protect(sf.read(tmp_path / "claims.csv"), tmp_path / "plan.toml", seed=1)
+    assert "vnr" not in released.table.names
+    rows = released.pair.rows
+    assert rows is not None
+    whose = pl.Series("whose", [claims["vnr"][row] for row in rows])
+    classes = released.table.frame.with_columns(whose).group_by(released.table.names)
+    assert classes.agg(pl.col("whose").n_unique())["whose"].min() >= 5

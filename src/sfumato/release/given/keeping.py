@@ -25,12 +25,14 @@ from ...data.pair import Pair
 from ...data.partition import SUPPRESSED_LABEL, Cover, Partition
 from ...data.schema import ORDERED, Kind
 from ...data.table import Table
+from ...engines.local import Local
 from ...errors import MethodError, ParameterError
 from ...progress import Listener
-from ...protocols import Engine, Partitioner
+from ...protocols import Partitioner
 from ..plan.plan import Plan
 from ..plan.step import Step
 from ..records.masking import Draft, run_steps
+from ..records.randomness import Randomness
 from .counting import Counting, Wanted
 from .earlier import Earlier, read_all
 from .places import ABSENT, numbered
@@ -240,11 +242,24 @@ def _runs_of(rows: np.ndarray, of: np.ndarray) -> list[np.ndarray]:
 
 
 def in_classes(
-    original: Table, plan: Plan, seed: int, tell: Listener, engine: Engine, reference: Table | None
+    original: Table,
+    plan: Plan,
+    randomness: Randomness,
+    tell: Listener,
+    engine: Local,
+    reference: Table | None,
 ) -> Draft:
     """What the steps of a plan make of a table. Where old people keep their classes they are run
     twice, since new ones are placed by what is published of them."""
-    run = partial(run_steps, original, seed=seed, tell=tell, engine=engine, reference=reference)
+    run = partial(
+        run_steps,
+        original,
+        seed=randomness.seed,
+        tell=tell,
+        engine=engine,
+        reference=reference,
+        randomness=randomness,
+    )
     keeping = Keeping.of(plan, original)
     if keeping is None:
         return run(plan)

@@ -74,11 +74,13 @@ class Entry:
 
 def mark_of(folder: Path) -> str:
     """What a release publishes, as a digest; empty where there is none."""
-    files = sorted([*folder.glob("data*"), *folder.glob("evidence.json")])
+    found = [*folder.glob("data*"), *folder.glob("data/part-*"), *folder.glob("evidence.json")]
+    files = sorted(path for path in found if path.is_file())
     whole = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
-            whole.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
+            name = path.relative_to(folder).as_posix()
+            whole.update(name.encode() + hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest() if files else ""
 
 

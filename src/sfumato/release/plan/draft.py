@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from ...data.io import read_decided
+from ...data.io.folders import source_of
 from ...data.io.reading import ReadTable
 from ...data.io.sets import specs
-from ...data.io.source import SHEETS, STAT, WRITTEN_AS, locate, stem_of
+from ...data.io.source import SHEETS, STAT, WRITTEN_AS, stem_of
 from ...data.people.repeated import Counted, people_counted
 from ...data.recognize import repeated_fields
 from ...data.schema import Column, Kind, Role
@@ -101,7 +102,7 @@ def draft_plan(
     guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
     head = _head(read, guesses, path, options, listed)
     steps = _steps(table, guesses, listed)
-    format = "csv" if isinstance(source, Table) else locate(source, options.get("format")).format
+    format = "csv" if isinstance(source, Table) else source_of(source, options.get("format")).format
     rest = _rest(guesses, output or release_folder(path), format)
     return "\n".join((head, _columns(table, guesses), steps, rest))
 

@@ -14,10 +14,13 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr, field_validator
 
 from ...data.io.sets import specs
 from ...data.schema import Kind, Role
+from ...engines.local import Local
 from ...errors import Complaint, InputError, PlanError, SchemaError
 from ...nested import MeasureParameter, named
-from ...protocols import Declaration, Measure, Method, Partitioner, PosetSource
+from ...protocols import Declaration, Engine, Measure, Method, Partitioner, PosetSource
+from ...registry import find
 from . import toml
+from .output import Output as Output
 from .requirement import Gate, Requirement
 from .step import Step
 from .table import TablePlan
@@ -34,7 +37,10 @@ Others = Literal[
     "undecided",
 ]
 Sentinel = StrictInt | StrictFloat | StrictStr
-SECTIONS = ("input", "columns", "table", "steps", "tune", "map", "require", "measures", "output")
+SECTIONS = (
+    *("input", "engine", "columns", "table", "steps"),
+    *("tune", "map", "require", "measures", "output"),
+)
 
 
 class Input(Declaration):
@@ -45,6 +51,11 @@ class Input(Declaration):
     path: str = Field("", description="file or database URL to read")
     table: str = Field("", description="table of a database")
     query: str = Field("", description="SQL query to read instead of a table")
+    key: str = Field(
+        "",
+        description="column that numbers the records of a database's table, which has no order of "
+        "its own; no value missing or twice",
+    )
     sheet: str = Field("", description="sheet of a workbook; the only one with data unless given")
     delimiter: str = Field("", description="column separator; detected unless given")
     encoding: str = Field("", description="text encoding; detected unless given")
@@ -105,7 +116,7 @@ class Input(Declaration):
 
     def options(self) -> dict[str, Any]:
         """What a reader is told, of what is said here."""
-        texts = ("table", "query", "sheet", "delimiter", "encoding", "decimal", "thousands")
+        texts = ("table", "query", "key", "sheet", "delimiter", "encoding", "decimal", "thousands")
         keys = (*texts, "sentinels", "dates", "sets", "others", "person")
         found = {key: value for key in keys if (value := getattr(self, key))}
         if self.header is not None:
@@ -128,39 +139,6 @@ class Input(Declaration):
             except InputError as error:
                 raise ValueError(f"{error.message} -> {error.remedy}") from None
         return given
-
-
-class Output(Declaration):
-    """Where the release goes, and how it is written."""
-
-    name: ClassVar[str] = "output"
-
-    path: str = Field("", description="folder to make; its private twin gets .private")
-    format: Literal[
-        "csv", "tsv", "parquet", "arrow", "duckdb", "sqlite", "xlsx", "ods", "sav", "dta", "xpt"
-    ] = Field("csv", description="format of the published data")
-    shuffle: bool = Field(
-        True, description="put the records in random order, so that position tells nothing"
-    )
-    suppressed: str = Field("*", description="what stands for a suppressed value")
-    precision: Literal["original", "full"] = Field(
-        "original",
-        description="decimals of published numbers: as many as the original's column has, or all "
-        "that masking gives",
-    )
-    escape_formulas: bool = Field(
-        False, description="disarm cells that a spreadsheet would run as a formula"
-    )
-    ledger: str = Field(
-        "",
-        description="file that records what was published of whom; sfumato.ledger beside the "
-        "release unless given",
-    )
-    ledger_exception: str = Field(
-        "",
-        description="why people who are in earlier releases are published again without `given`; "
-        "the report shows it",
-    )
 
 
 class Tune(Declaration):
@@ -252,6 +230,7 @@ class Plan:
     """None stands for the usual panel."""
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
     input: Input = field(default_factory=Input)
+    engine: Engine = field(default_factory=Local)
     output: Output = field(default_factory=Output)
     tune: Tune | None = None
     map: Map | None = None
@@ -301,6 +280,7 @@ class Plan:
         listed = {m.name: m.parameters() for m in measures or ()}
         body = [
             *section("input", self.input.plan_words() or None),
+            *section("engine", self._engine_words() or None),
             *section("columns", {n: c.to_plan() for n, c in self.columns.items()} or None),
             *section("table", None if self.table is None else self.table.plan_words()),
             *(
@@ -314,6 +294,18 @@ class Plan:
             *section("output", self.output.plan_words() or None),
         ]
         return "\n".join(body)
+
+    def _engine_words(self) -> dict[str, Any]:
+        if self.engine == Local():
+            return {}
+        return {"use": self.engine.name, **self.engine.plan_words()}
+
+    def on_engine(self, name: str, words: Mapping[str, Any]) -> Plan:
+        """A copy for another engine, or for the same with some of its words changed."""
+        same = not name or name == self.engine.name
+        cls = type(self.engine) if same else find(name, "engine").load()
+        made: Engine = cls.build({**(self.engine.plan_words() if same else {}), **words})
+        return replace(self, engine=made)
 
     def excepted(self, reason: str) -> Plan:
         """A copy that says why people are published again."""

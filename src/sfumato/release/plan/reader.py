@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...data.schema import Kind, Role
+from ...engines.local import Local
 from ...errors import Complaint, ParameterError, PlanError, UnknownName, suggest
-from ...protocols import Declaration, Measure, PosetSource
+from ...protocols import Declaration, Engine, Measure, PosetSource
 from ...registry import find
 from . import toml
 from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
@@ -16,7 +17,7 @@ from .requirement import Gate, Requirement, parse_requirement
 from .step import Step
 from .table import TablePlan
 
-FILES = ("reference", "given", "population", "original", "ledger")
+FILES = ("reference", "given", "population", "original", "ledger", "temporary")
 """Keys whose texts are files, relative to the plan."""
 INSIDE = ("criteria", "over")
 """Keys of tables that name files in their turn."""
@@ -38,6 +39,7 @@ class Reader:
                 self.complain([section], Complaint(section, "there is no such section", remedy))
         made = Plan(
             input=self.section("input", Input) or Input(),
+            engine=self.engine(),
             columns=self.columns(),
             steps=self.steps(),
             **self.requirements(),
@@ -125,6 +127,11 @@ class Reader:
             return None
         rest = self.rooted({k: v for k, v in words.items() if k != key}, files)
         return self.declared(kind, path, key, words.get(key), rest)
+
+    def engine(self) -> Engine:
+        given = self.document.get("engine", {"use": "local"})
+        found: Engine | None = self.named("engine", ["engine"], given, files=("temporary",))
+        return found or Local()
 
     def table(self) -> TablePlan | None:
         if "table" not in self.document:

@@ -55,7 +55,7 @@ def _same(found: Plan, wanted: Plan) -> bool:
 def _document(plan: Plan, base: Path | None) -> dict[str, Any]:
     """The sections of a plan, files relative to it."""
     found: dict[str, Any] = tomllib.loads(plan.to_toml())
-    for section in ("input", "require", "measures", "output"):
+    for section in ("input", "engine", "require", "measures", "output"):
         if section in found:
             found[section] = _relative(found[section], base)
     if "steps" in found:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
 
 from ...data.codec import Matrix
 from ...data.partition import Cover, Partition
 from ...declaration import hide_secrets
+from ...engines.spread import Spread
 from ...errors import ParameterError
 from ...protocols import Declaration, Measure, Method, Outcome, Partitioner, Verb
 from ...registry import find
-from ..records.declared import drawing
+from ...rng import Key, stream
+from ..records.declared import declared_key, drawing
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.table import Table
 
 
@@ -76,9 +80,17 @@ class Step:
         return self.use.touches(table)
 
     def run(
-        self, table: Table, rng: np.random.Generator, reference: Table | None = None
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        reference: Table | None = None,
+        records: Records | None = None,
     ) -> Outcome:
-        """The masked table, and what the evidence must name."""
+        """The masked table, and what the evidence must name. Random numbers come from the stream,
+        or belong to the records where the method can tell theirs."""
+        if isinstance(self.use, Spread) and self.use.keyed and records is not None:
+            key = declared_key(self.use, records.key, declared=self.random)
+            return self.use.mask_keyed(table, key, records.numbers)
         if isinstance(self.use, Method):
             with drawing(self.use, rng, declared=self.random):
                 return self.use.mask_against(table, rng, reference)
@@ -140,6 +152,34 @@ class Step:
 
     def __str__(self) -> str:
         return str(self.use) if self.then is None else f"{self.use} then {self.then}"
+
+
+class Records(NamedTuple):
+    """Where the random numbers of records come from."""
+
+    key: Key
+    numbers: np.ndarray
+    """uint64: one for each record."""
+
+
+def step_keys(steps: Sequence[Step], key: Key) -> list[Key]:
+    """The key of each step: by its name and parameters, and how many like it came before. Where it
+    stands in its plan does not matter; with other parameters it has other numbers."""
+    named = [(step.use.name, step.use.plan_words()) for step in steps]
+    return [key.of("step", named[:index].count(one), *one) for index, one in enumerate(named)]
+
+
+def step_stream(steps: Sequence[Step], index: int, table: Table, seed: int) -> np.random.Generator:
+    """What a step draws that belongs to no record."""
+    use = steps[index].use
+    if not (isinstance(use, Method) and use.drawn_anew):
+        return stream(seed, index + 1, use.name)
+    values = hashlib.sha256()
+    for name in use.targets(table)[0]:
+        numbers = table[name].to_physical().cast(pl.Float64, strict=False)
+        values.update(numbers.fill_null(np.nan).to_numpy().tobytes())
+    key = step_keys(steps[: index + 1], Key.of_seed(seed))[index]
+    return key.of("values", values.hexdigest()).stream()
 
 
 def build(kind: str, name: str, parameters: Mapping[str, Any]) -> Any:

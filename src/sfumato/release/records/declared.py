@@ -19,6 +19,7 @@ from ...data.partition import Cover, Partition
 from ...data.schema import NUMERIC, Role
 from ...errors import MethodError
 from ...protocols import Declaration, Method, Outcome
+from ...rng import Key
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -34,10 +35,39 @@ def drawing(thing: Declaration, rng: np.random.Generator, *, declared: bool) -> 
     before = str(rng.bit_generator.state)
     yield
     if not declared and str(rng.bit_generator.state) != before:
-        raise MethodError(
-            f"{thing.name} draws at random and does not say so",
-            remedy=f"declare `random` in {type(thing).__name__}",
-        )
+        raise _drew(thing)
+
+
+class _Undeclared(Key):
+    """The key of a method that says it does not draw: whoever asks it for numbers is refused."""
+
+    __slots__ = ("doer",)
+
+    def __init__(self, doer: Declaration) -> None:
+        super().__init__(b"")
+        self.doer = doer
+
+    def of(self, *words: object) -> Key:
+        return self
+
+    @property
+    def words(self) -> np.ndarray:
+        raise _drew(self.doer)
+
+    def stream(self) -> np.random.Generator:
+        raise _drew(self.doer)
+
+
+def declared_key(thing: Declaration, key: Key, *, declared: bool) -> Key:
+    """The key for a method's random numbers, where it said that it draws any."""
+    return key if declared else _Undeclared(thing)
+
+
+def _drew(thing: Declaration) -> MethodError:
+    return MethodError(
+        f"{thing.name} draws at random and does not say so",
+        remedy=f"declare `random` in {type(thing).__name__}",
+    )
 
 
 def check_declared(step: Step, before: Table, outcome: Outcome, touched: set[str]) -> None:

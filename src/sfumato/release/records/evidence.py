@@ -24,8 +24,14 @@ from ..plan.step import build
 
 PERTURBED = "values were perturbed, so that records look alike by chance"
 
+SAMPLED = "in the sample"
+"""What `Evidence.records` calls those that were drawn where not all could be looked at."""
 JUDGES = ("measure", "attack")
 """The kinds of things that are measured; plans name them alike."""
+
+RANDOMNESS = 2
+"""How random numbers were drawn, as the files of a release name it: 2, each record's own; where
+they do not say, a stream for all records of a step."""
 
 Mechanism = tuple[Method | Partitioner, ...]
 """The steps of a release, which are published with it."""
@@ -49,6 +55,8 @@ class Evidence:
     """What only the owner should read."""
     ledger: Standing | None = None
     """How the release stands to earlier ones; known where it is known where it goes."""
+    table: Mapping[str, str] = field(default_factory=dict)
+    """The table of a database that holds the records; empty where they are files."""
 
     def __getitem__(self, name: str) -> Measurement:
         if name in self.measurements:
@@ -62,6 +70,11 @@ class Evidence:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measurements)
+
+    @property
+    def sampled(self) -> int:
+        """How many records the figures are of that are not counted on all; 0 where all are."""
+        return self.records.get(SAMPLED, 0)
 
     @property
     def met(self) -> bool:
@@ -78,6 +91,7 @@ class Evidence:
             "measures": {name: m.to_dict() for name, m in self.measurements.items()},
             "not_measured": dict(self.not_taken),
             "notes": list(self.notes),
+            **({"table": dict(self.table)} if self.table else {}),
             **({} if self.ledger is None else {"ledger": list(self.ledger.notes)}),
         }
 
@@ -161,11 +175,7 @@ class Measuring:
         for known, of, found in self.taken:
             if of is pair and known == measure:
                 return found
-        if measure.needs_alignment:
-            pair.aligned_rows()  # raises where nobody knows which record is whose
-        rng = stream(self.seed, 0, f"measure/{measure.name}")
-        context = Context(pair, rng, self.partition, self.reference, self.mechanism)
-        found = measure.measure(context)
+        found = self.measured(measure, pair)
         found = replace(
             found,
             decimals=fewest_decimals(measure.decimals, found.decimals),
@@ -176,6 +186,14 @@ class Measuring:
         )
         self.taken.append((measure, pair, found))
         return found
+
+    def measured(self, measure: Measure, pair: Pair) -> Measurement:
+        """What the measure says of the pair."""
+        if measure.needs_alignment:
+            pair.aligned_rows()  # raises where nobody knows which record is whose
+        rng = stream(self.seed, 0, f"measure/{measure.name}")
+        context = Context(pair, rng, self.partition, self.reference, self.mechanism)
+        return measure.measure(context)
 
     def _depends(self, measure: Measure, found: Measurement) -> Depends | None:
         """What its figure depends on: on what is published alone only where no other table or

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ...data.pair import Pair
 from ...protocols import Criterion, Finding
@@ -21,21 +20,11 @@ def judge(
         counted = []
         for pair in pairs:
             if isinstance(requirement.thing, Criterion):
-                found = requirement.thing.check_pair(pair)
-                # Whatever a criterion says, its figure must keep its limit, and goes by its name.
-                met = found.met and _keeps_limit(found)
-                counted.append(replace(found, met=met, requirement=requirement.name))
+                counted.append(requirement.thing.check_pair(pair).named(requirement.name))
                 continue
             counted.append(requirement.judge(measuring.take(requirement.thing, pair)))
         findings.append(worst(counted))
     return findings
-
-
-def _keeps_limit(found: Finding) -> bool:
-    """Whether a figure is on the right side of its limit, rounding aside; NaN is on none."""
-    slack = 1e-6 * max(1.0, abs(found.limit))
-    short = found.limit - found.value if found.at_least else found.value - found.limit
-    return short <= slack or found.value == found.limit  # which may both be infinite
 
 
 def worst(findings: list[Finding]) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,13 +14,16 @@ from ...data.pair import Pair
 from ...data.partition import SUPPRESSED_LABEL, Cover, Partition
 from ...data.schema import Kind, Role
 from ...data.table import Table, as_published
+from ...engines.local import Local
 from ...errors import ParameterError
 from ...progress import Listener, listening
-from ...protocols import Engine, Method, Outcome
-from ...rng import stream
+from ...protocols import Method, Outcome
 from ..plan.plan import Plan
-from ..plan.step import Step
+from ..plan.step import Step, step_stream
 from .declared import check_declared, locally_recoded
+from .randomness import Randomness, shuffle_bits
+
+Alone = Callable[[Table, set[str]], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +59,13 @@ def run_steps(
     plan: Plan,
     seed: int,
     tell: Listener,
-    engine: Engine,
+    engine: Local,
     reference: Table | None = None,
+    randomness: Randomness | None = None,
 ) -> Draft:
     """Every step in order, then the columns that name people dropped, and the records shuffled."""
-    work = _Work(original, original)
+    work = Work(original, original)
+    random = randomness or Randomness.of(seed, original)
     for index, step in enumerate(plan.steps):
         tell(str(step.use.name), index, len(plan.steps) + 2)
         if work.copies:
@@ -73,16 +78,19 @@ def run_steps(
         # Non-participants tell nothing of columns that a step before has changed.
         others = None if work.changed & touched else reference
         with listening(tell):
-            rng = stream(seed, index + 1, step.use.name)
+            rng = step_stream(plan.steps, index, work.table, seed)
             doing = step.at(work.rows)
-            outcome = engine.run(partial(doing.run, reference=others), work.table, rng)
+            own = random.step(plan.steps, index, work.rows, work.table.height, linked=work.linked)
+            task = partial(doing.run, reference=others, records=own)
+            outcome = engine.run(task, work.table, rng)
         check_declared(step, work.table, outcome, touched)
         work.follow(index, step, touched, outcome)
         del outcome  # it would keep the table of this step in memory to the end
     work.drop_names()
     perturbed = work.groups.partition(work.table)
     if plan.output.shuffle and work.table.height:
-        order = stream(seed, 0, "shuffle").permutation(work.table.height)
+        bits = shuffle_bits(seed, plan.steps, work.table.names)
+        order = random.order(work.rows, work.table.height, bits)
         work.shuffle(order)
         perturbed = None if perturbed is None else Partition(perturbed.labels[order])
     return work.draft(perturbed)
@@ -99,7 +107,7 @@ class PerturbedGroups:
     def __init__(self) -> None:
         self._labels: dict[str, np.ndarray | None] = {}
 
-    def follow(self, step: Step, chosen: set[str], outcome: Outcome) -> None:
+    def follow(self, step: Step, chosen: set[str], outcome: Outcome, alone: Alone) -> None:
         """Note what a step did to its columns."""
         if not outcome.linked:
             # New records: nothing is left of what was known about the old ones.
@@ -115,7 +123,7 @@ class PerturbedGroups:
             labels = found.labels if isinstance(found, Partition) else None
             self._labels |= dict.fromkeys(chosen, labels)
         elif step.regroups and not chosen.isdisjoint(self._labels):
-            if left_alone(outcome.table, chosen):
+            if alone(outcome.table, chosen):
                 return
             self._labels = {n: held for n, held in self._labels.items() if n not in chosen}
 
@@ -156,7 +164,7 @@ def left_alone(table: Table, chosen: set[str]) -> bool:
 
 
 @dataclass(eq=False)
-class _Work:
+class Work:
     """The table between two steps, and what is known of how it came about."""
 
     original: Table
@@ -177,6 +185,8 @@ class _Work:
     secrets: dict[str, Any] = field(default_factory=dict)
     lineage: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    alone: Alone = left_alone
+    recoded: Callable[[Table, Outcome, set[str]], set[str]] = locally_recoded
 
     def follow(self, index: int, step: Step, touched: set[str], outcome: Outcome) -> None:
         """Take a step's outcome for the table, and note what it did."""
@@ -187,7 +197,7 @@ class _Work:
             self.nameless |= set(step.use.targets(self.table)[0])
         self.vouched = self.vouched and step.vouched
         self.changed |= touched
-        self.groups.follow(step, touched, outcome)
+        self.groups.follow(step, touched, outcome, self.alone)
         self._follow_cover(step, touched, outcome)
         self._follow_records(label, outcome)
         self.table, self.copies = outcome.table, outcome.copies
@@ -201,11 +211,11 @@ class _Work:
         if isinstance(outcome.partition, Cover):
             self.covered |= dict.fromkeys(touched, str(step.use.name))
         elif step.regroups or not outcome.linked:
-            if outcome.linked and self.covered and left_alone(outcome.table, touched):
+            if outcome.linked and self.covered and self.alone(outcome.table, touched):
                 return
             self.covered = {name: by for name, by in self.covered.items() if name not in touched}
         elif not step.perturbs and not step.regroups and outcome.partition is None:
-            local = locally_recoded(self.table, outcome, touched)
+            local = self.recoded(self.table, outcome, touched)
             self.covered |= dict.fromkeys(local, str(step.use.name))
 
     def _follow_records(self, label: str, outcome: Outcome) -> None:
@@ -225,6 +235,12 @@ class _Work:
             self.partition = None
         if outcome.rows is not None:
             self.rows = outcome.rows if self.rows is None else self.rows[outcome.rows]
+
+    @property
+    def overlapping(self) -> str:
+        """The search whose sets overlap, where quasi-identifiers are published by them."""
+        quasi = self.table.schema.quasi
+        return next((self.covered[name] for name in quasi if name in self.covered), "")
 
     def drop_names(self) -> None:
         """Identifiers and households reach a release only through a method made for them."""
@@ -264,7 +280,6 @@ class _Work:
                 "measures were taken on the first; whoever averages them sees more than one of "
                 "them shows"
             )
-        quasi = self.table.schema.quasi
         return Draft(
             Pair(self.original, self.table, self.rows),
             self.partition,
@@ -274,7 +289,7 @@ class _Work:
             self.lineage,
             tuple(self.notes),
             self.copies,
-            next((self.covered[name] for name in quasi if name in self.covered), ""),
+            self.overlapping,
         )
 
 

@@ -23,17 +23,11 @@ def publication(
 ) -> Publication:
     """The masked columns with the methods that made them, and the people whose records they are;
     everybody where records are drawn from a model of all."""
-    touched = [set(step["did"]["columns"]) for step in steps]
-    made, drawn = {}, []
-    for name in pair.masked.names:
-        by = [one for one, names in zip(plan.steps, touched, strict=True) if name in names]
-        made[name] = ", ".join(str(one.use) for one in by) or AS_IT_IS
-        if any(one.perturbs for one in by):
-            drawn.append(name)
+    made, drawn = columns_made(pair.masked.names, plan, steps)
     person, original, rows = pair.original.schema.person, pair.original, pair.rows
     place = Path(os.path.abspath(target))
     if person is None:
-        return Publication(RECORDS, place, plan, made, tuple(drawn))
+        return Publication(RECORDS, place, plan, made, drawn)
     whose = (
         original[person] if rows is None else original[person].gather(pl.Series(rows[rows >= 0]))
     )
@@ -44,6 +38,18 @@ def publication(
         )
         return found
 
-    return Publication(
-        RECORDS, place, plan, made, tuple(drawn), people, nameless=whose.null_count()
-    )
+    return Publication(RECORDS, place, plan, made, drawn, people, nameless=whose.null_count())
+
+
+def columns_made(
+    names: Sequence[str], plan: Plan, steps: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Each published column with the methods that made it, and those whose values were drawn."""
+    touched = [set(step["did"]["columns"]) for step in steps]
+    made, drawn = {}, []
+    for name in names:
+        by = [one for one, named in zip(plan.steps, touched, strict=True) if name in named]
+        made[name] = ", ".join(str(one.use) for one in by) or AS_IT_IS
+        if any(one.perturbs for one in by):
+            drawn.append(name)
+    return made, tuple(drawn)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...data.io import read
-from ...data.linkage.earlier import named_first
+from ...data.linkage.earlier import PARTS, named_first
 from ...data.schema import SUPPRESSED, Kind
 from ...data.table import Table
 from ...errors import InputError, MethodError
@@ -162,8 +162,10 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
         raise InputError(
             f"{evidence} is not the evidence of a release", remedy="name a folder of Sfumato's"
         ) from None
-    names = [name for name in DATA_NAMES.values() if (folder / name).is_file()]
-    if not names:
+    found = [folder / name for name in DATA_NAMES.values() if (folder / name).is_file()]
+    # A release that is larger than memory lies in a folder of parts.
+    files = [folder / "data"] if any((folder / "data").glob(PARTS)) else found
+    if not files:
         several = any(folder.glob("data-*"))
         raise InputError(
             f"{folder} holds several copies" if several else f"{folder} holds no data file",
@@ -179,7 +181,7 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
         and not column["generalized"]
         and column["kind"] not in (Kind.INTEGER, Kind.CONTINUOUS, Kind.ORDINAL)
     }
-    file, mark = folder / names[0], str(words.get("suppressed", SUPPRESSED))
+    file, mark = files[0], str(words.get("suppressed", SUPPRESSED))
     options = named_first(file)
     options |= {"missing": ("", mark)} if options else {"sentinels": [mark] if mark else None}
     return read(file, kinds=kinds, **options), words["steps"]

@@ -27,6 +27,7 @@ from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
 from ..given.earlier import LINKS, links
 from ..given.joining import joined_again
+from ..landing import Landing
 from ..ledger.publication import Standing
 from ..plan.plan import Plan
 from ..plan.step import measure_of
@@ -34,13 +35,17 @@ from ..publish import publish
 from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
-from .evidence import Evidence, Measuring, panel_of
+from .evidence import RANDOMNESS, Evidence, Measuring, panel_of
 from .judging import judge, worst
 from .public import public_face
 from .recording import publication
 from .written import as_precise
 
-DATA_NAMES = {format: f"data.{format}" for format in WRITTEN}
+PARTS = "parts"
+DATA_NAMES = {
+    **{format: f"data.{format}" for format in WRITTEN},
+    PARTS: "data/part-00000.parquet",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +130,14 @@ class Release:
         told = publication(made.pair, made.plan, made.evidence.steps, target)
         recounted: list[Release] = []
         precise = made._as_precise()
+        landing = Landing.of(made.plan)
 
         def write_public(folder: Path) -> None:
             standing = told.standing()
-            noted = precise._recounted(precise._write_data(folder))
+            files = precise._write_data(folder)
+            if landing is not None:
+                files = [landing.fill(folder / "data", folder.parent / "table") / files[0].name]
+            noted = precise._recounted(files)._landed(landing)
             recounted.append(noted.with_standing(standing))
             recounted[0]._write_public(folder)
 
@@ -138,11 +147,19 @@ class Release:
             lambda folder: recounted[0]._write_private(folder),
             replace=replace,
             recording=lambda folder: told.recorded(folder, recounted[0].evidence.ledger),
+            landing=landing,
         )
 
     def with_standing(self, standing: Standing) -> Release:
         """The same with how it stands to earlier releases in its evidence."""
         return replace(self, evidence=replace(self.evidence, ledger=standing))
+
+    def _landed(self, landing: Landing | None) -> Release:
+        """The same with the table that holds its records in its evidence."""
+        if landing is None:
+            return self
+        noted = self.with_note(f"the records are the table {landing.title}")
+        return replace(noted, evidence=replace(noted.evidence, table=landing.told))
 
     def _excepted(self, reason: str) -> Release:
         """The same with a reason in its plan, where one is given."""
@@ -180,19 +197,31 @@ class Release:
                 "many readers skip empty lines, and so the missing values of a lone column",
                 remedy='[output] format = "parquet"',
             )
-        name = Path(DATA_NAMES[output.format])
-        numbers = [f"-{i + 1}" for i in range(len(self.tables))] if self.copies else [""]
-        files = [folder / f"{name.stem}{number}{name.suffix}" for number in numbers]
+        files = [folder / name for name in self._data_names()]
+        if output.format == PARTS:
+            files[0].parent.mkdir()
         report("writing", 0, 4)
         for table, data in zip(self.tables, files, strict=True):
             write_file(
                 table,
                 data,
-                output.format,
+                data.suffix.removeprefix("."),
                 suppressed=output.suppressed,
                 escape_formulas=output.escape_formulas,
             )
         return files
+
+    def _data_names(self) -> list[str]:
+        """The files of the data, below the release's folder."""
+        name = Path(DATA_NAMES[self.plan.output.format])
+        if not self.copies:
+            return [str(name)]
+        if self.plan.output.format == PARTS:
+            raise OutputError(
+                f"{len(self.tables)} releases of the same records are files side by side",
+                remedy='[output] format = "parquet"',
+            )
+        return [f"{name.stem}-{i + 1}{name.suffix}" for i in range(len(self.tables))]
 
     def _recounted(self, files: list[Path]) -> Release:
         """The same with every requirement counted on the files; refused where one breaks."""
@@ -230,7 +259,7 @@ class Release:
 
     def _write_public(self, folder: Path) -> None:
         public = self.public()
-        heads = {"sfumato": version(), "suppressed": self.plan.output.suppressed}
+        heads = {**_heads(), "suppressed": self.plan.output.suppressed}
         _write_json(folder / "evidence.json", {**heads, **public.evidence.to_dict()})
         _write_text(folder / "report.html", render(public, owner=False))
 
@@ -244,10 +273,7 @@ class Release:
             people.write_parquet(folder / "people.parquet")
             if self.plan.input.given:
                 links(self.plan.input.given, self.pair).write_parquet(folder / LINKS)
-        _write_json(folder / "seed.json", notes)
-        _write_text(folder / "plan.toml", self.private.plan.to_toml())
-        if self.private.secrets:
-            _write_json(folder / "keys.json", dict(self.private.secrets))
+        self._write_secrets(folder, notes)
         self._write_alignment(folder / "alignment.parquet")
         if (kept := self.private.input_rows) is not None:
             pl.DataFrame({"original_row": kept}).write_parquet(folder / "participants.parquet")
@@ -263,11 +289,22 @@ class Release:
             }
             if vectors:
                 pl.DataFrame(vectors).write_parquet(folder / f"risk-{name}.parquet")
+        self._write_owner(folder)
+
+    def _write_secrets(self, folder: Path, notes: Mapping[str, Any]) -> None:
+        """What repeats the release: its seed, plan and keys."""
+        _write_json(folder / "seed.json", notes)
+        _write_text(folder / "plan.toml", self.private.plan.to_toml())
+        if self.private.secrets:
+            _write_json(folder / "keys.json", dict(self.private.secrets))
+
+    def _write_owner(self, folder: Path) -> None:
+        """All figures as they are."""
         report("the owner's report", 3, 4)
         notes_of_both = (*self.evidence.notes, *self.evidence.owner_notes)
         owners = replace(self, evidence=replace(self.evidence, notes=notes_of_both))
         # Unrounded, unlike the public evidence: for `sfumato compare`.
-        _write_json(folder / "figures.json", {"sfumato": version(), **owners.evidence.to_dict()})
+        _write_json(folder / "figures.json", {**_heads(), **owners.evidence.to_dict()})
         _write_text(folder / "report.html", render(owners, owner=True))
 
     def _generalizes(self) -> bool:
@@ -299,6 +336,11 @@ class Release:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def _heads() -> dict[str, Any]:
+    """By what a release was made."""
+    return {"sfumato": version(), "randomness": RANDOMNESS}
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

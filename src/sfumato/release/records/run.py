@@ -16,24 +16,25 @@ from ...data.io.stat import uncoded
 from ...data.kinds import Misfit, complaint, fit, order_of
 from ...data.people.participants import held_out
 from ...data.people.repeated import people_published
-from ...data.schema import Role, Schema, missing_column
+from ...data.schema import Schema, missing_column
 from ...data.table import Table, with_others, with_person
 from ...data.table import table as make_table
 from ...engines.local import Local
-from ...errors import Complaint, InputError, ParameterError, ReleaseRefused, SchemaError
+from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ...progress import Listener, listening, silent
-from ...protocols import Criterion, Engine, Finding, Measure, Measurement
+from ...protocols import Finding, Measure, Measurement
 from ...rng import checked_seed, draw_seed, stream
 from ..given.joining import joined
 from ..given.keeping import in_classes
-from ..plan.guess import guess
 from ..plan.plan import Plan
-from ..plan.requirement import EXPOSURE, Gate, Requirement, parse_requirement
+from ..plan.requirement import Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
+from .checks import check_classes, check_gate, check_plan, check_promises, check_roles
 from .evidence import Evidence, Measuring, panel_of
 from .judging import judge
 from .masking import Draft, run_steps
+from .randomness import BY_LEDGER, Randomness
 from .recording import publication
 from .release import Private, Release
 from .written import output_notes
@@ -52,7 +53,6 @@ def protect(
     given: str | Path | Iterable[str | Path] = (),
     output: str | Path = "",
     progress: Listener | None = None,
-    engine: Engine | None = None,
 ) -> Release:
     """Mask a table by a plan, a plan file, a method or a list of them.
 
@@ -60,32 +60,33 @@ def protect(
     plan's unless given) knows earlier releases of these people. Without a seed a secret one is
     drawn. `given` are releases of the same people that are public already.
     """
-    plan = as_plan(plan, require, measures)
-    named = [given] if isinstance(given, str | Path) else given
-    earlier = (*plan.input.given, *map(str, named))
-    plan = plan.with_(input=plan.input.model_copy(update={"given": earlier}))
-    _check_plan(plan)
-    asked, plan = plan, _gated(plan)
+    plan = beside(as_plan(plan, require, measures), given)
+    check_plan(plan)
+    asked, plan = plan, gated(plan)
     warnings: list[str] = []
-    seed = draw_seed() if seed is None else _checked(seed, warnings)
+    seed = draw_seed() if seed is None else checked_or_told(seed, warnings)
     tell = progress or silent
     original = with_columns_of(plan, table)
-    _check_roles(original)
-    _check_gate(plan, original)
-    _check_promises(plan, original)
+    check_roles(original)
+    check_gate(plan, original)
+    check_promises(plan, original)
     if reference is not None and not isinstance(reference, Table):
         reference = with_columns_of(plan, reference)
     original, reference, left = hold_out(original, plan, reference, seed)
     stages = len(plan.steps) + 2
-    draft = in_classes(original, plan, seed, tell, engine or Local(), reference)
-    tell("counting requirements", len(plan.steps), stages)
     target = output or plan.output.path
+    randomness = Randomness.of(seed, original, left).known_by(original, plan, target)
+    if randomness.people is not None:
+        warnings.append(BY_LEDGER)
+    draft = in_classes(original, plan, randomness, tell, Local(), reference)
+    tell("counting requirements", len(plan.steps), stages)
     told = publication(draft.pair, plan, draft.steps, target).standing() if target else None
     draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
+        again = partial(attempt, randomness=randomness)
         raise ReleaseRefused(
             findings,
-            *remedies_for(asked, original, seed, findings, draft, reference, attempt, tell),
+            *remedies_for(asked, original, seed, findings, draft, reference, again, tell),
         )
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
@@ -103,29 +104,16 @@ def protect(
     )
 
 
-def _gated(plan: Plan) -> Plan:
+def beside(plan: Plan, given: str | Path | Iterable[str | Path]) -> Plan:
+    """The plan with these among the releases that are public already."""
+    named = [given] if isinstance(given, str | Path) else given
+    earlier = (*plan.input.given, *map(str, named))
+    return plan.with_(input=plan.input.model_copy(update={"given": earlier}))
+
+
+def gated(plan: Plan) -> Plan:
     """The plan with the exposure check among its requirements."""
     return plan.with_(requirements=plan.gate.over(plan.requirements))
-
-
-def _check_plan(plan: Plan) -> None:
-    """Whether it can be run as it is."""
-    if not plan.steps and not plan.requirements:
-        raise ParameterError(
-            "the plan neither masks nor requires anything", remedy='[[steps]] with use = "..."'
-        )
-    if plan.tune is not None:
-        raise ParameterError(
-            f"the plan leaves {plan.tune.parameter} to be tuned",
-            remedy="sf.protect(table, sf.tune(table, plan).plan), or sfumato tune PLAN",
-        )
-    names = [measure.name for measure in plan.measures or ()]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(
-            f"the plan measures {twice} twice",
-            remedy=f"take one by release.measure({twice!r}, ...)",
-        )
 
 
 def _evidence(
@@ -145,7 +133,7 @@ def _evidence(
         findings=tuple(findings),
         steps=draft.steps,
         records=records,
-        columns=_public_columns(original.schema, masked.schema),
+        columns=public_columns(original.schema, masked.schema),
         notes=(
             *draft.notes,
             *uncoded(masked, original.schema, plan.output.format),
@@ -155,14 +143,21 @@ def _evidence(
 
 
 def attempt(
-    plan: Plan, original: Table, seed: int, reference: Table | None
+    plan: Plan,
+    original: Table,
+    seed: int,
+    reference: Table | None,
+    randomness: Randomness | None = None,
 ) -> tuple[list[Finding], Draft]:
-    """A plan's findings on a table, without its measures: what a remedy would give."""
-    plan = _gated(plan)
+    """A plan's findings on a table, without its measures: what a remedy would give. A sample of the
+    refused release's table has numbers of its own."""
+    plan = gated(plan)
     original = with_columns_of(plan, original)
     reference = None if reference is None else with_columns_of(plan, reference)
-    _check_promises(plan, original)
-    draft = in_classes(original, plan, seed, silent, Local(), reference)
+    check_promises(plan, original)
+    if randomness is None or randomness.rows.size != original.height:
+        randomness = Randomness.of(seed, original)
+    draft = in_classes(original, plan, randomness, silent, Local(), reference)
     draft, findings, _ = _judged(plan, draft, seed, reference)
     return findings, draft
 
@@ -181,7 +176,7 @@ def _judged(
 ) -> tuple[Draft, list[Finding], Measuring]:
     """The draft, beside releases that are public already, what was found, and what takes its
     measures."""
-    _check_classes(plan, draft)
+    check_classes(plan, perturbed=draft.groups is not None, overlapping=draft.overlapping)
     beside: list[Finding] = []
     if plan.input.given:
         draft, beside = joined(plan, draft)
@@ -191,11 +186,11 @@ def _judged(
 
 def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, list[str]]:
     """The table that a plan names, with its roles and kinds, and what the reader decided."""
-    given = plan.input
-    source = path or given.path
-    if not source:
-        raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
-    source = str(base / source) if "://" not in source and path is None else source
+    return read_with_notes(source_of(plan, base, path), **reading_of(plan))
+
+
+def reading_of(plan: Plan) -> dict[str, Any]:
+    """What a reader is told: all that a plan says of its input and of columns."""
     kinds = {name: str(c.kind) for name, c in plan.columns.items() if c.kind is not None}
     categories = {name: c.categories for name, c in plan.columns.items() if c.categories}
     posets = {name: c.poset for name, c in plan.columns.items() if c.poset is not None}
@@ -203,9 +198,16 @@ def read_input(plan: Plan, base: Path, path: str | None = None) -> tuple[Table, 
     for name, column in plan.columns.items():
         if column.role is not None:
             roles.setdefault(column.role.value, []).append(name)
-    return read_with_notes(
-        source, kinds=kinds, categories=categories, posets=posets, **given.options(), **roles
-    )
+    options = plan.input.options()
+    return {"kinds": kinds, "categories": categories, "posets": posets, **options, **roles}
+
+
+def source_of(plan: Plan, base: Path, path: str | None = None) -> str:
+    """Where a plan's records are; what it names lies beside it."""
+    source = path or plan.input.path
+    if not source:
+        raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
+    return str(base / source) if "://" not in source and path is None else source
 
 
 def with_columns_of(plan: Plan, given: Any) -> Table:
@@ -241,38 +243,6 @@ def with_columns_of(plan: Plan, given: Any) -> Table:
     return with_others(laid, plan.input.others)
 
 
-def _check_gate(plan: Plan, table: Table) -> None:
-    """Whether the columns that the exposure check is told of are there."""
-    named = [*plan.gate.known_to]
-    for requirement in plan.requirements:
-        if requirement.name == EXPOSURE:
-            words = requirement.thing.parameters()
-            named += words.get("known_to", ())
-            for one in words.get("accept", ()):
-                named += [one] if isinstance(one, str) else one
-    unknown = [missing_column(name, table.names) for name in named if name not in table.schema]
-    if unknown:
-        raise SchemaError("[require] exposure", unknown)
-
-
-def _check_roles(table: Table) -> None:
-    """A column that nobody named is not published: what it seems to be is said, not assumed."""
-    named = table.schema.of_role(Role.UNDECIDED)
-    if not named:
-        return
-    complaints = [
-        Complaint(made.name, "has no role", f"{made.role}, perhaps: {made.why}")
-        for made in guess(table)
-        if made.name in named
-    ]
-    remedy = (
-        'give each a role, or leave them all out: [input] others = "drop", --others drop, '
-        'sf.table(..., others="drop")'
-    )
-    everyone = Complaint("", "columns without a role are not published", remedy)
-    raise SchemaError("the table", [*complaints, everyone])
-
-
 def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = None) -> Plan:
     """A plan from a plan, a plan file, a step or a list of them, with more requirements."""
     if isinstance(given, str | Path):
@@ -300,7 +270,8 @@ def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = 
     return plan if measures is None else plan.with_(measures=tuple(measures))
 
 
-def _checked(seed: int, notes: list[str]) -> int:
+def checked_or_told(seed: int, notes: list[str]) -> int:
+    """A seed that somebody gave, with a note where it can be guessed."""
     number = checked_seed(seed)
     if number < _GUESSABLE:
         notes.append(
@@ -332,61 +303,8 @@ def hold_out(
     return table.take(kept), table.take(np.flatnonzero(out)), kept
 
 
-def _check_promises(plan: Plan, table: Table) -> None:
-    """Noise after grouping voids what is counted on groups: such a promise is not made at all."""
-    promised = _counted_on_classes(plan)
-    dirty: dict[str, int] = {}
-    for index, step in enumerate(plan.steps):
-        touched = step.touches(table)
-        if step.perturbs:
-            dirty |= dict.fromkeys(touched & set(table.schema.quasi), index)
-        elif step.regroups:
-            dirty = {name: where for name, where in dirty.items() if name not in touched}
-    if promised and dirty:
-        where = max(dirty.values())
-        raise ParameterError(
-            f"{promised[0]} cannot be promised: step {where + 1} "
-            f"({plan.steps[where].use.name}) perturbs {', '.join(sorted(dirty))}, so that records "
-            "look alike by chance",
-            remedy="require record-linkage instead, or group after perturbing",
-        )
-
-
-def _counted_on_classes(plan: Plan) -> list[str]:
-    """The requirements that mean nothing where records look alike by chance."""
-    return [
-        r.name
-        for r in plan.requirements
-        if (isinstance(r.thing, Measure) and r.thing.counts_classes)
-        or (isinstance(r.thing, Criterion) and not r.thing.after_perturbing)
-    ]
-
-
-def _check_classes(plan: Plan, draft: Draft) -> None:
-    """Where sets overlap, what is confidential in records that look alike promises nothing. Which
-    columns a step perturbs may depend on what those before it made of them, and is known now."""
-    counted = _counted_on_classes(plan)
-    if counted and draft.groups is not None:
-        raise ParameterError(
-            f"{counted[0]} cannot be promised: quasi-identifiers were perturbed and not grouped "
-            "afterwards, so that records look alike by chance",
-            remedy="require record-linkage instead, or group after perturbing",
-        )
-    promised = [
-        r.name
-        for r in plan.requirements
-        if isinstance(r.thing, Criterion) and not r.thing.beside_cover
-    ]
-    if promised and draft.overlapping:
-        raise ParameterError(
-            f"{promised[0]} cannot be promised: the sets of {draft.overlapping} overlap, so that "
-            "an intruder who knows a person chooses among records that do not look alike",
-            remedy="use a search that makes classes, such as set-mondrian or mondrian (or repair = "
-            '"k", where the search has it), or require k1-anonymity alone',
-        )
-
-
-def _public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:
+def public_columns(before: Schema, after: Schema) -> tuple[dict[str, Any], ...]:
+    """What the evidence says of columns."""
     return tuple(
         {
             "name": column.name,

@@ -32,15 +32,10 @@ def as_precise(masked: Table, original: Table) -> Rounded:
     """The masked table with no more decimals in a column than the original has; whole numbers are
     whole again."""
     series, columns = [], []
-    for column in masked.schema:
-        name = column.name
-        if column.generalized or column.kind not in NUMERIC or name not in original.schema:
-            continue
-        before, after = original[name], masked[name]
-        if not after.dtype.is_float() or not before.dtype.is_numeric():
-            continue
+    for name in roundable(masked, original):
+        column, before, after = masked.schema[name], original[name], masked[name]
         digits = decimals(before)
-        if digits is None or (_holds(after, digits) and not before.dtype.is_integer()):
+        if digits is None or (holds(after, digits) and not before.dtype.is_integer()):
             continue
         rounded = after.round(digits)
         if before.dtype.is_integer():
@@ -54,6 +49,19 @@ def as_precise(masked: Table, original: Table) -> Rounded:
     return Rounded(masked.with_columns(series, columns), tuple(c.name for c in columns))
 
 
+def roundable(masked: Table, original: Table) -> list[str]:
+    """The columns of numbers that masking may have given decimals."""
+    return [
+        column.name
+        for column in masked.schema
+        if not column.generalized
+        and column.kind in NUMERIC
+        and column.name in original.schema
+        and masked[column.name].dtype.is_float()
+        and original[column.name].dtype.is_numeric()
+    ]
+
+
 def decimals(series: pl.Series) -> int | None:
     """How many decimals the values of a column have at most; None where they are real numbers.
 
@@ -64,10 +72,10 @@ def decimals(series: pl.Series) -> int | None:
     """
     if not series.dtype.is_float():
         return 0
-    return next((digits for digits in range(_MOST + 1) if _holds(series, digits)), None)
+    return next((digits for digits in range(_MOST + 1) if holds(series, digits)), None)
 
 
-def _holds(series: pl.Series, digits: int) -> bool:
+def holds(series: pl.Series, digits: int) -> bool:
     """Whether no value has more decimals."""
     finite = series.filter(series.is_finite())
     return bool((finite.round(digits) == finite).all())

@@ -216,7 +216,7 @@ def _date_edges(low: float, high: float) -> np.ndarray:
         if (high - low) / days <= _BINS:
             first = math.floor((low + 3) / days) * days - 3 if days == 7 else math.floor(low)
             return np.arange(first, math.floor(high) + days + 1, days, dtype=float)
-    start, end = (_EPOCH + dt.timedelta(days=math.floor(day)) for day in (low, high))
+    start, end = _date(low), _date(high)
     months = (end.year - start.year) * 12 + end.month - start.month + 1
     wide = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000)
     step = next((m for m in wide if months / m <= _BINS), wide[-1])
@@ -226,13 +226,21 @@ def _date_edges(low: float, high: float) -> np.ndarray:
 
 
 def _days(month: int) -> int:
-    year = min(max(month // 12, 1), 9999)
-    return (dt.date(year, month % 12 + 1, 1) - _EPOCH).days
+    """The first day of a month, or of what lies beyond the calendar."""
+    year = month // 12
+    if year < dt.MINYEAR:
+        return _FIRST_DAY
+    return (dt.date(year, month % 12 + 1, 1) - _EPOCH).days if year <= dt.MAXYEAR else _LAST_DAY + 1
+
+
+def _date(day: float) -> dt.date:
+    """A number of days since 1970 as a date of the calendar, which the end of a bin may leave."""
+    return _EPOCH + dt.timedelta(days=min(max(math.floor(day), _FIRST_DAY), _LAST_DAY))
 
 
 def day_text(day: float) -> str:
     """A number of days since 1970 as a date."""
-    return (_EPOCH + dt.timedelta(days=int(day))).isoformat()
+    return _date(day).isoformat()
 
 
 def _categories(pair: Pair, column: Column, masked: Column, rounding: Rounding | None) -> Picture:

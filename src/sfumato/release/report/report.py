@@ -53,7 +53,7 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
         ("exposure", "Whom the columns give away", exposure.section(evidence, assessed=assessed)),
         ("requirements", "What was required", sections.requirements(evidence)),
         ("risk", "Risk before and after", _risk(evidence)),
-        ("classes", "How many look alike", _classes(found, rounding)),
+        ("classes", "How many look alike", _classes(found, rounding, evidence.sampled)),
         ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, rounding)),
         ("correlations", "Correlations", _correlations(release, rounding)),
         ("steps", "What each step did", sections.steps(evidence)),
@@ -70,11 +70,13 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
         parts.insert(
             4, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
+    if evidence.sampled:
+        parts = [part for part in parts if part[2]]  # exposure of a sample is the owner's
     if assessed:
         unknown = ("requirements", "steps") if not evidence.findings else ("steps",)
         parts = [part for part in parts if part[0] not in unknown]
     return Page(
-        f"{count(masked.height, 'record')} published: Sfumato report",
+        f"{count(sections.published(release), 'record')} published: Sfumato report",
         "Assessment of a release" if assessed else "Report of a release",
         f"{sections.records(evidence)} Columns published: {len(masked.schema):,}.".strip(),
         "it shows the original in full and names the records that are easiest to find. It must "
@@ -141,8 +143,10 @@ def _risk(evidence: Evidence) -> Markup:
     )
 
 
-def _classes(found: Sizes, rounding: Rounding | None) -> Markup:
+def _classes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup:
     bins = size_bins(found, rounding)
+    if bins is None and sampled:
+        return tag("p", "They are counted above, and not drawn among so many records.")
     if bins is None:
         return tag("p", "There are no classes to count: no quasi-identifier, or no record.")
     smallest = " ".join(
@@ -191,7 +195,7 @@ def _columns(release: Release, published: Mapping[str, Gaps], rounding: Rounding
         f"out ({listed(parts)})."
         if parts
         else "",
-        "Shares are of all records." if shown else "",
+        f"Shares are of {_of_whom(release)}." if shown else "",
         rule if shown else "",
         f"Not drawn: {listed(left)}." if left else "",
         f"{more} left out of the pictures: {listed(found.beyond)}." if found.beyond else "",
@@ -201,6 +205,11 @@ def _columns(release: Release, published: Mapping[str, Gaps], rounding: Rounding
         return small
     legend = _legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
     return join((legend, tag("div", *shown, class_="grid"), small))
+
+
+def _of_whom(release: Release) -> str:
+    sampled = release.evidence.sampled
+    return f"{count(sampled, 'record')} drawn at random" if sampled else "all records"
 
 
 def _column(picture: Picture, index: int) -> Markup:
@@ -276,6 +285,8 @@ def _private(release: Release, found: Sizes) -> Markup:
         parts.append(tag("p", _row_words(release, found), class_="small"))
     else:
         unknown = "There are no quasi-identifiers, or it is not known which record became which."
+        if release.evidence.sampled:
+            unknown = "They are not looked for among so many records."
         parts.append(tag("p", unknown))
     if lineage := release.private.lineage:
         went: list[tuple[str, ...]] = []

@@ -33,6 +33,8 @@ class Sizes:
 def sizes(release: Release) -> Sizes:
     """The class sizes of all records; None for a table without quasi-identifiers or records."""
     pair = release.pair
+    if release.evidence.sampled:
+        return Sizes(None, None)  # of a sample, too few look alike
     taken = release.evidence.measurements.get("class-sizes")
     after = taken.per_record if taken is not None else None
     if after is None or len(after) != pair.masked.height or not pair.masked.schema.quasi:

@@ -24,7 +24,7 @@ from .parts import (
     table,
     tag,
 )
-from .words import baseline_words, figure, headlines, words
+from .words import baseline_words, drawn, figure, headlines, words
 
 if TYPE_CHECKING:
     from ...protocols import Finding, Measurement
@@ -42,10 +42,15 @@ _MOST_NOTES = 40
 _MOST_FACTS = 20
 
 
+def published(release: Release) -> int:
+    """How many records are published, of which the pair may be a sample."""
+    return release.evidence.records.get("published", release.pair.masked.height)
+
+
 def verdict(release: Release) -> Markup:
     """The first thing to read: records, promises, and the few figures that matter."""
     evidence = release.evidence
-    records = count(release.pair.masked.height, "record")
+    records = count(published(release), "record")
     asked = len(evidence.findings)
     broken = [finding for finding in evidence.findings if not finding.met]
     required = count(asked, "requirement")
@@ -71,7 +76,7 @@ def verdict(release: Release) -> Markup:
             tag("p", head.aside, class_="aside") if head.aside else "",
             tag("p", head.sentence),
         )
-        for head in headlines(evidence.measurements)
+        for head in headlines(evidence.measurements, evidence.sampled)
     ]
     unheard = "All measures are listed below." if evidence.measurements else "No measure was taken."
     figures = tag("ul", *cards, class_="cards") if cards else tag("p", unheard)
@@ -86,7 +91,7 @@ def verdict(release: Release) -> Markup:
     named = dict.fromkeys((*evidence.measurements, *(f.requirement for f in evidence.findings)))
     if whole := [name for name in named if _knows_everything(name)]:
         assumed += f" In {listed(whole)} the intruder knows every column."
-    if people := people_published(release.pair):
+    if not evidence.sampled and (people := people_published(release.pair)):
         after += (
             f" {people}: k-anonymity, record-linkage and exposure count people, whom several "
             "records of one person do not hide; the sizes of classes below are of records."
@@ -124,7 +129,7 @@ def requirements(evidence: Evidence) -> Markup:
         [
             clipped(finding.subject),
             f"{'at least' if finding.at_least else 'at most'} {_value(finding, finding.limit)}",
-            _value(finding, finding.value),
+            _value(finding, finding.value) + _drawn(finding, evidence),
             _result(finding),
         ]
         for finding in findings
@@ -138,6 +143,12 @@ def requirements(evidence: Evidence) -> Markup:
         )
     shown = table("Requirements of the plan", head, rows, (1, 2))
     return join((shown, paragraphs(notes, class_="small")))
+
+
+def _drawn(finding: Finding, evidence: Evidence) -> str:
+    found = evidence.measurements.get(finding.requirement)
+    part = "" if found is None else drawn(found, evidence.sampled)
+    return f" {part}" if part else ""
 
 
 def _value(finding: Finding, value: float) -> str:
@@ -174,7 +185,7 @@ def measures(evidence: Evidence, *, owner: bool) -> Markup:
     head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
     for about, what in (("risk", "disclosure risk"), ("utility", "information loss")):
         taken = evidence.measurements.values()
-        rows = [_measure_row(m) for m in taken if words(m.name).about == about]
+        rows = [_measure_row(m, evidence.sampled) for m in taken if words(m.name).about == about]
         if rows:
             parts.append(table(f"Measures of {what}", head, rows, (2,)))
     if not parts:
@@ -185,7 +196,7 @@ def measures(evidence: Evidence, *, owner: bool) -> Markup:
     return join(parts if owner else [tag("p", _ROUNDED, class_="small"), *parts])
 
 
-def _measure_row(m: Measurement) -> list[object]:
+def _measure_row(m: Measurement, sampled: int) -> list[object]:
     known = words(m.name)
     base = "" if m.baseline is None else f"{figure(m.name, m.baseline)} ({baseline_words(m)})"
     span = ""
@@ -194,7 +205,8 @@ def _measure_row(m: Measurement) -> list[object]:
         what = clipped(m.detail.get("interval", ""), 80)
         span = f"{low} to {high}" + (f" ({what})" if what else "")
     title = tag("span", known.title, " ", tag("code", m.name))
-    return [title, known.meaning, figure(m.name, m.value), base, span, m.direction]
+    value = f"{figure(m.name, m.value)} {drawn(m, sampled)}".strip()
+    return [title, known.meaning, value, base, span, m.direction]
 
 
 def steps(evidence: Evidence) -> Markup:
@@ -274,8 +286,10 @@ def columns(release: Release, published: Mapping[str, Gaps], *, owner: bool) -> 
     head = ["Column", "Role", "Kind", "Published as", "Missing", "Suppressed"]
     head += ["Missing in the original"] if owner else []
     numeric = (4, 5, 6) if owner else (4, 5)
+    sampled = release.evidence.sampled
+    inside = f"Of {count(sampled, 'record')} drawn at random," if sampled else "In all"
     totals = (
-        f"In all {sum(r[2] for r in rows):,} published cells are missing and "
+        f"{inside} {sum(r[2] for r in rows):,} published cells are missing and "
         f"{sum(r[3] for r in rows):,} are suppressed. A missing value was missing in the "
         "original; a suppressed value was taken out to protect someone. Labels stand for more "
         "than one value: an interval, a group, a set."

@@ -164,17 +164,32 @@ _LOSSES = (
 _KEPT = ("utility-kept", "items-kept")
 
 
-def headlines(measured: Mapping[str, Measurement]) -> list[Headline]:
+SAMPLED = "of a sample of records"
+"""The detail of a figure that was not taken of all records: of how many."""
+
+
+def drawn(m: Measurement, sampled: int) -> str:
+    """Of how many records a figure is, where not all could be looked at: `sampled` were drawn, or 0
+    where all were.
+
+    >>> from ...measurement import Measurement
+    >>> drawn(Measurement("ncp", 0.1, detail={SAMPLED: 50_000}), 50_000)
+    'of 50,000 records drawn'
+    """
+    return f"of {m.detail[SAMPLED]:,} records drawn" if sampled and SAMPLED in m.detail else ""
+
+
+def headlines(measured: Mapping[str, Measurement], sampled: int = 0) -> list[Headline]:
     """At most six figures: three of risk, three of loss, each with what it means."""
     risk = [name for name in ("exposure", "prosecutor-risk", "record-linkage") if name in measured]
     loss = [name for name in _LOSSES if name in measured]
     # A measure that sees nothing of this masking (NCP of averaged numbers) says 0, or that all is
     # kept: others go first.
     loss.sort(key=lambda name: abs(measured[name].value - (name in _KEPT)) < 1e-9)
-    return [_headline(measured[name]) for name in (*risk, *loss[:3])]
+    return [_headline(measured[name], sampled) for name in (*risk, *loss[:3])]
 
 
-def _headline(m: Measurement) -> Headline:
+def _headline(m: Measurement, sampled: int) -> Headline:
     known = words(m.name)
     value = figure(m.name, m.value)
     aside = ""
@@ -189,6 +204,7 @@ def _headline(m: Measurement) -> Headline:
         sentence = _CONDITIONAL[m.name](m, value)
     else:
         sentence = _SENTENCES[m.name].format(value) if m.name in _SENTENCES else known.meaning
+    aside = "; ".join(filter(None, (drawn(m, sampled), aside)))
     return Headline(known.title, value, aside, sentence)
 
 

@@ -207,12 +207,14 @@ class TableRelease:
 
         output = self.plan.output
         data = folder / DATA_NAMES[output.format]
+        data.parent.mkdir(exist_ok=True)
+        format = data.suffix.removeprefix(".")
         escaped = output.escape_formulas
         # Every column but the numbers is text, whatever its codes look like ("007").
         texts = dict.fromkeys([*self.cells.labels.columns, "status"], "nominal")
         shown = table(self.frame, kinds=texts)
-        write_file(shown, data, output.format, escape_formulas=escaped)
-        self._check(read_back(data, shown.schema, format=output.format, escape_formulas=escaped))
+        write_file(shown, data, format, escape_formulas=escaped)
+        self._check(read_back(data, shown.schema, format=format, escape_formulas=escaped))
         _write_json(folder / "evidence.json", {"sfumato": version(), **self.evidence})
         _write_text(folder / "report.html", render(self, owner=False))
 
@@ -260,7 +262,7 @@ def publication(cells: CellTable, plan: Plan, target: str | Path) -> Publication
         plan,
         columns,
         people=cache(lambda key: digests(people, key)),
-        nameless=people.null_count(),
+        nameless=cells.nameless,
     )
 
 

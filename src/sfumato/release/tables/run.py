@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError, ParameterError, PlanError, ReleaseRefused
 from ...measurement import Finding
 from ...progress import Listener, listening, report, silent
+from ...protocols import Engine
 from ...rng import checked_seed, draw_seed, stream
 from ...tabular.base import Rule
 from ...tabular.cells.table import CellTable
 from ...tabular.threats.problem import Unprotectable
+from ..large.gaps import check_table_gaps
 from ..plan.plan import Plan
 from ..plan.step import build
 from ..plan.table import TablePlan
-from ..records.run import read_input
+from ..records.run import read_input, reading_of, source_of
 from ..remedies.cells import cell_remedies
 from .release import TableRelease, publication
 
@@ -27,6 +31,8 @@ _FEW_THREATS = 500
 """Up to here the audit goes to the end unless told otherwise."""
 
 if TYPE_CHECKING:
+    from ...data.table import Table
+    from ...engines.relation import Relation
     from ...tabular.base import TableMethod
     from ...tabular.outcome import TableOutcome
     from ...tabular.threats.problem import Problem
@@ -38,15 +44,32 @@ def tabulate(
     value: str = "",
     *,
     seed: int | None = None,
+    engine: Engine | str | None = None,
+    reading: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> CellTable:
     """A table with all its totals from records; several linked ones where `dimensions` is a list
     of lists. `more` is what `sfumato.tabular.cells.build.from_microdata` takes: weight, holding,
-    hierarchies and so on."""
+    hierarchies and so on.
+
+    Records may be given by the path of a file or folder, which is read as `reading` says (what
+    `sf.read` takes). `engine` adds them up where they are: "duckdb", or
+    `sf.method("spark", master="local[2]")`.
+    """
     from ...tabular.cells.build import from_microdata
 
+    place = build("engine", engine or "local", {}) if not isinstance(engine, Engine) else engine
     rng = stream(draw_seed() if seed is None else checked_seed(seed), 0, "record-keys")
     given: Any = list(dimensions)
+    if isinstance(data, str | Path):
+        with place.opened(str(data), dict(reading or {})) as records:
+            return from_microdata(records, given, value or None, rng=rng, **more)
+    if reading or not place.in_memory:
+        raise ParameterError(
+            f"a {type(data).__name__} is in memory, and "
+            + ("was read already" if reading else f"{place.name} reads records where they are"),
+            remedy="the path of a file or folder, or neither engine nor reading",
+        )
     return from_microdata(data, given, value or None, rng=rng, **more)
 
 
@@ -116,20 +139,22 @@ def run_table(
         )
     chosen = draw_seed() if seed is None else checked_seed(seed)
     with listening(progress or silent):
-        cells, notes = cells_of(plan, base, source, chosen)
-        named = plan.output.path and base / plan.output.path
-        return _protected(cells, plan, chosen, output or named, tuple(notes))
+        target = output or (plan.output.path and base / plan.output.path)
+        cells, notes = cells_of(plan, base, source, chosen, target)
+        return _protected(cells, plan, chosen, target, tuple(notes))
 
 
 def cells_of(
-    plan: Plan, base: Path, source: str | None = None, seed: int = 0
+    plan: Plan, base: Path, source: str | None = None, seed: int = 0, target: str | Path = ""
 ) -> tuple[CellTable, list[str]]:
-    """The table that a plan names, unprotected, and what was noted while its file was read."""
+    """The table that a plan names, unprotected, and what was noted while its file was read. What
+    its engine writes aside lies beside `target`, where the plan names no other place."""
     from ...tabular.cells.build import from_microdata
     from ...tabular.cells.given import from_cells
 
     table = plan.table
     assert table is not None
+    check_table_gaps(plan)
     files = table.files(base)
     if table.cells:
         if table.depth or table.zeros != "published":
@@ -155,24 +180,39 @@ def cells_of(
         raise PlanError(
             "the plan", [_needed("dimensions", 'dimensions = ["industry", "region"], or cells')]
         )
-    report("reading", 0, 5)
-    records, notes = read_input(plan, base, source)
-    if not records.height:
-        raise InputError("there are no records", remedy="a table needs at least one")
-    report("adding up", 1, 5)
     optional = {
         key: getattr(table, key)
         for key in ("weight", "holding", "request", "record_key", "depth", "bounds", "zeros")
         if getattr(table, key)
     } | files
-    cells = from_microdata(
-        records,
-        [list(one) if not isinstance(one, str) else one for one in table.dimensions],
-        table.value or None,
-        rng=stream(seed, 0, "record-keys"),
-        **optional,
-    )
+    report("reading", 0, 5)
+    with _records(plan, base, source, target) as (records, notes):
+        if not records.height:
+            raise InputError("there are no records", remedy="a table needs at least one")
+        report("adding up", 1, 5)
+        cells = from_microdata(
+            records,
+            [list(one) if not isinstance(one, str) else one for one in table.dimensions],
+            table.value or None,
+            rng=stream(seed, 0, "record-keys"),
+            **optional,
+        )
     return cells, notes
+
+
+@contextmanager
+def _records(
+    plan: Plan, base: Path, source: str | None, target: str | Path
+) -> Iterator[tuple[Table | Relation, list[str]]]:
+    """The records that a plan names, wherever its engine holds them."""
+    if plan.engine.in_memory:
+        yield read_input(plan, base, source)
+        return
+    from ..large.laying import laid
+
+    engine = plan.engine.beside(Path(os.path.abspath(target)).parent) if target else plan.engine
+    with engine.opened(source_of(plan, base, source), reading_of(plan)) as data:
+        yield laid(data, plan), []
 
 
 def _needed(where: str, remedy: str) -> Any:
@@ -184,6 +224,11 @@ def _needed(where: str, remedy: str) -> Any:
 def _protected(
     cells: CellTable, plan: Plan, seed: int, target: str | Path, notes: tuple[str, ...] = ()
 ) -> TableRelease:
+    if plan.output.table:
+        raise ParameterError(
+            "cells are published as a file, and not into a table of a database",
+            remedy="leave out [output] database and table",
+        )
     told = publication(cells, plan, target).standing() if target else None
     try:
         return replace(_attempt(cells, plan, seed, notes), ledger=told)

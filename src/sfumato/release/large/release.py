@@ -1,0 +1,53 @@
+"""`LargeRelease`: what was published where the records are too many for memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..plan.plan import Plan
+from ..records.evidence import Evidence
+from ..records.release import Release
+from ..report.page import version
+from .measuring import OnSample
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled(Release):
+    """A release of which a sample of records is at hand; its evidence is that of all."""
+
+    def _measuring(self, seed: int) -> OnSample:
+        return OnSample(seed, self.groups, None, self.plan.mechanism)
+
+    def write_public(self, folder: Path) -> None:
+        """The evidence and the report for everybody."""
+        self._write_public(folder)
+
+    def write_private(self, folder: Path) -> None:
+        """What repeats and explains the release, for the owner."""
+        self._write_secrets(folder, {"sfumato": version(), "seed": self.private.seed})
+        self._write_owner(folder)
+
+    def with_evidence(self, evidence: Evidence) -> Sampled:
+        """The same with other evidence."""
+        return replace(self, evidence=evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeRelease:
+    """A release that kept its promises and is written: its folder, and what is known of it."""
+
+    path: Path
+    evidence: Evidence
+    plan: Plan = field(repr=False)
+
+    @property
+    def records(self) -> int:
+        """How many were published."""
+        return self.evidence.records["published"]
+
+    def __repr__(self) -> str:
+        return f"LargeRelease({self.records:,} records in {self.path}; {self.evidence!r})"
+
+    def _repr_html_(self) -> str:
+        return self.evidence._repr_html_()

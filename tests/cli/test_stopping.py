@@ -1,0 +1,155 @@
+"""Ctrl-C and SIGTERM: nothing stays that is not said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli import outcome, show, stopping
+from sfumato.cli.app import run
+from sfumato.errors import InputError, Unsettled
+from tests.engines.people import in_pieces, people
+from tests.release.large.test_killed import PLAN
+
+CHILD = """
+import contextlib, os, signal, sys
+from sfumato.cli import app, show
+
+@contextlib.contextmanager
+def progress(**words):
+    def tell(what, done, of):
+        if what == "counting again":
+            os.kill(os.getpid(), signal.{signal})
+    yield tell
+
+show.progress = progress
+app.run(["protect", "plan.toml", "--input", "in", "--output", "out/release"])
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("plan.toml").write_text(PLAN)
+    Path("out").mkdir()
+    in_pieces(people(), tmp_path / "in", 2)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("by", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_leaves_nothing_and_says_so(folder: Path, by: str, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(signal=by)],
+        capture_output=True, text=True, check=False, cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.splitlines() == ["interrupted; nothing was written"]
+    assert list((folder / "out").iterdir()) == []
+
+
+def protected(*more: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        run(["protect", "plan.toml", "--input", "in", "--output", "out/release", *more])
+    return int(ended.value.code or 0)
+
+
+def test_a_release_that_is_there_already_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*given: object, **words: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as late:
+        late.setattr(outcome, "released", interrupted)
+        assert protected() == 130
+    assert capsys.readouterr().err == "interrupted; the release is there already: out/release\n"
+    made = Path("out/release/evidence.json").read_bytes()
+    with monkeypatch.context() as early:
+        early.setattr(show, "progress", interrupted)
+        assert protected("--replace") == 130
+    assert capsys.readouterr().err == "interrupted; nothing was written\n"
+    assert Path("out/release/evidence.json").read_bytes() == made
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (RuntimeError("Query interrupted"), 130, "interrupted; nothing was written\n"),
+        (InputError("cannot be read: Query interrupted"), 130, "interrupted; nothing was written"),
+        (Unsettled("it may be there"), 4, "error: it may be there"),
+    ],
+)
+def test_what_libraries_make_of_ctrl_c_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    code: int,
+    said: str,
+) -> None:
+    """But of an output that nobody knows to be there the error itself speaks."""
+
+    def interrupted(*given: object, **words: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise error from None
+
+    monkeypatch.setattr(show, "progress", interrupted)
+    assert protected() == code
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_without_a_signal_a_fault_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*given: object, **words: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(show, "progress", broken)
+    assert protected() == 1
+    assert "this is a fault in Sfumato" in capsys.readouterr().err
+
+
+def test_the_second_sigterm_is_not_heard_and_the_second_ctrl_c_is() -> None:
+    with stopping.heard() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert signals.came == signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with stopping.heard() as signals:
+            signal.raise_signal(signal.SIGTERM)
+        assert signals.came == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_an_interrupted_demo_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sfumato.cli import demo
+
+    def interrupted(*given: object, **words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "draft_plan", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        run(["demo", "--output", "shown", "--records", "500"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted; shown holds a part of the demo\n"
+    assert sf.read("shown/register.csv").height == 500
