@@ -18,8 +18,8 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-tables bench-first-minute bench-roles docs clean
+.PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-first-minute bench-roles docs clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -37,11 +37,13 @@ help:
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
 	@echo "make bench-spectral  chapters 4 and 5 of Lasko's thesis, with figures; speed of its methods"
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
+	@echo "make bench-scale  plans out of core and on Spark: equal, killed, and what they cost"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
 	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
+	@echo "make spark    PySpark in .venv, for the tests of Spark (they need Java 17, and skip without)"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
 
@@ -79,6 +81,14 @@ endif
 demo: .venv/.installed-project
 	@$(BIN)/sfumato demo --replace
 
+# Spark is large: only its own tests ask for it.
+spark: .venv/.installed-spark
+
+.venv/.installed-spark: .venv/.installed
+	@echo "installing PySpark in .venv"
+	@$(PIP) -c constraints.txt -e '.[dev,spark]'
+	@touch .venv/.installed-spark
+
 test: lint
 	$(PYTEST)
 
@@ -93,7 +103,8 @@ golden: .venv/.installed
 statistical: .venv/.installed
 	$(PYTEST) -m "statistical and not heavy"
 
-heavy: .venv/.installed
+# With Java its tests of Spark run, too; without it they skip and say so.
+heavy: .venv/.installed $(if $(or $(JAVA_HOME),$(shell command -v java 2>/dev/null)),.venv/.installed-spark)
 	$(BIN)/python -m pytest -m heavy -q
 
 coverage: .venv/.installed
@@ -160,6 +171,17 @@ bench-sets: .venv/.installed
 	$(BIN)/python benchmarks/sets_curves.py baskets
 	$(BIN)/python benchmarks/named_searches.py
 	$(BIN)/python benchmarks/sets_scale.py --curve
+
+# Hours on two cores, 3 GiB and 60 GB of disk; benchmarks/README.md names the parts.
+bench-scale: .venv/.installed-spark
+	$(BIN)/python benchmarks/scale_out.py same
+	$(BIN)/python benchmarks/scale_out.py killed
+	$(BIN)/python benchmarks/scale_out.py large
+	$(BIN)/python benchmarks/scale_out.py ratio
+	$(BIN)/python benchmarks/scale_out.py sets
+	$(BIN)/python benchmarks/scale_out.py wide
+	$(BIN)/python benchmarks/scale_out.py growth --records 1000000 10000000 100000000
+	$(BIN)/python benchmarks/scale_out.py estimate
 
 # Two hours on two cores with ten minutes to each instance of CSPLIB.
 bench-tables: .venv/.installed

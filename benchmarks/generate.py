@@ -7,7 +7,7 @@ quasi-identifiers hard to hide. No record is copied from anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -89,13 +89,16 @@ COLUMNS = (
 
 def adult_like(rows: int, shape: Shape = "mixed", seed: int = 20_240_131) -> pa.Table:
     """`rows` records; "integers" gives the same records with codes in place of the text."""
-    batches = []
+    return pa.Table.from_batches(list(batches(rows, shape, seed)))
+
+
+def batches(rows: int, shape: Shape, seed: int = 20_240_131) -> Iterator[pa.RecordBatch]:
+    """The same records, some at a time."""
     for number, start in enumerate(range(0, rows, _CHUNK)):
         # A generator for each chunk: the first million is the same whatever follows it.
         rng = np.random.Generator(np.random.PCG64([seed, number]))
         codes = _codes(min(_CHUNK, rows - start), rng)
-        batches.append(_batch(codes, shape))
-    return pa.Table.from_batches(batches)
+        yield _batch(codes, shape)
 
 
 def write(rows: int, shape: Shape, path: Path) -> None:

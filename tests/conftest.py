@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 from sfumato.errors import SfumatoError
 from sfumato.models.network import library
 from sfumato.release.plan.requirement import Gate
+from tests.postgres import empty as empty
+from tests.postgres import server as server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
