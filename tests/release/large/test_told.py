@@ -1,4 +1,4 @@
-"""What is said of a release made where its records are: to whom reads it, and to whom is refused."""
+"""What is said of a release made where its records are."""
 
 from __future__ import annotations
 

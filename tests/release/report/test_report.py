@@ -449,6 +449,17 @@ def test_dates_are_spread_over_their_days() -> None:
     np.testing.assert_allclose(found.over(np.arange(first, first + 5.0)), [1, 1, 1, 1])
 
 
+@pytest.mark.parametrize("far", [1, 20, 4_000, 900_000, 3_652_058])
+@pytest.mark.parametrize("first", [True, False])
+def test_dates_at_the_ends_of_the_calendar_are_drawn(far: int, first: bool) -> None:
+    end = dt.date.min if first else dt.date.max
+    days = [end, end + dt.timedelta(far if first else -far)] * 20
+    before = table({"x": days}, quasi=["x"])
+    (picture,) = pictures(Pair.of(before, before), gaps(before), None).drawn
+    assert picture.original.sum() == pytest.approx(1.0)
+    assert figures.column_chart(picture).marks
+
+
 def test_sets_are_spread_over_their_members() -> None:
     original = table({"c": ["a", "b", "b", "c"]}, quasi=["c"])
     found = bars(pl.Series("c", ["{a, b}", "b", "*", "c"]), original, 9)

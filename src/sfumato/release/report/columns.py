@@ -35,6 +35,7 @@ _MOST_BARS = 9
 _BINS = 24
 _ROLES = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
 _EPOCH = dt.date(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = ((day - _EPOCH).days for day in (dt.date.min, dt.date.max))
 
 
 Form = Literal["histogram", "dates", "bars"]
