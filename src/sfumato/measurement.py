@@ -18,7 +18,9 @@ Depends = Literal["release", "domain", "records", "values"]
 """What of the original a figure depends on, from little to much: nothing but what is published;
 besides that the ends and categories of its columns; shares of records, of which one moves it by a
 few n-ths; or values, of which one can move it at will."""
-SIZES = ("records", "masked_records", "released_records", "reference_records")
+SAMPLED = "in the sample"
+"""The detail of a figure that was not taken of all records: of how many."""
+SIZES = ("records", "masked_records", "released_records", "reference_records", SAMPLED)
 """Details that every release tells: how many records there were."""
 
 

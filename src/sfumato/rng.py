@@ -71,10 +71,12 @@ class Key:
     False
     """
 
-    __slots__ = ("_secret",)
+    __slots__ = ("_secret", "lasting")
 
-    def __init__(self, secret: bytes) -> None:
+    def __init__(self, secret: bytes, *, lasting: bool = False) -> None:
         self._secret = secret
+        self.lasting = lasting
+        """Whether what people get from it is to be the same in every release."""
 
     @classmethod
     def of_seed(cls, seed: int) -> Key:
@@ -89,7 +91,7 @@ class Key:
     def of(self, *words: object) -> Key:
         """The key of what these words name; lists and tables of words are told apart."""
         text = json.dumps(words, sort_keys=True, default=str, separators=(",", ":"))
-        return Key(hmac.digest(self._secret, text.encode(), "sha256"))
+        return Key(hmac.digest(self._secret, text.encode(), "sha256"), lasting=self.lasting)
 
     @property
     def words(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from sfumato.engines.spark import Spark
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One session for all tests, which tries a task that failed again, as clusters do."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed (the extra `spark`)")
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("Java is not installed")
     warehouse = str(tmp_path_factory.mktemp("warehouse"))

@@ -143,4 +143,4 @@ def test_linkage_in_a_sample_may_find_fewer_than_among_all(name: str) -> None:
     whole = link.measure(Context(Pair.of(original, masked), np.random.default_rng(1)))
     pairs = (sampled_pair(Whole(original), Whole(masked), Key.of_seed(s), 400) for s in range(4))
     few = [link.measure(Context(pair, np.random.default_rng(1))).value for pair in pairs]
-    assert min(few) < 0.9 * whole.value
+    assert min(few) < 0.95 * whole.value

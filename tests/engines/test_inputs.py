@@ -216,6 +216,20 @@ def test_what_a_whole_file_would_be_read_as_otherwise_is_told(
         list(pieces.tables())
 
 
+@pytest.mark.parametrize("first", ["age,job\n", "age,job\n,clerk\n", 'age,job\n" ",clerk\n'])
+def test_a_column_is_what_its_first_values_are(tmp_path: Path, first: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "0.csv").write_text(first)
+    (folder / "1.csv").write_text("age,job\n" + "".join(f"{i % 70},nurse\n" for i in range(9000)))
+    options = {"quasi": ["age", "job"]}
+    whole = sf.read(folder, **options)
+    with DuckDB(memory="256 MiB", threads=1) as engine:
+        data = engine.open(folder, **options)
+        assert data.schema["age"].kind == whole.schema["age"].kind == "integer"
+        assert by_number(data) == dict(enumerate(plain(whole)))
+
+
 def test_dates_that_could_be_two_things_are_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("born;y\n" + "01/02/1990;2\n" * 400)

@@ -36,7 +36,8 @@ def test_sql_counts_what_the_criteria_count(tmp_path: Path, format: str, name: s
         quasi=["age", name],
         confidential=["ill"],
     )
-    plan = sf.Plan.parse(f"[[steps]]\nuse = 'mondrian'\nk = 4\n[output]\nformat = '{format}'\n")
+    steps = "[[steps]]\nuse = 'mondrian'\nk = 4\n"
+    plan = sf.Plan.parse(f"{steps}[output]\nformat = '{format}'\nsuppressed = '?'\n")
     release = sf.protect(people, plan, seed=1)
     folder = release.save(tmp_path / "out")
     found = sql_recount(folder)

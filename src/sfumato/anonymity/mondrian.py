@@ -63,8 +63,13 @@ class Mondrian(Blockwise):
 
     def local_only(self) -> str:
         if self.criteria:
-            return "cuts that keep `criteria` are chosen by looking at all records of a group"
-        return "" if self.strict else "strict = false shares out records with equal values by rows"
+            return (
+                "cuts that keep `criteria` are chosen by looking at all records of a group: leave "
+                "them to [require], with a larger k"
+            )
+        if self.strict:
+            return ""
+        return "strict = false shares out records with equal values by rows: leave it out"
 
     def survey(self, data: Relation, columns: Sequence[str], most: int) -> Blocks:
         require_group(data.height, self.k)

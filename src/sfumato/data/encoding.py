@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,11 @@ import polars as pl
 
 from ..errors import MethodError
 from .domain import Domain
+from .sets.flat_lists import flat_lists, is_list
 
+_NOTHING = np.uint64(0x7FF8_5F75_6D61_746F)
+"""The bits of what is missing: those of no number."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _UNSIGNED = {8: np.uint64, 4: np.uint32, 2: np.uint16}
 
 
@@ -56,6 +61,32 @@ def encode(series: pl.Series) -> Codes:
     codes = np.zeros(len(series), dtype=width_of(len(domain)))
     codes[series.is_not_null().to_numpy()] = ranks.to_numpy() + 1
     return Codes(codes, domain)
+
+
+def value_bits(series: pl.Series) -> np.ndarray:
+    """uint64: equal values have equal bits, whatever others there are; for random numbers that
+    depend on values. Numbers of other types are equal if they are; so are lists in other orders.
+
+    >>> bits = value_bits(pl.Series([1, None, 2])), value_bits(pl.Series([2.0, 1.0, 3.0]))
+    >>> bool(bits[0][0] == bits[1][1]), len({*bits[0].tolist(), *bits[1].tolist()})
+    (True, 4)
+    """
+    dtype = series.dtype
+    if is_list(series):
+        starts, items, missing = flat_lists(series)
+        # Odd multiples, so that sums of items tell more than sums of numbers.
+        held = value_bits(items)
+        each = np.append(held * _ODD ^ (held >> np.uint64(31)), _NOTHING)
+        found = np.add.reduceat(each, starts[:-1]) if len(series) else each[:0]
+        return np.where(missing, _NOTHING, np.where(np.diff(starts) > 0, found, np.uint64(0)))
+    if dtype == pl.Boolean or dtype.is_numeric() or dtype.is_temporal():
+        numbers = series.to_physical().cast(pl.Float64).fill_nan(None) + 0.0  # -0.0 is 0.0
+        bits = numbers.fill_null(0.0).to_numpy().view(np.uint64)
+        return np.where(numbers.is_null().to_numpy(), _NOTHING, bits)
+    codes = encode(series.cast(pl.String))
+    texts = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in codes.domain)
+    known = np.frombuffer(b"".join(texts), dtype="<u8").astype(np.uint64)
+    return np.asarray(np.append(_NOTHING, known)[codes.codes])
 
 
 def domain_of(series: pl.Series, counts: np.ndarray | None = None) -> Domain:

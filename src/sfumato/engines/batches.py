@@ -21,6 +21,9 @@ from ..errors import Complaint, SchemaError
 
 NUMBER = "__number"
 MARK = "__suppressed/"
+_BESIDE = ("route", "key", "side", "part", "count", "bucket", "person", "n")
+RESERVED = {NUMBER, *(f"__{one}" for one in _BESIDE)}
+"""Names of columns that stand beside those of the table while records are dealt, or counted."""
 _LONG = (pl.Int128, pl.UInt128)
 _DENSE = 1 << 16
 """Combinations that are counted in a table of all of them, however few records there are."""
@@ -32,7 +35,7 @@ def stored(table: Table, numbers: np.ndarray, marked: Iterable[str] | None = Non
     `marked` are the columns with a column of marks whatever they hold; without it those that have
     suppressed cells.
     """
-    names = [name for name in table.names if name == NUMBER or name.startswith(MARK)]
+    names = [name for name in table.names if name in RESERVED or name.startswith(MARK)]
     if names:
         what = "its name is one that engines use"
         raise SchemaError("the table", [Complaint(n, what, "rename it") for n in names])

@@ -7,14 +7,16 @@ tables themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from .relation import Counted, Relation
+from .relation import MOST_COUNTED, Counted, Relation
 
 Side = Literal["original", "masked"]
+SIDES: tuple[Side, Side] = ("original", "masked")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ class Counts:
 
     def sizes(self, side: Side) -> Sizes:
         """The classes of the quasi-identifiers, as each side has them."""
-        found: Sizes = self._once(("sizes", side), lambda: self._sizes(side))
+        found: Sizes = self.once(("sizes", side), lambda: self._sizes(side))
         return found
 
     def _sizes(self, side: Side) -> Sizes:
@@ -88,13 +90,14 @@ class Counts:
         found = data.class_sizes(data.schema.quasi)
         return Sizes(tuple(data.schema.quasi), found[:, 0], found[:, 1])
 
-    def values(self, side: Side, column: str) -> Counted:
+    def values(self, side: Side, column: str, most: int = MOST_COUNTED) -> Counted:
         """The different cells of a column, and how many records have each."""
         data = self.side(side)
-        found: Counted = self._once(("values", side, column), lambda: data.count_by([column]))
+        found: Counted = self.once(("values", side, column), lambda: data.count_by([column], most))
         return found
 
-    def _once(self, key: Any, make: Any) -> Any:
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made of the records the first time that it is asked for."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]

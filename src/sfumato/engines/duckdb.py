@@ -94,7 +94,7 @@ class DuckDB:
             given.rows = shop.rows
             return Sliced(shop, given.empty, dict.fromkeys(given.empty.names, given), (given,))
         if request.end.format in TEXT:
-            pieces = TextPieces(request, max(self.memory // 256, 1 << 16))
+            pieces = TextPieces(request, self._block)
             return self._copied(pieces.tables(), pieces.empty, rows)
         if request.end.format in ("duckdb", "postgresql"):
             frames = self._rows(request)
@@ -107,6 +107,11 @@ class DuckDB:
             remedy='write it as Parquet or CSV, or [engine] use = "local"',
         )
 
+    @property
+    def _block(self) -> int:
+        """Bytes of a source that are read at once."""
+        return min(max(self.memory // 256, 1 << 16), 1 << 26)
+
     def _rows(self, request: Request) -> Iterator[pl.DataFrame]:
         """The records of a database's table in the order of its key."""
         end, asked = request.end, request.asked
@@ -116,9 +121,7 @@ class DuckDB:
                 remedy='[input] key = "a column without repeats"',
             )
         if end.format == "postgresql":
-            return postgres_pieces(
-                end, asked.table, asked.query, asked.key, max(self.memory // 256, 1 << 16)
-            )
+            return postgres_pieces(end, asked.table, asked.query, asked.key, self._block)
         limits = {
             "memory_limit": f"{self.memory // 2}B",
             "threads": self.threads,

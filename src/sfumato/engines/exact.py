@@ -1,4 +1,5 @@
-"""Sums over all records of a relation, to the last bit the same wherever the records are."""
+"""Sums over all records of a relation, to the last bit the same wherever the records are; and the
+digest of what they hold."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from ..data.encoding import value_bits
 from ..data.table import Table
+from ..kernels.draws import Draws
 from ..kernels.statistics.exact_sum import Limbs, limbs_of, merged, rounded
+from ..rng import Key
 from .relation import Relation
 
 Terms = Callable[[Table], Iterable[np.ndarray]]
@@ -27,6 +31,17 @@ def exact_sums(data: Relation, columns: Sequence[str], terms: Terms) -> np.ndarr
     [1.0]
     """
     return rounded(merged(data.fold(columns, partial(_limbs, terms))))
+
+
+def digest(data: Relation, columns: Sequence[str], key: Key) -> list[int]:
+    """Of what all records hold in these columns, and of which record holds it."""
+    parts = data.fold(columns, partial(_digest, key, list(columns)))
+    return [sum(words) % 2**64 for words in zip(*parts, strict=True)]
+
+
+def _digest(key: Key, columns: list[str], part: Table, numbers: np.ndarray) -> list[int]:
+    each = Draws(key.of("digest"), numbers)
+    return [w for name in columns for w in each.of(name).digest(value_bits(part[name]))]
 
 
 def _limbs(terms: Terms, part: Table, numbers: np.ndarray) -> Limbs:

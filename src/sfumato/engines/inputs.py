@@ -128,7 +128,8 @@ class ParquetInput:
         if not held[0][0].num_columns:
             return pa.table({NUMBER: numbers})  # a table without columns would have no rows
         tables = [self._piece(pa.Table.from_batches([b]), part, row) for b, part, row in held]
-        found = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+        # Files of one table may hold texts of either length.
+        found = pa.concat_tables(tables, promote_options="permissive") if tables[1:] else tables[0]
         return found.add_column(0, NUMBER, pa.array(numbers))
 
     def _piece(self, arrow: Any, part: Endpoint, before: int) -> Any:
@@ -186,7 +187,7 @@ def _first(file: Any, part: Endpoint) -> pl.DataFrame:
     try:
         batches = list(islice(file.iter_batches(_FIRST), 1))
         return from_arrow(pa.Table.from_batches(batches, file.schema_arrow))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, pl.exceptions.PanicException, OSError) as error:
         raise unreadable(part, "Parquet", error) from error
 
 

@@ -19,6 +19,7 @@ from ..data.table import Table
 from ..kernels.draws import Draws
 from ..protocols import Method, Outcome
 from ..rng import Key
+from .exact import digest
 from .relation import Masked, Part, Relation, Tally, Whole
 
 
@@ -55,6 +56,14 @@ class Spread(Method):
         """Whether records in one place are masked by `mask_keyed`, too; else `mask` has a way of
         its own, with a stream for all of them."""
         return not self.local_only()
+
+    def bound(self, data: Relation, key: Key) -> Key:
+        """The key for these data. The same numbers on other data, such as the same values in
+        another order or with another sign, would give values back; what people are to keep for
+        longer is told apart by their own values instead (`Draws.beside`)."""
+        if key.lasting or not self.random or self.perturbs is False:
+            return key
+        return key.of("data", digest(data, self.targets(data.empty)[0], key))
 
     def mask_keyed(self, table: Table, key: Key, numbers: np.ndarray) -> Outcome:
         """A table in memory masked, its records having these numbers."""

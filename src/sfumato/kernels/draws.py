@@ -58,6 +58,23 @@ def _bits(key: np.ndarray, numbers: np.ndarray, block: int, word: int, out: np.n
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _beside(key: np.ndarray, numbers: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+    for i in range(numbers.size):
+        out[i] = _words(key, numbers[i], values[i])[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _summed(key: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Any:
+    """The sums of two words of each record, without their carries."""
+    first, second = uint64(0), uint64(0)
+    for i in range(numbers.size):
+        found = _words(key, numbers[i], values[i])
+        first += found[0]
+        second += found[1]
+    return first, second
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _parts(
     key: np.ndarray, numbers: np.ndarray, block: int, word: int, kept: int, out: np.ndarray
 ) -> None:
@@ -95,6 +112,25 @@ class Draws:
     def at(self, rows: np.ndarray) -> Draws:
         """Some of the records."""
         return Draws(self.key, self.numbers[rows])
+
+    def beside(self, *values: np.ndarray) -> Draws:
+        """Where numbers are to last, the records by what they hold (uint64), too: whose value is
+        another in a later release gets another number, or both would tell by how much it changed.
+        """
+        if not self.key.lasting:
+            return self
+        numbers = self.numbers
+        for place, held in enumerate(values):
+            found = np.empty(len(self), dtype=np.uint64)
+            _beside(self.key.of("beside", place).words, numbers, held, found)
+            numbers = found
+        return Draws(self.key, numbers)
+
+    def digest(self, values: np.ndarray) -> tuple[int, int]:
+        """Of the records and what they hold (uint64): the sum of what each of them adds, so that
+        digests of parts can be added (modulo 2^64)."""
+        first, second = _summed(self.key.words, self.numbers, values)
+        return int(first), int(second)
 
     def bits(self, place: int = 0) -> np.ndarray:
         """uint64: 64 random bits for each record."""

@@ -173,7 +173,7 @@ def _is_release(masked: str | Path) -> bool:
 def _told(masked: str, words: Plan) -> dict[str, Any]:
     """How the masked file is read: a release of Sfumato's as it was written, another tool's text
     file as the original."""
-    if "://" in masked:
+    if "://" in masked or Path(masked).is_dir():
         return {}
     if known := named_first(Path(masked)):
         return known

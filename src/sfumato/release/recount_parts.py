@@ -156,8 +156,9 @@ class _Parts:
             if not column.generalized:
                 continue
             name = quoted(column.name)
-            sql = f"SELECT DISTINCT {name} AS v FROM {source_of(self.folder)} WHERE v IS NOT NULL"
-            texts = self._frame(f"{sql} LIMIT {_LABELS + 1}")["v"].sort()
+            source = source_of(self.folder)
+            sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL"
+            texts = self._frame(f"{sql} LIMIT {_LABELS + 1}").to_series().sort()
             if len(texts) <= _LABELS and not (
                 self.mark != SUPPRESSED and SUPPRESSED in texts and self.mark in texts
             ):

@@ -186,3 +186,31 @@ def test_a_value_like_the_mark_is_refused_in_one_way(
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
     publish('suppressed = "#"\n')
     assert (tmp_path / "out").is_dir()
+
+
+def test_parts_are_assessed_compared_and_given(tmp_path: Path) -> None:
+    run(tmp_path, f'{HEAD}{STEP}{QUIET}[output]\nformat = "parts"\n')
+    found = sf.assess(tmp_path / "in", tmp_path / "out", quasi=["age", "sex"])
+    assert found["class-sizes"].value >= 1
+    local = HEAD.replace("duckdb", "local").replace('memory = "512 MiB"\n', "")
+    promised = QUIET.replace("false", "false\nk-anonymity = 2")
+    plan = sf.Plan.parse(local + STEP + promised)
+    again = sf.protect(people(), plan, 2**91, given=tmp_path / "out", output=tmp_path / "again")
+    assert len(again.evidence.findings) > 1
+
+
+def test_columns_that_a_database_does_not_tell_apart_are_named(tmp_path: Path) -> None:
+    frame = people().with_columns(AGE=pl.col("age"))
+    with pytest.raises(PlanError, match="AGE: is 'age' but for its letters' case"):
+        run(tmp_path, f'{HEAD}AGE = "quasi"\n{STEP}{QUIET}', frame)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["v", "n", "bucket"])
+def test_columns_may_have_the_names_that_statements_use(tmp_path: Path, name: str) -> None:
+    frame = people().with_columns(pl.when(pl.col("age") > 50).then("age").alias(name))
+    steps = f'[[steps]]\nuse = "mondrian"\nk = 5\ncolumns = ["{name}", "age"]\n'
+    promise = "[require]\nexposure = false\nk-anonymity = 2\n[measures]\n"
+    head = HEAD.replace('sex = "quasi"', 'sex = "insensitive"')
+    made = run(tmp_path, f'{head}{name} = "quasi"\n{steps}{promise}', frame)
+    assert made.evidence.findings[0].value >= 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engines.relation import Part, Relation, Tally
+from sfumato.engines.relation import Part, Relation, Tally, Whole
 from sfumato.engines.spread import Spread, Told
 from sfumato.errors import MethodError
 from sfumato.kernels.draws import Draws
@@ -66,9 +67,9 @@ def test_rows_of_the_input_count_where_some_are_held_out() -> None:
     release = sf.protect(table, plan, seed=2**70, measures=(), require={"exposure": False})
     kept = release.private.input_rows
     assert kept is not None
-    wanted = NOISE.mask_keyed(
-        table.take(kept), step_keys(plan.steps, Key.of_seed(2**70))[0], kept.astype(np.uint64)
-    )
+    numbers, some = kept.astype(np.uint64), table.take(kept)
+    key = NOISE.bound(Whole(some, numbers), step_keys(plan.steps, Key.of_seed(2**70))[0])
+    wanted = NOISE.mask_keyed(some, key, numbers)
     found = release.table["pay"].to_numpy()[np.argsort(release.pair.rows)]
     assert found.tolist() == wanted.table["pay"].to_list()
 
@@ -83,7 +84,7 @@ def test_steps_that_are_alike_have_noise_of_their_own() -> None:
 
 def test_the_order_is_that_of_the_numbers() -> None:
     numbers = np.random.default_rng(1).permutation(500).astype(np.uint64)
-    by = shuffle_bits(7, [Step(NOISE)], ["age", "pay"])
+    by = shuffle_bits(7, [Step(NOISE)], Whole(people()), ["age", "pay"])
     order, bits = shuffled(numbers, by), by(numbers)
     assert numbers[order].tolist() == [n for _, n in sorted(zip(bits, numbers, strict=True))]
     assert numbers[order].tolist() == np.sort(numbers)[shuffled(np.sort(numbers), by)].tolist()
@@ -92,15 +93,73 @@ def test_the_order_is_that_of_the_numbers() -> None:
 
 
 def test_releases_under_one_seed_cannot_be_laid_side_by_side() -> None:
-    """Other steps or other columns: another order."""
+    """Other steps, columns, roles or data: another order."""
     stronger = NOISE.model_copy(update={"amount": 0.4})
-    plans = [[NOISE], [stronger], [NOISE, sf.method("drop", columns=("age",))]]
-    orders = [
-        np.asarray(sf.protect(people(), steps, seed=7, measures=(), require=OPEN).pair.rows)
-        for steps in plans
+    known = sf.table(people().frame, identifier="id", quasi=["age", "pay"])
+    older = people().with_columns([people()["age"] + (people()["age"] == 33)])
+    plans = [
+        (people(), [NOISE]),
+        (people(), [stronger]),
+        (people(), [NOISE, sf.method("drop", columns=("age",))]),
+        (known, [NOISE]),
+        (older, [NOISE]),
     ]
-    for i in range(3):
-        assert (orders[i] == orders[i - 1]).sum() < 6  # one on average
+    orders = [
+        np.asarray(sf.protect(table, steps, seed=7, measures=(), require=OPEN).pair.rows)
+        for table, steps in plans
+    ]
+    for one, other in combinations(orders, 2):
+        assert (one == other).sum() < 6  # one on average
+
+
+@pytest.mark.parametrize("ledger", [False, True])
+@pytest.mark.parametrize("amount", [0.2, 1.0])
+@pytest.mark.parametrize("use", ["uncorrelated-noise", "correlated-noise"])
+def test_noise_on_swapped_or_reversed_values_tells_nothing_of_the_noise_on_values(
+    tmp_path: Path, use: str, amount: float, ledger: bool
+) -> None:
+    """x + e, a swapped y, and y + e give x; so do x + e and -x + e."""
+    noise = sf.method(use, amount=amount, columns=("pay",))
+    swap = sf.method("rank-swap", p=5, columns=("pay",))
+    table = people()
+    reversed_ = table.with_columns([8000.0 - table["pay"]])
+    output = {"output": tmp_path / "out"} if ledger else {}
+    pay = dict(zip(table["id"], table["pay"], strict=True))
+    plain, swapped, both = (
+        masked(table, steps, 2**70, **output) for steps in ([noise], [swap], [swap, noise])
+    )
+    back = masked(reversed_, [noise], 2**70, **output)
+    first = [plain[n] - pay[n] for n in pay]
+    for other in ([both[n] - swapped[n] for n in pay], [back[n] - (8000 - pay[n]) for n in pay]):
+        assert abs(np.corrcoef(first, other)[0, 1]) < 0.3  # five standard errors
+
+
+@pytest.mark.parametrize("use", ["pram", "random-rounding"])
+def test_what_is_drawn_for_other_data_is_drawn_anew(use: str) -> None:
+    words = {"columns": ("sex",)} if use == "pram" else {"columns": ("age",), "base": 10.0}
+    method = sf.method(use, **words)
+    table = people().with_columns([pl.Series("sex", ["f", "m", "x"] * 100)], [])
+    numbers = np.arange(N, dtype=np.uint64)
+    swapped = table.take(np.random.default_rng(0).permutation(N))
+    keys = [method.bound(Whole(one, numbers), Key.of_seed(1)) for one in (table, swapped, table)]
+    assert keys[0].words.tolist() == keys[2].words.tolist() != keys[1].words.tolist()
+    lasting = Key(b"secret", lasting=True)
+    assert method.bound(Whole(table, numbers), lasting) is lasting
+
+
+def test_who_came_and_left_does_not_change_the_noise_of_others(target: Path) -> None:
+    """Of whose value changed it is another, or both releases would tell by how much."""
+    table = people()
+    some = table.take(np.arange(3, N))
+    pay = some["pay"].to_list()
+    changed = some.with_columns([pl.Series("pay", [pay[0] + 1.0, *pay[1:]])])
+    first = masked(table, [NOISE], 2**70, output=target)
+    later = masked(changed, [NOISE], 2**71, output=target.with_name("second"))
+    same = [name for name in later if later[name] == first[name]]
+    assert set(later) - set(same) == {"p3"}
+    assert abs((later["p3"] - first["p3"]) - 1.0) > 1.0
+    spread = np.std([first[f"p{i}"] - table["pay"][i] for i in range(N)]) / table["pay"].std()
+    assert 0.9 * 0.2**0.5 < spread < 1.25 * 0.2**0.5
 
 
 @pytest.mark.parametrize(

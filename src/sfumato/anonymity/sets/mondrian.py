@@ -46,8 +46,9 @@ class SetMondrian(SetBlockwise):
 
     def local_only(self) -> str:
         if self.choose == "entropy":
-            return 'choose = "entropy" counts every pair of items'
-        return "groups that break `criteria` are joined with any others" if self.criteria else ""
+            return 'choose = "entropy" counts every pair of items: choose = "even"'
+        why = "groups that break `criteria` are joined with any others: leave them to [require]"
+        return why if self.criteria else ""
 
     def cutting(self) -> tuple[int, str, int]:
         return self.k, self.choose, 0

@@ -59,7 +59,8 @@ class TwoPhase(SetBlockwise):
     def local_only(self) -> str:
         if not self.blocks:
             return "one cluster merges after the other: blocks = 100000 confines it"
-        return "groups that break `criteria` are joined with any others" if self.criteria else ""
+        why = "groups that break `criteria` are joined with any others: leave them to [require]"
+        return why if self.criteria else ""
 
     def cutting(self) -> tuple[int, str, int]:
         return max(self.k, self.blocks // FEWEST), "even", self.blocks

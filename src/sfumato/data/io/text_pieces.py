@@ -1,7 +1,8 @@
 """A text file, or a folder of them, piece by piece.
 
 Delimiter, header, marks in numbers, formats of dates and kinds are decided on the first piece of
-the first file; later pieces are read by the same reader, which has to come to the same result.
+the first file, and on the first that has values of a column where that one has none; later pieces
+are read by the same reader, which has to come to the same result.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class TextPieces:
         self.parts: Sequence[Endpoint] = request.end.parts or (request.end,)
         self._size, self._asked = size, request.asked
         self._first = self._parsed(next(self._blocks(self.parts[0], '"')), self.parts[0])
+        self._first = self._first._replace(frame=self._with_values(self._first.frame))
         content = untyped(self._first, request.end, request.asked)
         self.read: ReadTable = request.made(content)
         self.empty: Table = self.read.table.take(np.empty(0, dtype=np.int64))
@@ -43,6 +45,25 @@ class TextPieces:
         self._types = content.frame.schema
         self._words = {name: _stripped(cells) for name, cells in content.absent.items()}
         self._fix(content)
+
+    def _with_values(self, first: pl.DataFrame) -> pl.DataFrame:
+        """The first piece, and below it later records that have values of columns which have none
+        there: of no values nothing can be told."""
+        known = {*self._asked.kinds, *self._asked.dates}
+        empty = {name for name in first.columns if name not in known and _valueless(first[name])}
+        found = [first]
+        for part in self.parts if empty else ():
+            for i, block in enumerate(self._blocks(part, self._first.dialect.quote)):
+                if not empty or not block.strip():
+                    continue
+                cells = self._cells(block, part, first=i == 0)
+                here = {name for name in empty if not _valueless(cells[name])}
+                if here:
+                    found.append(cells)
+                    empty -= here
+            if not empty:
+                break
+        return pl.concat(found) if len(found) > 1 else first
 
     def _fix(self, content: Content) -> None:
         """What the first piece decided, in the words that a caller would use."""
@@ -211,6 +232,10 @@ class TextPieces:
             return Complaint(name, what, remedy(name, broad))
         what = f"is {kind_of(found)} from here on, and {kind} in the first piece"
         return Complaint(name, what, remedy(name, broad))
+
+
+def _valueless(text: pl.Series) -> bool:
+    return bool(text.is_null().all()) or not (text.drop_nulls().str.strip_chars() != "").any()
 
 
 def _stripped(cells: Sequence[str]) -> set[str]:

@@ -102,7 +102,7 @@ def read_published(path: str | Path) -> Table:
 
 def named_first(file: Path) -> dict[str, Any]:
     """A release of Sfumato's begins with the names of its columns, whatever they look like."""
-    ours = (file.parent / EVIDENCE).is_file()
+    ours = (file.parent / EVIDENCE).is_file() and file.is_file()
     return {"header": True} if ours and locate(file).format in (*TEXT, *SHEETS) else {}
 
 

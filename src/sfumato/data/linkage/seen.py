@@ -26,7 +26,7 @@ from ..pair import Pair
 from ..schema import MEASURED, SUPPRESSED, Column, Kind, Role
 from ..table import Table
 
-_NAMES = (Role.IDENTIFIER, Role.HOUSEHOLD)
+NAMES = (Role.IDENTIFIER, Role.HOUSEHOLD)
 """Roles of which no value is ever measured, only which records share one."""
 
 
@@ -37,9 +37,9 @@ def seen(pair: Pair) -> Pair:
     changed: list[pl.Series] = []
     columns: list[Column] = []
     for column in original.schema:
-        if column.role in _NAMES or not original.height:
+        if column.role in NAMES or not original.height:
             continue
-        series, shown = _shown(pair, column)
+        series, shown = shown_column(pair, column)
         if not series.equals(original[column.name], null_equal=True) or shown != column:
             changed.append(series)
             columns.append(shown)
@@ -57,7 +57,7 @@ def at_published_ends(table: Table, masked: Table) -> Table:
         if column.name in masked.schema and column.kind in MEASURED and not column.generalized:
             ends = _ends(pair, column)
             if ends is not None:
-                moved[column.name] = (_clipped(table[column.name], ends), column)
+                moved[column.name] = (clipped(table[column.name], ends), column)
     if not moved:
         return table
     series, columns = zip(*moved.values(), strict=True)
@@ -69,10 +69,10 @@ def seen_beside(reference: Table, pair: Pair) -> Table:
     return seen(Pair(reference, pair.masked, None)).original
 
 
-def _shown(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
+def shown_column(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     """A column of the original without what is hidden."""
     if column.name not in pair.masked.schema:
-        return _constant(pair.original[column.name], column), column
+        return constant(pair.original[column.name], column), column
     if column.kind in MEASURED and not column.generalized:
         return _within_ends(pair, column)
     masked = pair.masked.schema[column.name]
@@ -81,7 +81,7 @@ def _shown(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     return _held_categories(pair, column)
 
 
-def _constant(series: pl.Series, column: Column) -> pl.Series:
+def constant(series: pl.Series, column: Column) -> pl.Series:
     """One value wherever there is one: nothing of the column is published but its gaps."""
     if series.null_count() == len(series):
         return series
@@ -102,20 +102,26 @@ def _constant(series: pl.Series, column: Column) -> pl.Series:
 def _within_ends(pair: Pair, column: Column) -> tuple[pl.Series, Column]:
     """Numbers or dates between the published ends, or those that the plan declares."""
     before = pair.original[column.name]
-    labelled = _labelled(pair, column)
-    source = column.poset or Interval()
-    ends = _declared(_ends(pair, column), source.ends, before)
+    ends = known_ends(pair, column)
     if ends is None:
-        return _constant(before, column), column
-    clipped = _clipped(before, ends)
-    if not labelled or source.ends is None:
-        return clipped, column
-    own = _value_ends(clipped, clipped)
+        return constant(before, column), column
+    within = clipped(before, ends)
+    source = column.poset or Interval()
+    if not _labelled(pair, column) or source.ends is None:
+        return within, column
+    own = _value_ends(within, within)
     if own is not None and (own.low, own.high) == (ends.low, ends.high):
-        return clipped, column
+        return within, column
     # Labels may reach beyond everybody's values: those ends are public, the values' are not.
     low, high = (_as_given(end, before.dtype) for end in (ends.low, ends.high))
-    return clipped, column.with_(poset=source.with_ends(low, high))
+    return within, column.with_(poset=source.with_ends(low, high))
+
+
+def known_ends(pair: Pair, column: Column) -> Range | None:
+    """From where to where a column of numbers or dates reaches as far as anyone knows: its
+    published ends, or wider ones that the plan declares; None where there are none."""
+    declared = (column.poset or Interval()).ends
+    return _declared(_ends(pair, column), declared, pair.original[column.name])
 
 
 def _labelled(pair: Pair, column: Column) -> bool:
@@ -201,14 +207,15 @@ def _declared(
     return Range(low, high)
 
 
-def _clipped(series: pl.Series, ends: Range) -> pl.Series:
+def clipped(series: pl.Series, ends: Range) -> pl.Series:
     """The column with everything beyond the ends at the end."""
     plain = _physical(series)
     if plain.dtype.is_integer():
         low, high = math.ceil(ends.low), math.floor(ends.high)
         if low > high:  # between two whole numbers
             low = high = round(ends.low)
-        within = plain.cast(pl.Int64).clip(low, high)
+        long = plain.dtype in (pl.UInt64, pl.Int128, pl.UInt128)
+        within = plain.cast(pl.Int128 if long else pl.Int64).clip(low, high)
     else:
         within = plain.clip(float(ends.low), float(ends.high))
     if bool(within.eq_missing(plain.cast(within.dtype)).all()):

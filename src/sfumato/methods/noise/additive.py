@@ -34,9 +34,12 @@ class UncorrelatedNoise(KeyedNoise):
         "Brand (2002), Microdata protection through noise addition"
     )
 
-    def noise(self, names: Sequence[str], shape: Shape, draws: Draws) -> Iterator[np.ndarray]:
-        for name, size in zip(names, (shape.unit * shape.deviation).tolist(), strict=True):
-            yield np.sqrt(self.amount) * draws.of(name, size).normal()
+    def noise(
+        self, names: Sequence[str], shape: Shape, draws: Sequence[Draws]
+    ) -> Iterator[np.ndarray]:
+        sizes = (shape.unit * shape.deviation).tolist()
+        for name, size, own in zip(names, sizes, draws, strict=True):
+            yield np.sqrt(self.amount) * own.of(name, size).normal()
 
     def marginals(self, covariance: np.ndarray, amount: float) -> list[Callable[..., np.ndarray]]:
         return [normal(amount * variance) for variance in np.diag(covariance)]
@@ -61,12 +64,14 @@ class CorrelatedNoise(KeyedNoise, RestoredNoise):
         "transformation"
     )
 
-    def noise(self, names: Sequence[str], shape: Shape, draws: Draws) -> Iterator[np.ndarray]:
+    def noise(
+        self, names: Sequence[str], shape: Shape, draws: Sequence[Draws]
+    ) -> Iterator[np.ndarray]:
         size = (shape.unit * shape.deviation).tolist()
-        own = draws.of(list(names), size, shape.root.tolist())
+        own = draws[0].of(list(names), size, shape.root.tolist())
         white = [own.of(k).normal() for k in range(shape.root.shape[1])]
         for row in np.sqrt(self.amount) * shape.root:
-            made = np.zeros(len(draws))
+            made = np.zeros(len(own))
             for factor, one in zip(row, white, strict=True):
                 made += factor * one
             yield made

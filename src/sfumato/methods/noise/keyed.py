@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ...data.codec import floats
+from ...data.encoding import value_bits
 from ...data.table import Table
 from ...engines.exact import exact_sums
 from ...engines.relation import Part, Relation, Tally
@@ -22,7 +23,7 @@ from ...kernels.statistics.exact_sum import Limbs, exactly, limbs_of, merged, ne
 from ...rng import Key
 from ..numeric.base import no_numbers, refuse, require_size, widened
 from .base import AdditiveNoise, kept_cells, said_of
-from .shape import Shape, shaped, units_below
+from .shape import WIDTHS, Shape, next_width, shaped, units_below
 
 
 class Surveyed(NamedTuple):
@@ -33,6 +34,7 @@ class Surveyed(NamedTuple):
     """Columns of the right role that hold no numbers."""
     rounded: list[str]
     shape: Shape
+    lasting: bool
 
 
 class KeyedNoise(Spread, AdditiveNoise):
@@ -40,24 +42,30 @@ class KeyedNoise(Spread, AdditiveNoise):
 
     How wide the noise is depends on the data, so that its numbers are drawn for this width: two
     releases of a person with the same numbers and different widths would give the values back.
+    Where people are to keep their noise, independent noise has one of few widths, the next above
+    its own, so that the same is drawn again though some came and left.
     """
 
     @abstractmethod
-    def noise(self, names: Sequence[str], shape: Shape, draws: Draws) -> Iterator[np.ndarray]:
-        """The columns' noise in turn, in units of their deviations; value by value, so that the
-        last bits do not depend on how records are divided."""
+    def noise(
+        self, names: Sequence[str], shape: Shape, draws: Sequence[Draws]
+    ) -> Iterator[np.ndarray]:
+        """The columns' noise in turn, in units of their deviations, by each column's draws; value
+        by value, so that the last bits do not depend on how records are divided."""
 
     def survey(self, data: Relation, key: Key) -> Surveyed:
         names, left = self.targets(data.empty)
         require_size(data, self.least, self.name)
         shape = _shape(data, names, correlated=self.correlated)
-        return Surveyed(names, left, self.rounded(data.schema, names), shape)
+        if key.lasting and not self.correlated:
+            shape = shape._replace(deviation=next_width(shape.deviation))
+        return Surveyed(names, left, self.rounded(data.schema, names), shape, key.lasting)
 
     def mask_part(self, part: Table, known: Surveyed, draws: Draws) -> Part:
         names, shape = known.names, known.shape
         pull = self.pull(self.amount)
         series = []
-        for j, noise in enumerate(self.noise(names, shape, draws)):
+        for j, noise in enumerate(self.noise(names, shape, self._own(part, names, draws))):
             column = part.schema[names[j]]
             x = floats(part[names[j]], column)
             with np.errstate(over="ignore"):
@@ -73,12 +81,26 @@ class KeyedNoise(Spread, AdditiveNoise):
         there = {f"present/{name}": count for name, (_, count) in kept.items()}
         return Part(out, tally=Tally(same | there))
 
+    def _own(self, part: Table, names: Sequence[str], draws: Draws) -> list[Draws]:
+        """What each column's noise is drawn by."""
+        if not draws.key.lasting:
+            return [draws] * len(names)
+        held = [value_bits(part[name]) for name in names]
+        if self.correlated:
+            return [draws.beside(*held)] * len(names)
+        return [draws.beside(one) for one in held]
+
     def told(self, known: Surveyed, tally: Tally) -> Told:
         warnings = [*self.mended(known.shape), *no_numbers(known.left)]
         for name in known.names:
             same, present = (tally.total[f"{what}/{name}"] for what in ("same", "present"))
             warnings += said_of(name, same, present)
         facts = {"columns": known.names, **self.noise_facts(self.amount), "rounded": known.rounded}
+        if known.lasting and not self.correlated:
+            warnings.append(
+                f"deviations of the noise are rounded up by at most {WIDTHS - 1:.0%}, so that "
+                "people keep their noise while others come and leave"
+            )
         return Told(facts, warnings=tuple(warnings))
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from ...kernels.statistics.covariance import moments, root
 from ...kernels.statistics.deconvolution import Distribution
 
+WIDTHS = 2.0**0.125
+"""By how much the next wider noise is wider, where noise is to last."""
 _NO_NOISE = 1e-13
 """Share of the variance below which a direction of the data is an exact linear relation."""
 
@@ -60,6 +62,16 @@ def shaped(unit: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> Shape:
     correlation[deviation == 0, :] = correlation[:, deviation == 0] = 0.0
     made, repaired = correlation_root(correlation)
     return Shape(unit, mean, deviation, made, repaired)
+
+
+def next_width(deviation: np.ndarray) -> np.ndarray:
+    """The next of few deviations, at or above each; zero stays.
+
+    >>> next_width(np.array([0.0, 1.0, 1.01, 1.08])).round(3).tolist()
+    [0.0, 1.0, 1.091, 1.091]
+    """
+    above = np.where(deviation > 0, deviation, 1.0)
+    return np.where(deviation > 0, WIDTHS ** np.ceil(np.log2(above) * 8 - 1e-9), 0.0)
 
 
 def units(x: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
+from ...data.encoding import value_bits
 from ...data.schema import Kind
 from ...data.table import Table
 from ...engines.relation import Part as Masked
@@ -215,7 +216,8 @@ class Pram(Spread):
             rows = np.flatnonzero(before >= 0)
             after = before.copy()
             state = stratum[rows] * len(one.unit.levels) + before[rows]
-            uniforms = draws.of(*one.unit.names).uniform()[rows]
+            held = [value_bits(part[name]) for name in one.unit.names] if draws.key.lasting else []
+            uniforms = draws.of(*one.unit.names).beside(*held).uniform()[rows]
             after[rows] = one.sampler.drawn(state, uniforms)
             series += one.unit.columns(part, after)
             moved[one.unit.label] = int(np.count_nonzero(after != before))

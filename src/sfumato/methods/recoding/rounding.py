@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import Field, field_validator, model_validator
 
 from ...data.codec import floats, from_floats, standardize
+from ...data.encoding import value_bits
 from ...data.schema import NUMERIC, Column, Kind
 from ...data.table import Table
 from ...engines.exact import exact_sums
@@ -123,7 +124,9 @@ class Rounding(Spread):
             if not base and not points.size:
                 continue
             x = finite(part[name], column)
-            uniforms = draws.of(name).uniform() if self.random else None
+            uniforms = None
+            if self.random:
+                uniforms = draws.of(name).beside(value_bits(part[name])).uniform()
             if base:
                 made = multiples(x, base, uniforms)
             else:

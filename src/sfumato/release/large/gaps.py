@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...data.schema import Kind, Schema
+from ...data.schema import Kind, Role, Schema
 from ...errors import Complaint, ParameterError, PlanError
 from ...protocols import Criterion, Declaration, Engine, Measure, Partitioner
 from ...registry import Entry, entries
@@ -49,9 +49,13 @@ def gaps(plan: Plan, schema: Schema) -> Iterator[Complaint]:
     yield from _of_input(plan)
     for index, step in enumerate(plan.steps):
         if why := step_gap(step, plan.engine):
-            yield Complaint(
-                f"step {index + 1} ({step.use.name})", why, _instead(step.use, plan.engine)
-            )
+            # What other parameters would help comes behind a colon.
+            what, _, hint = why.partition(": ")
+            remedy = f"{hint}, {_LOCAL}" if hint else _instead(step.use, plan.engine)
+            yield Complaint(f"step {index + 1} ({step.use.name})", what, remedy)
+    for column, other in _alike(schema):
+        what = f"is {other!r} but for its letters' case, which databases do not tell apart"
+        yield Complaint(column, what, "rename one of them")
     for requirement in plan.requirements:
         if why := requirement_gap(requirement, plan.engine, schema):
             name = f"[require] {requirement.name}"
@@ -73,6 +77,16 @@ def table_gaps(plan: Plan) -> Iterator[Complaint]:
     if plan.table is not None and plan.table.cells:
         what = "is a file of cells, and no records are added up"
         yield Complaint("[table] cells", what, '[engine] use = "local"')
+
+
+def _alike(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Columns that records are counted by and whose names are the same to a database."""
+    seen: dict[str, str] = {}
+    for column in schema:
+        if column.role != Role.INSENSITIVE:
+            other = seen.setdefault(column.name.casefold(), column.name)
+            if other != column.name:
+                yield column.name, other
 
 
 def _of_input(plan: Plan) -> Iterator[Complaint]:
@@ -143,8 +157,16 @@ def _instead(thing: Declaration, engine: Engine) -> str:
         shared = [a == b for a, b in zip(own, other, strict=False)]
         return -(shared.index(False) if False in shared else len(shared))
 
+    of_sets = getattr(thing, "kinds", ()) == (Kind.SET,)
     others = (e for e in entries(thing.registry_kind) if e.name != thing.name)
-    runs = [entry for entry in others if runs_as_it_comes(entry, engine)]
+    runs = [
+        entry
+        for entry in others
+        if runs_as_it_comes(entry, engine)
+        # Sets are for sets; and of limits, only those help that can be kept.
+        and (getattr(entry.load(), "kinds", ()) == (Kind.SET,)) == of_sets
+        and (not isinstance(thing, Measure) or entry.load().by_counts)
+    ]
     near = sorted(runs, key=apart)[:3]
     names = ", ".join(entry.name for entry in near)
     return f"{names}, {_LOCAL}" if names else _LOCAL.removeprefix("or ")

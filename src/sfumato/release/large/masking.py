@@ -26,7 +26,7 @@ from ...progress import Listener, listening
 from ...protocols import Outcome, Partitioner
 from ...rng import Key, stream
 from ..plan.plan import Plan
-from ..plan.step import Step, step_keys
+from ..plan.step import Step, step_key
 from ..records.masking import Work
 from ..records.randomness import lasting
 
@@ -67,7 +67,7 @@ def run_steps_on(
     for index, step in enumerate(plan.steps):
         known = by_person if lasting(step) else None
         secret = Key.of_seed(seed) if known is None else known[1]
-        key = step_keys(plan.steps[: index + 1], secret)[index]
+        key = step_key(plan.steps, index, work.table, secret)
         tell(str(step.use.name), index, len(plan.steps) + 4)
         touched = step.touches(work.table)
         with listening(tell):
@@ -129,7 +129,7 @@ def _texts(words: Any) -> Iterator[str]:
 
 def _run(step: Step, data: Relation, key: Key, rng: np.random.Generator) -> tuple[Relation, Told]:
     if isinstance(step.use, Spread):
-        return step.use.run_on(data, key)
+        return step.use.run_on(data, step.use.bound(data, key))
     assert isinstance(step.use, Partitioner)
     assert step.then is not None
     return run_search(step.use, step.then, data, rng)

@@ -14,14 +14,15 @@ from ...engines.counts import Counts
 from ...engines.relation import Relation
 from ...engines.sampled import sampled_pair
 from ...errors import MeasureError
+from ...measurement import SAMPLED
 from ...protocols import Measure, Measurement
 from ...risk.exposure.exposure import Exposure
 from ...risk.exposure.scale import exposure_at_scale
 from ...rng import Key, stream
 from ..plan.requirement import EXPOSURE
 from ..records.evidence import Measuring
-from ..report.words import SAMPLED
 from .gaps import NOT_OF_A_SAMPLE, of_a_sample
+from .shown import shown
 
 SAMPLE = 50_000
 """Records that figures are taken of where not all records can be looked at."""
@@ -67,10 +68,38 @@ class OnAll(OnSample):
             return measure.from_counts(self._counts)
         return super().measured(measure, pair)
 
-    @property
-    def public(self) -> Measuring:
-        """What takes the figures that everybody may see, of the sample as the release shows it."""
-        return OnSample(self.seed, self.partition, None, self.mechanism)
+    def public(self) -> OnShown:
+        """What takes the figures that everybody may see."""
+        assert self.original is not None
+        seen = shown(self._counts)
+        same = seen is self.original
+        return OnShown(
+            self.seed, self.partition, None, self.mechanism, self.taken if same else [],
+            original=seen, masked=self.masked, same=same,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class OnShown(OnAll):
+    """Takes measures of the original as the release lets anyone see it, of all records or of the
+    sample. Without it all are of the sample, and so are those that one record far out can move:
+    they are rounded by how far out the records of the sample lie."""
+
+    same: bool = False
+    """Whether nothing is hidden of any record."""
+
+    def _of_all(self, measure: Measure) -> bool:
+        return (measure.by_counts or measure.name == EXPOSURE) and not measure.squares
+
+    def tells(self, measure: Measure, hides: bool) -> bool:
+        if self._of_all(measure):
+            return self.same
+        return not (hides or measure.by_counts)
+
+    def measured(self, measure: Measure, pair: Pair) -> Measurement:
+        if self.original is not None and self._of_all(measure):
+            return super().measured(measure, pair)
+        return OnSample.measured(self, measure, pair)
 
 
 def no_groups(pair: Pair) -> Partition:

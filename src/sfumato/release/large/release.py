@@ -6,18 +6,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..plan.plan import Plan
-from ..records.evidence import Evidence
+from ..records.evidence import Evidence, Measuring
 from ..records.release import Release
 from ..report.page import version
-from .measuring import OnSample
+from .measuring import OnAll
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled(Release):
     """A release of which a sample of records is at hand; its evidence is that of all."""
 
-    def _measuring(self, seed: int) -> OnSample:
-        return OnSample(seed, self.groups, None, self.plan.mechanism)
+    measuring: OnAll | None = field(default=None, repr=False)
+
+    def _measuring(self, seed: int) -> Measuring:
+        assert self.measuring is not None
+        return self.measuring.public()
 
     def write_public(self, folder: Path) -> None:
         """The evidence and the report for everybody."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...engines.relation import Relation
 from ...errors import Complaint, InputError, OutputError, PlanError, ReleaseRefused
+from ...measurement import SAMPLED
 from ...progress import Listener, listening, silent
 from ...protocols import Criterion, Finding, Measure
 from ...rng import draw_seed
@@ -25,7 +26,7 @@ from ..plan.plan import Plan
 from ..plan.requirement import Requirement
 from ..publish import publish
 from ..records.checks import check_classes, check_gate, check_plan, check_promises, check_roles
-from ..records.evidence import SAMPLED, Evidence, panel_of
+from ..records.evidence import Evidence, panel_of
 from ..records.randomness import BY_LEDGER, shuffle_bits
 from ..records.recording import columns_made
 from ..records.release import Private
@@ -129,11 +130,10 @@ class _Run:
         """The records in the folder, and what is counted on them there."""
         aside, person = folder.parent, self.person
         people = None if person is None else whose(original, person)
-        order = shuffle_bits(self.seed, self.plan.steps, masked.schema.names)
-        output = self.plan.output
-        file = written(
-            masked, output, order if output.shuffle else None, folder, aside, people, person or ""
-        )
+        output, order = self.plan.output, None
+        if output.shuffle:
+            order = shuffle_bits(self.seed, self.plan.steps, original, masked.schema.names)
+        file = written(masked, output, order, folder, aside, people, person or "")
         if self.landing is not None:
             file = self.landing.fill(file, aside / "table")
         self._stage("counting again", 2)
@@ -227,7 +227,7 @@ class _Run:
             table={} if self.landing is None else self.landing.told,
         )
         private = Private(self.seed, made.work.secrets, {}, self.plan)
-        return Sampled(pair, evidence, private, self.plan, None, groups)
+        return Sampled(pair, evidence, private, self.plan, groups=groups, measuring=measuring)
 
     def write_private(self, folder: Path) -> None:
         """What only the owner may see."""

@@ -324,8 +324,9 @@ def lines_of(path: Path) -> Iterator[None]:
         yield
     except SchemaError as error:
         text = path.read_text(encoding="utf-8-sig")
+        where = f" ({error.subject})" if "/" in error.subject else ""  # one of many files
         placed = [
-            replace(c, line=toml.locate(text, ("columns", c.where)) or c.line)
+            replace(c, what=c.what + where, line=toml.locate(text, ("columns", c.where)) or c.line)
             for c in error.complaints
         ]
         raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error

@@ -14,6 +14,7 @@ import polars as pl
 from ...data.codec import Matrix
 from ...data.partition import Cover, Partition
 from ...declaration import hide_secrets
+from ...engines.relation import Whole
 from ...engines.spread import Spread
 from ...errors import ParameterError
 from ...protocols import Declaration, Measure, Method, Outcome, Partitioner, Verb
@@ -90,6 +91,7 @@ class Step:
         or belong to the records where the method can tell theirs."""
         if isinstance(self.use, Spread) and self.use.keyed and records is not None:
             key = declared_key(self.use, records.key, declared=self.random)
+            key = self.use.bound(Whole(table, records.numbers), key)
             return self.use.mask_keyed(table, key, records.numbers)
         if isinstance(self.use, Method):
             with drawing(self.use, rng, declared=self.random):
@@ -167,6 +169,17 @@ def step_keys(steps: Sequence[Step], key: Key) -> list[Key]:
     stands in its plan does not matter; with other parameters it has other numbers."""
     named = [(step.use.name, step.use.plan_words()) for step in steps]
     return [key.of("step", named[:index].count(one), *one) for index, one in enumerate(named)]
+
+
+def step_key(steps: Sequence[Step], index: int, table: Table, key: Key) -> Key:
+    """The key of a step on this table. What lasts is another after steps that have perturbed the
+    same columns: who got the same value from them would have the same noise as without them."""
+    found = step_keys(steps[: index + 1], key)[index]
+    own = steps[index].touches(table)
+    before = [one for one in steps[:index] if one.perturbs and own & one.touches(table)]
+    if not key.lasting or not before:
+        return found
+    return found.of("after", [(part.name, part.plan_words()) for s in before for part in s.parts])
 
 
 def step_stream(steps: Sequence[Step], index: int, table: Table, seed: int) -> np.random.Generator:

@@ -12,7 +12,7 @@ from ...data.pair import Pair
 from ...data.partition import Partition
 from ...data.table import Table
 from ...errors import MeasureError, SfumatoError, UnknownName
-from ...measurement import SIZES, Depends, fewest_decimals
+from ...measurement import SAMPLED, SIZES, Depends, fewest_decimals
 from ...progress import report
 from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
 from ...registry import entries
@@ -24,8 +24,6 @@ from ..plan.step import build
 
 PERTURBED = "values were perturbed, so that records look alike by chance"
 
-SAMPLED = "in the sample"
-"""What `Evidence.records` calls those that were drawn where not all could be looked at."""
 JUDGES = ("measure", "attack")
 """The kinds of things that are measured; plans name them alike."""
 
@@ -194,6 +192,11 @@ class Measuring:
         rng = stream(self.seed, 0, f"measure/{measure.name}")
         context = Context(pair, rng, self.partition, self.reference, self.mechanism)
         return measure.measure(context)
+
+    def tells(self, measure: Measure, hides: bool) -> bool:
+        """Whether its figure tells nothing of what the release hides, if that hides anything of the
+        pair."""
+        return not hides
 
     def _depends(self, measure: Measure, found: Measurement) -> Depends | None:
         """What its figure depends on: on what is published alone only where no other table or

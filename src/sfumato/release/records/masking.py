@@ -15,6 +15,7 @@ from ...data.partition import SUPPRESSED_LABEL, Cover, Partition
 from ...data.schema import Kind, Role
 from ...data.table import Table, as_published
 from ...engines.local import Local
+from ...engines.relation import Whole
 from ...errors import ParameterError
 from ...progress import Listener, listening
 from ...protocols import Method, Outcome
@@ -80,7 +81,7 @@ def run_steps(
         with listening(tell):
             rng = step_stream(plan.steps, index, work.table, seed)
             doing = step.at(work.rows)
-            own = random.step(plan.steps, index, work.rows, work.table.height, linked=work.linked)
+            own = random.step(plan.steps, index, work.rows, work.table, linked=work.linked)
             task = partial(doing.run, reference=others, records=own)
             outcome = engine.run(task, work.table, rng)
         check_declared(step, work.table, outcome, touched)
@@ -89,7 +90,8 @@ def run_steps(
     work.drop_names()
     perturbed = work.groups.partition(work.table)
     if plan.output.shuffle and work.table.height:
-        bits = shuffle_bits(seed, plan.steps, work.table.names)
+        whole = Whole(original, random.rows)
+        bits = shuffle_bits(seed, plan.steps, whole, work.table.names)
         order = random.order(work.rows, work.table.height, bits)
         work.shuffle(order)
         perturbed = None if perturbed is None else Partition(perturbed.labels[order])

@@ -52,7 +52,7 @@ def public_face(plan: Plan, pair: Pair, evidence: Evidence, measuring: Measuring
         shown,
         measuring if same else replace(measuring, reference=others, taken=[]),
         Rounding(min(heights), measuring.seed, tail(pair.masked)),
-        evidence if same else None,
+        not same,
     )
     taken = {m.name: work.figure(m, evidence[m.name]) for m in panel_of(plan) if m.name in evidence}
     left = dict.fromkeys([*evidence.not_taken, *evidence], _UNTOLD)
@@ -84,8 +84,8 @@ class _Publishing:
     pair: Pair
     measuring: Measuring
     rounding: Rounding
-    known: Evidence | None
-    """The figures of the pair, where the release hides nothing of it."""
+    hides: bool
+    """Whether the release hides something of the pair."""
 
     def tells(self, measure: Measure) -> bool:
         """Whether its figure, as it is rounded, would say anything."""
@@ -100,7 +100,7 @@ class _Publishing:
         """A measurement as it may be published; None where nothing may."""
         if private.depends is None or not self.tells(measure):
             return None
-        if private.depends == "release" or self.known is not None:
+        if private.depends == "release" or self.measuring.tells(measure, self.hides):
             return private.public(self.rounding)
         try:
             return self.measuring.take(measure, self.pair).public(self.rounding)

@@ -13,13 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ...data.codec import equals_before
-from ...data.schema import Schema
+from ...data.linkage.seen import NAMES
+from ...data.schema import Role, Schema
 from ...data.table import Table
+from ...engines.exact import digest
+from ...engines.relation import Relation
 from ...engines.spread import Spread
 from ...kernels.draws import Draws
 from ...rng import Key
@@ -27,7 +31,7 @@ from ..ledger.key import make_key
 from ..ledger.people import numbers_of
 from ..ledger.publication import RECORDS, Publication
 from ..plan.plan import Plan
-from ..plan.step import Records, Step, step_keys
+from ..plan.step import Records, Step, step_key
 
 Bits = Callable[[np.ndarray], np.ndarray]
 BY_LEDGER = (
@@ -65,18 +69,18 @@ class Randomness:
         steps: Sequence[Step],
         index: int,
         rows: np.ndarray | None,
-        height: int,
+        table: Table,
         *,
         linked: bool,
     ) -> Records:
         """The key of a step, and the numbers of the records that are left: these rows of the
         original, or all of them. Records that are nobody's are numbered as they lie."""
-        found = Records(Key.of_seed(self.seed), np.arange(height, dtype=np.uint64))
+        found = Records(Key.of_seed(self.seed), np.arange(table.height, dtype=np.uint64))
         if linked:
             known = self.people if lasting(steps[index]) else None
             found = known or found._replace(numbers=self.rows)
             found = found if rows is None else found._replace(numbers=found.numbers[rows])
-        return found._replace(key=step_keys(steps[: index + 1], found.key)[index])
+        return found._replace(key=step_key(steps, index, table, found.key))
 
     def order(self, rows: np.ndarray | None, height: int, bits: Bits) -> np.ndarray:
         """The order in which the records are published."""
@@ -102,7 +106,7 @@ def lasting_key(schema: Schema, plan: Plan, target: str | Path) -> bytes | None:
 
 def of_people(key: bytes) -> Key:
     """The key of what is drawn for people."""
-    return Key(key).of("people")
+    return Key(key, lasting=True).of("people")
 
 
 def people_numbers(key: bytes, seed: int, table: Table, rows: np.ndarray) -> np.ndarray:
@@ -130,11 +134,23 @@ def lasting(step: Step) -> bool:
     return isinstance(use, Spread) and use.keyed and step.random and not use.handles_identifiers
 
 
-def shuffle_bits(seed: int, steps: Sequence[Step], columns: Sequence[str]) -> Bits:
-    """What records are ordered by, from their numbers (uint64): another order for other steps and
-    columns, or two releases under one seed could be laid side by side, row by row."""
+def shuffle_bits(
+    seed: int, steps: Sequence[Step], original: Relation, columns: Sequence[str]
+) -> Bits:
+    """What records are ordered by, from their numbers (uint64): another order for other steps,
+    columns, roles or data, or two releases under one seed could be laid side by side, row by row.
+    """
     words = [[(part.name, part.plan_words()) for part in step.parts] for step in steps]
-    return partial(_bits, Key.of_seed(seed).of("shuffle", words, list(columns)))
+    key = Key.of_seed(seed).of("shuffle", words, list(columns), _words(original.schema))
+    told = [c.name for c in original.schema if c.role not in (Role.INSENSITIVE, *NAMES)]
+    return partial(_bits, key.of("data", digest(original, told or original.schema.names, key)))
+
+
+def _words(schema: Schema) -> list[Any]:
+    return [
+        (c.name, c.role, c.kind, None if c.poset is None else (c.poset.name, c.poset.plan_words()))
+        for c in schema
+    ]
 
 
 def shuffled(numbers: np.ndarray, bits: Bits) -> np.ndarray:
@@ -153,7 +169,8 @@ def _nth_of_person(table: Table, person: np.ndarray, rows: np.ndarray) -> np.nda
     nth = np.zeros(rows.size, dtype=np.int64)
     several = np.flatnonzero(counts[kind] > 1)
     if several.size:
-        columns = table.frame[rows[several]].get_columns()
+        frame = table.frame[rows[several]]
+        columns = frame.select(sorted(frame.columns)).get_columns()
         held = pl.DataFrame([_sortable(one).alias(str(j)) for j, one in enumerate(columns)])
         order = held.with_row_index("row").sort(held.columns, maintain_order=True)["row"]
         sorted_rows = several[order.to_numpy()]

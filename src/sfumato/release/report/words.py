@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import UnknownName
-from ...protocols import Measurement
+from ...measurement import SAMPLED, Measurement
 from ...registry import find
 from .parts import clipped, number, one_in, percent
 
@@ -164,15 +164,10 @@ _LOSSES = (
 _KEPT = ("utility-kept", "items-kept")
 
 
-SAMPLED = "of a sample of records"
-"""The detail of a figure that was not taken of all records: of how many."""
-
-
 def drawn(m: Measurement, sampled: int) -> str:
     """Of how many records a figure is, where not all could be looked at: `sampled` were drawn, or 0
     where all were.
 
-    >>> from ...measurement import Measurement
     >>> drawn(Measurement("ncp", 0.1, detail={SAMPLED: 50_000}), 50_000)
     'of 50,000 records drawn'
     """

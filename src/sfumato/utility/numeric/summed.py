@@ -40,7 +40,10 @@ class Moments(NamedTuple):
 def extremes(counts: Counts) -> Pair:
     """The records of either table that have the least or the largest number of some column: what
     tells whether columns can be compared."""
-    return Pair(_extremes(counts.original), _extremes(counts.masked), None)
+    found: Pair = counts.once(
+        "extremes", lambda: Pair(_extremes(counts.original), _extremes(counts.masked), None)
+    )
+    return found
 
 
 def _extremes(data: Relation) -> Table:
@@ -60,6 +63,13 @@ def _ends(part: Table, numbers: np.ndarray) -> Table:
 def summed(counts: Counts, ends: Pair, names: Sequence[str], side: Side) -> list[Moments]:
     """The moments of some columns by exact sums over all records: first their means, then the
     squares around them, so that nothing cancels."""
+    found: list[Moments] = counts.once(
+        ("moments", side, tuple(names)), lambda: _summed(counts, ends, names, side)
+    )
+    return found
+
+
+def _summed(counts: Counts, ends: Pair, names: Sequence[str], side: Side) -> list[Moments]:
     data, like = counts.side(side), ends.original
     empty = like.take(np.empty(0, dtype=np.int64))
     known, total = _pairs(exact_sums(data, names, partial(_values, empty, side, names)))

@@ -197,9 +197,11 @@ def test_blank_lines(take: Take) -> None:
 
 def test_sources_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "register.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "x.docx").touch()
     for source, message in (
         (tmp_path / "registr.csv", "did you mean 'register.csv'"),
         (tmp_path / "folder.csv" / "x.csv", "there is no file"),
+        (tmp_path / "y.docx", "there is no file or folder"),
         (tmp_path / "x.docx", "the suffix '.docx' of x.docx names no format"),
         ("https://example.org/x.csv", "download the file first"),
         ("", "the path is empty"),
