@@ -279,6 +279,10 @@ class Measure(Declaration, ABC):
     """Whether its figure is a function of counts, so that it is exact of releases larger than
     memory. Of the others, those that compare records or tables are taken of a sample of them."""
 
+    def uncounted(self, schema: Schema) -> str:
+        """Why counts of a table with these columns do not tell its figure; empty where they do."""
+        return ""
+
     def from_counts(self, counts: Counts) -> Measurement:
         """Take the measurement of records that do not fit into memory."""
         raise MeasureError(

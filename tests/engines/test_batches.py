@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -68,3 +70,17 @@ def test_missing_cells_come_before_suppressed_ones_and_these_before_values() -> 
     assert plain(found) == plain(given.take(np.array([3, 1, 5, 0, 4, 2])))
     assert count.tolist() == [1] * 6
     assert found.suppressed("x").tolist() == [False, True, False, False, False, False]
+
+
+def test_empty_lists_are_written_so_that_they_can_be_read(tmp_path: Path) -> None:
+    """Taken from several chunks, their items lie behind the end of an empty buffer."""
+    one = pl.Series("s", [[1, 2], [], []], dtype=pl.List(pl.Int64))
+    whole = table(pl.DataFrame([one.append(pl.Series("s", [[3], [], []], dtype=one.dtype))]))
+    for rows in ([1, 2], [4, 5], [1, 5], [0, 4], []):
+        part = whole.take(np.array(rows, dtype=np.int64))
+        arrow = stored(part, np.array(rows, dtype=np.uint64))
+        path = str(tmp_path / "part")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, arrow.schema) as file:
+            file.write_table(arrow)
+        read = pa.ipc.open_file(path).read_all()
+        assert loaded(read, part)[0]["s"].to_list() == [whole["s"].to_list()[i] for i in rows]

@@ -144,3 +144,9 @@ def test_linkage_in_a_sample_may_find_fewer_than_among_all(name: str) -> None:
     pairs = (sampled_pair(Whole(original), Whole(masked), Key.of_seed(s), 400) for s in range(4))
     few = [link.measure(Context(pair, np.random.default_rng(1))).value for pair in pairs]
     assert min(few) < 0.95 * whole.value
+
+
+def test_zeros_and_sets_are_counted_as_they_are_published() -> None:
+    whole = sf.table({"x": [0.0, -0.0, 1.0], "s": [["a", "b"], ["b", "a"], []]}, quasi=["x", "s"])
+    counts = Counts(Whole(whole), Whole(whole))
+    assert counts.sizes("original").size.tolist() == [1, 2]

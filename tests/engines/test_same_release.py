@@ -53,6 +53,19 @@ PLANS = {
     "mondrian": '[[steps]]\nuse = "mondrian"\nk = 5',
     "full-domain": '[[steps]]\nuse = "full-domain"\nk = 5\nsuppress = 0.1',
     "local-suppression": '[[steps]]\nuse = "local-suppression"\nk = 3\nblocks = 200',
+    "block-rank-swap": '[[steps]]\nuse = "block-rank-swap"\ncolumns = ["pay", "visits"]\np = 5',
+    "on labels": """
+[[steps]]
+use = "mondrian"
+k = 3
+[[steps]]
+use = "mdav"
+k = 6
+blocks = 200
+[[steps]]
+use = "pram"
+columns = ["sex"]
+""",
     "several": """
 [[steps]]
 use = "global-recoding"
@@ -113,7 +126,7 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pl.Da
 
 
 CASES = [(name, "duckdb", pieces) for name in PLANS for pieces in (1, 2, 8)]
-ON_SPARK = ("noise-of-people", "mondrian", "full-domain", "local-suppression", "several")
+ON_SPARK = ("noise-of-people", "block-rank-swap", "mondrian", "full-domain", "several")
 SPARK = [(name, "spark", 2) for name in ON_SPARK]
 
 

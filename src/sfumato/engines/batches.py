@@ -49,7 +49,21 @@ def stored(table: Table, numbers: np.ndarray, marked: Iterable[str] | None = Non
             *(pl.Series(MARK + name, marks.get(name, nothing)) for name in wanted),
         ]
     )
-    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return _refilled(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def _refilled(arrow: Any) -> Any:
+    """The table with columns of empty lists made anew: items that lie behind the end of an empty
+    buffer, as slices leave them, are written so that nobody can read them."""
+    import pyarrow as pa
+
+    for place, (name, column) in enumerate(zip(arrow.column_names, arrow.columns, strict=True)):
+        if pa.types.is_large_list(column.type) and any(
+            not chunk.values.slice(0, 1) or not chunk.flatten() for chunk in column.chunks
+        ):
+            chunks = [pa.array(chunk.to_pylist(), column.type) for chunk in column.chunks]
+            arrow = arrow.set_column(place, name, pa.chunked_array(chunks, column.type))
+    return arrow
 
 
 def loaded(arrow: Any, like: Table) -> tuple[Table, np.ndarray]:

@@ -91,7 +91,8 @@ class GroupVerb(Verb):
         whole = self.settled(Whole(part.table), table, part.tally)
         assert isinstance(whole, Whole)
         told = self.told(table.schema, columns, part.tally)
-        return Outcome(whole.table, partition=partition, facts=told.facts, warnings=told.warnings)
+        made = _as_text(whole.table, columns)
+        return Outcome(made, partition=partition, facts=told.facts, warnings=told.warnings)
 
 
 def sizes_tally(partition: Partition | Cover) -> Tally:
@@ -165,6 +166,7 @@ def _block(
 
 
 def _as_text(table: Table, columns: Sequence[str]) -> Table:
-    """Labels as text: an Enum would have other categories in each part."""
+    """Labels as text: an Enum would have other categories in each part, and what comes after would
+    see them in another order."""
     labels = [name for name in columns if table.schema[name].generalized]
     return table.with_columns([table[name].cast(pl.String) for name in labels])

@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .relation import MOST_COUNTED, Counted, Relation
+from ..data.sets.flat_lists import is_list
+from ..data.table import Table, as_published
+from .relation import MOST_COUNTED, Counted, Part, Relation
 
 Side = Literal["original", "masked"]
 SIDES: tuple[Side, Side] = ("original", "masked")
@@ -87,7 +89,11 @@ class Counts:
 
     def _sizes(self, side: Side) -> Sizes:
         data = self.side(side)
-        found = data.class_sizes(data.schema.quasi)
+        quasi = data.schema.quasi
+        odd = [n for n in quasi if data.empty[n].dtype.is_float() or is_list(data.empty[n])]
+        if odd:  # -0.0 is 0.0, and a set has no order
+            data = data.only(quasi).map_parts(_as_published)[0]
+        found = data.class_sizes(quasi)
         return Sizes(tuple(data.schema.quasi), found[:, 0], found[:, 1])
 
     def values(self, side: Side, column: str, most: int = MOST_COUNTED) -> Counted:
@@ -101,3 +107,7 @@ class Counts:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
+
+
+def _as_published(part: Table, numbers: np.ndarray) -> Part:
+    return Part(as_published(part))

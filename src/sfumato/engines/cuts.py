@@ -73,7 +73,7 @@ class Cutting:
             only.pop(),
             [axis.positions for axis in columns],
             [axis.tree for axis in columns],
-            self.k,
+            self._least(len(x)),
             strict=self.strict,
             choose=self.choose,
             nominal=[axis.nominal for axis in columns],
@@ -104,11 +104,15 @@ class Cutting:
 
         most = max(most, self.limit)
         cuts, leaves = upper_cuts(
-            packed, data.height, self.k, self.strict, self.choose, most, count
+            packed, data.height, self._least(data.height), self.strict, self.choose, most, count
         )
         bins = np.full(cuts.column.size, -1)
         bins[leaves.node] = binned(leaves.records, most)
         return Blocks(tuple(columns), cuts, bins)
+
+    def _least(self, records: int) -> int:
+        """What each side keeps: of fewer records than go to one block, none is cut."""
+        return min(self.k, max(records, 1)) if self.limit else self.k
 
     def _weights(self, names: Sequence[str]) -> list[float]:
         importance = self.importance or {}

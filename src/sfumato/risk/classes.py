@@ -19,7 +19,7 @@ from pydantic import Field
 from ..criteria.classes import Classes, comparable, equivalence_classes, first_equal
 from ..criteria.people.population import PopulationUniqueness, Share, sampling_share, weights_of
 from ..data.pair import Pair
-from ..data.schema import Role
+from ..data.schema import Role, Schema
 from ..data.table import Table
 from ..engines.counts import Counts, Sizes
 from ..errors import MeasureError
@@ -263,13 +263,14 @@ class _Population(ClassRisk):
         assert found.classes is not None
         return replace(made, per_record=found.classes.of_records(1.0 / found.sizes))
 
+    def uncounted(self, schema: Schema) -> str:
+        named = schema.of_role(Role.WEIGHT)
+        return f"{self.name} adds up the weights {named[0]!r} of each class" if named else ""
+
     def from_counts(self, counts: Counts) -> Measurement:
         """Where the sample stands for the population."""
-        if named := counts.masked.schema.of_role(Role.WEIGHT):
-            raise MeasureError(
-                f"{self.name} adds up the weights {named[0]!r} of each class",
-                remedy='[engine] use = "local"',
-            )
+        if why := self.uncounted(counts.masked.schema):
+            raise MeasureError(why, remedy='[engine] use = "local"')
         after, before = (Population.of_sample(counts.sizes(s)) for s in ("masked", "original"))
         return self.of_population(after, before)
 

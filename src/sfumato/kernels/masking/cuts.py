@@ -21,7 +21,7 @@ def round_between(low: float, high: float) -> float:
     >>> round_between(27.31, 31.2), round_between(0.1234, 0.1239), round_between(-3.0, 8.0)
     (30.0, 0.1237, 0.0)
     """
-    if low < 0 <= high:
+    if low < 0 <= high or low == high == 0.0:
         return 0.0
     for power in range(math.ceil(math.log10(max(abs(low), abs(high)))) + 1, -308, -1):
         unit = 10.0 ** abs(power)

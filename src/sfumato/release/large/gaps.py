@@ -56,8 +56,9 @@ def gaps(plan: Plan, schema: Schema) -> Iterator[Complaint]:
     for column, other in _alike(schema):
         what = f"is {other!r} but for its letters' case, which databases do not tell apart"
         yield Complaint(column, what, "rename one of them")
+    published = schema.only([c.name for c in schema if c.role != Role.HOUSEHOLD])
     for requirement in plan.requirements:
-        if why := requirement_gap(requirement, plan.engine, schema):
+        if why := requirement_gap(requirement, plan.engine, published):
             name = f"[require] {requirement.name}"
             yield Complaint(name, why, _instead(requirement.thing, plan.engine))
     for measure in plan.measures or ():
@@ -127,7 +128,7 @@ def requirement_gap(requirement: Requirement, engine: Engine, schema: Schema) ->
     if why := measure_gap(thing, engine):
         return why
     if thing.name == EXPOSURE or thing.by_counts:
-        return ""
+        return thing.uncounted(schema)
     # Risks too: predictions are poorer from few records, and units and ranks that linkage goes by
     # are others, so that a sample may look safe where the whole is not.
     return "is known of a sample alone, which is no promise of all records"

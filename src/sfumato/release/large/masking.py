@@ -109,6 +109,8 @@ def _run_on_seen(
     if numbers is not None:
         given = Renumbered(given.join(numbers, [OTHER]))
     made, told = _run(step, given, key, rng)
+    if isinstance(made, Renumbered):  # it is joined and written by its own numbers
+        made = made.data.only(made.schema.names)
     if len(seen) == len(data.schema):
         return made, told
     gone = set(seen) - set(made.schema.names)

@@ -27,7 +27,7 @@ from ..plan.requirement import Requirement
 from ..publish import publish
 from ..records.checks import check_classes, check_gate, check_plan, check_promises, check_roles
 from ..records.evidence import Evidence, panel_of
-from ..records.randomness import BY_LEDGER, shuffle_bits
+from ..records.randomness import BY_LEDGER, Bits, shuffle_bits
 from ..records.recording import columns_made
 from ..records.release import Private
 from ..records.run import as_plan, beside, checked_or_told, gated, public_columns, reading_of
@@ -120,20 +120,22 @@ class _Run:
             self.publication = self._publication(original, masked, made)
             standing = self.publication.standing()
             self._stage("writing", 1)
-            promised = self._written(original, masked, folder)
+            order = None
+            if self.plan.output.shuffle:
+                order = shuffle_bits(self.seed, self.plan.steps, original.schema, made.data)
+            promised = self._written(original, masked, folder, order)
             self._stage("measuring", 3)
             self.face = self._face(original, masked, made, promised, rounded)
             self.face = self.face.with_evidence(replace(self.face.evidence, ledger=standing))
             self.face.write_public(folder)
 
-    def _written(self, original: Relation, masked: Relation, folder: Path) -> list[Finding]:
+    def _written(
+        self, original: Relation, masked: Relation, folder: Path, order: Bits | None
+    ) -> list[Finding]:
         """The records in the folder, and what is counted on them there."""
         aside, person = folder.parent, self.person
         people = None if person is None else whose(original, person)
-        output, order = self.plan.output, None
-        if output.shuffle:
-            order = shuffle_bits(self.seed, self.plan.steps, original, masked.schema.names)
-        file = written(masked, output, order, folder, aside, people, person or "")
+        file = written(masked, self.plan.output, order, folder, aside, people, person or "")
         if self.landing is not None:
             file = self.landing.fill(file, aside / "table")
         self._stage("counting again", 2)

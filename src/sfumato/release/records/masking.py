@@ -22,7 +22,7 @@ from ...protocols import Method, Outcome
 from ..plan.plan import Plan
 from ..plan.step import Step, step_stream
 from .declared import check_declared, locally_recoded
-from .randomness import Randomness, shuffle_bits
+from .randomness import Randomness, shuffle_bits, shuffled
 
 Alone = Callable[[Table, set[str]], bool]
 
@@ -90,9 +90,9 @@ def run_steps(
     work.drop_names()
     perturbed = work.groups.partition(work.table)
     if plan.output.shuffle and work.table.height:
-        whole = Whole(original, random.rows)
-        bits = shuffle_bits(seed, plan.steps, whole, work.table.names)
-        order = random.order(work.rows, work.table.height, bits)
+        numbers = random.numbers(work.rows, work.table.height)
+        whole = Whole(work.table, numbers)
+        order = shuffled(numbers, shuffle_bits(seed, plan.steps, original.schema, whole))
         work.shuffle(order)
         perturbed = None if perturbed is None else Partition(perturbed.labels[order])
     return work.draft(perturbed)

@@ -82,12 +82,12 @@ class Randomness:
             found = found if rows is None else found._replace(numbers=found.numbers[rows])
         return found._replace(key=step_key(steps, index, table, found.key))
 
-    def order(self, rows: np.ndarray | None, height: int, bits: Bits) -> np.ndarray:
-        """The order in which the records are published."""
+    def numbers(self, rows: np.ndarray | None, height: int) -> np.ndarray:
+        """uint64: by what the records that are left are ordered: these rows of the original, or as
+        they lie where they are nobody's."""
         if rows is not None:
-            return shuffled(self.rows[rows], bits)
-        whole = self.rows if self.rows.size == height else np.arange(height, dtype=np.uint64)
-        return shuffled(whole, bits)
+            return np.asarray(self.rows[rows])
+        return self.rows if self.rows.size == height else np.arange(height, dtype=np.uint64)
 
 
 def lasting_key(schema: Schema, plan: Plan, target: str | Path) -> bytes | None:
@@ -134,16 +134,15 @@ def lasting(step: Step) -> bool:
     return isinstance(use, Spread) and use.keyed and step.random and not use.handles_identifiers
 
 
-def shuffle_bits(
-    seed: int, steps: Sequence[Step], original: Relation, columns: Sequence[str]
-) -> Bits:
+def shuffle_bits(seed: int, steps: Sequence[Step], original: Schema, masked: Relation) -> Bits:
     """What records are ordered by, from their numbers (uint64): another order for other steps,
-    columns, roles or data, or two releases under one seed could be laid side by side, row by row.
-    """
+    columns, roles or published values, or two releases under one seed could be laid side by side,
+    row by row."""
     words = [[(part.name, part.plan_words()) for part in step.parts] for step in steps]
-    key = Key.of_seed(seed).of("shuffle", words, list(columns), _words(original.schema))
-    told = [c.name for c in original.schema if c.role not in (Role.INSENSITIVE, *NAMES)]
-    return partial(_bits, key.of("data", digest(original, told or original.schema.names, key)))
+    names = masked.schema.names
+    key = Key.of_seed(seed).of("shuffle", words, names, _words(original))
+    told = [c.name for c in masked.schema if c.role not in (Role.INSENSITIVE, *NAMES)]
+    return partial(_bits, key.of("data", digest(masked, told or names, key)))
 
 
 def _words(schema: Schema) -> list[Any]:

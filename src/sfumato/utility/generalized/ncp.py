@@ -12,7 +12,7 @@ from ...data.codec import domain_values
 from ...data.generalized.label_places import Labels
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.schema import SUPPRESSED, Kind
+from ...data.schema import SUPPRESSED, Kind, Schema
 from ...engines.counts import Counts
 from ...errors import MeasureError
 from ...kernels.sets.compared import Rows, kept
@@ -80,6 +80,11 @@ class Ncp(TableLoss):
         lost = [float(cost.sum()) for cost in costs]
         found = self._of(cells, lost, n, dropped_records(pair))
         return replace(found, per_record=by_record)
+
+    def uncounted(self, schema: Schema) -> str:
+        sets = [name for name in schema.quasi if schema[name].kind == Kind.SET]
+        what = f"{self.name} of sets compares the records of each class"
+        return f"{what} ({sets[0]!r})" if sets else ""
 
     def from_counts(self, counts: Counts) -> Measurement:
         n, m = counts.original.height, counts.masked.height
