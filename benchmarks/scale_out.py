@@ -156,17 +156,27 @@ def plan(source: Path, output: Path, name: str, engine: str, **more: object) -> 
     )
 
 
+WITHIN = ("reading", "counting", "routing", "masking", "masking parts", "masking groups")
+"""What engines tell of any stage."""
+
+
 def work(paths: Iterable[Path], seed: int) -> dict[str, Any]:
-    """Plans run in this process: CPU seconds by stage."""
+    """Plans run in this process: CPU seconds by stage, and the largest resident memory that it had
+    by the end of each."""
+    import resource
+
     import sfumato as sf
 
     spent: dict[str, float] = {}
-    last = ["reading", time.process_time()]
+    peaks: dict[str, float] = {}
+    last = ["opening", time.process_time()]
 
     def tell(what: str, done: int, of: int) -> None:
         now = time.process_time()
         spent[last[0]] = spent.get(last[0], 0.0) + now - last[1]
-        last[:] = [what, now]
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        peaks[last[0]] = round(held, 2)
+        last[:] = [last[0] if what in WITHIN else what, now]
 
     for path in paths:
         chosen = sf.Plan.read(path)
@@ -175,7 +185,8 @@ def work(paths: Iterable[Path], seed: int) -> dict[str, Any]:
             tell("saving", 0, 1)
             made.save(chosen.output.path)
         tell("end", 1, 1)
-    return {what: round(seconds, 1) for what, seconds in spent.items() if seconds > 0.05}
+    rounded = {what: round(seconds, 1) for what, seconds in spent.items() if seconds > 0.05}
+    return {"stages": rounded, "peaks": {what: peaks[what] for what in rounded}}
 
 
 def run(text: str | Sequence[str], folder: Path, seed: int = 0) -> dict[str, Any]:
@@ -206,7 +217,7 @@ def run(text: str | Sequence[str], folder: Path, seed: int = 0) -> dict[str, Any
         "status": process.returncode,
     }
     if process.returncode == 0:
-        found["stages"] = json.loads(said.splitlines()[-1])
+        found |= json.loads(said.splitlines()[-1])
     else:
         print(complained[-2000:], file=sys.stderr)
     return found

@@ -134,7 +134,8 @@ def run_search(
     columns, left = use.targets(before)
     if use.knows_domains:
         data = with_domains(data, columns)
-    blocks = use.survey(data, columns, most or use.most_records)
+    room = data.room(columns) or use.most_records
+    blocks = use.survey(data, columns, most or min(room, use.most_records))
     key = Key.drawn(rng) if use.random else Key.of_seed(0)
     made, tally = data.map_groups(blocks, partial(_block, use, then, blocks, columns, key))
     made = then.settled(without_domains(made), before, tally)

@@ -95,6 +95,10 @@ class Relation(ABC):
     def with_schema(self, schema: Schema) -> Relation:
         """The same with other roles or posets, and what is known of whole columns."""
 
+    def room(self, columns: Sequence[str]) -> int:
+        """How many records one place can search by these columns; 0 where nothing says."""
+        return 0
+
     @abstractmethod
     def count_by(self, columns: Sequence[str], most: int = MOST_COUNTED) -> Counted:
         """The distinct combinations of these columns, missing and suppressed cells told apart,

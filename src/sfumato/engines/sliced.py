@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from ..data.schema import Schema
+from ..data.sets.flat_lists import is_list
 from ..data.table import Table
 from ..progress import report
 from .batches import MARK, NUMBER, loaded, stored
@@ -25,6 +26,11 @@ from .relation import MOST_COUNTED, Counted, Masked, Part, Relation, Tally
 from .shuffling import arranged, grouped, joined, written
 from .sql import counted, selected, sizes
 from .working import Workshop, row_bytes
+
+
+_CELL_BYTES, _SET_BYTES = 64, 640
+"""What a cell takes while records are searched."""
+_FEWEST = 100_000
 
 
 class Columns(Protocol):
@@ -84,6 +90,12 @@ class Sliced(Relation):
 
     def with_schema(self, schema: Schema) -> Sliced:
         return self._like(self.empty.with_schema(schema))
+
+    def room(self, columns: Sequence[str]) -> int:
+        # Their codes, copies of them while they are cut, and their labels, in every thread.
+        each = sum(_SET_BYTES if is_list(self.empty[n]) else _CELL_BYTES for n in columns)
+        at_once = self.shop.threads + 1
+        return max(self.shop.memory // at_once // (each + _CELL_BYTES), _FEWEST)
 
     def count_by(self, columns: Sequence[str], most: int = MOST_COUNTED) -> Counted:
         empty, marks = self.only(columns).empty, self._marked(columns)
