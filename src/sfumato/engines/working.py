@@ -14,7 +14,7 @@ from ..data.table import Table
 from .scratch import Scratch
 
 _T = TypeVar("_T")
-_MOST_ROWS = 1 << 20
+_MOST_ROWS = 1 << 19
 _LEAST_ROWS = 1 << 10
 _TEXT_BYTES = 16
 """Bytes that a cell of a type without a fixed width is taken to need."""
