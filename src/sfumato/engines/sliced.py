@@ -27,7 +27,6 @@ from .shuffling import arranged, grouped, joined, written
 from .sql import counted, selected, sizes
 from .working import Workshop, row_bytes
 
-
 _CELL_BYTES, _SET_BYTES = 64, 640
 """What a cell takes while records are searched."""
 _FEWEST = 100_000
