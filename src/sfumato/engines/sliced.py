@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from ..data.schema import Schema
-from ..data.sets.flat_lists import is_list
 from ..data.table import Table
 from ..progress import report
 from .batches import MARK, NUMBER, loaded, stored
@@ -25,11 +24,7 @@ from .layers import Layer, Load, by_number
 from .relation import MOST_COUNTED, Counted, Masked, Part, Relation, Tally
 from .shuffling import arranged, grouped, joined, written
 from .sql import counted, selected, sizes
-from .working import Workshop, row_bytes
-
-_CELL_BYTES, _SET_BYTES = 64, 640
-"""What a cell takes while records are searched."""
-_FEWEST = 100_000
+from .working import Workshop, row_bytes, searched_at_once
 
 
 class Columns(Protocol):
@@ -91,10 +86,7 @@ class Sliced(Relation):
         return self._like(self.empty.with_schema(schema))
 
     def room(self, columns: Sequence[str]) -> int:
-        # Their codes, copies of them while they are cut, and their labels, in every thread.
-        each = sum(_SET_BYTES if is_list(self.empty[n]) else _CELL_BYTES for n in columns)
-        at_once = self.shop.threads + 1
-        return max(self.shop.memory // at_once // (each + _CELL_BYTES), _FEWEST)
+        return searched_at_once(self.empty, columns, self.shop.memory // (self.shop.threads + 1))
 
     def count_by(self, columns: Sequence[str], most: int = MOST_COUNTED) -> Counted:
         empty, marks = self.only(columns).empty, self._marked(columns)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 import polars as pl
 
+from ..data.sets.flat_lists import is_list
 from ..data.table import Table
 from .scratch import Scratch
 
 _T = TypeVar("_T")
 _MOST_ROWS = 1 << 19
 _LEAST_ROWS = 1 << 10
+_CELL_BYTES, _SET_BYTES, _FEWEST_SEARCHED = 64, 640, 100_000
 _TEXT_BYTES = 16
 """Bytes that a cell of a type without a fixed width is taken to need."""
 
@@ -65,6 +67,13 @@ def row_bytes(empty: Table) -> int:
 def rows_of(memory: int, row_bytes: int) -> int:
     """Records of a slice: so many that dozens of copies of it fit into memory."""
     return int(min(max(memory // 64 // row_bytes, _LEAST_ROWS), _MOST_ROWS))
+
+
+def searched_at_once(empty: Table, columns: Sequence[str], memory: int) -> int:
+    """Records that can be searched by these columns in so much memory: their codes, copies of them
+    while they are cut, and their labels."""
+    each = sum(_SET_BYTES if is_list(empty[name]) else _CELL_BYTES for name in columns)
+    return max(memory // (each + _CELL_BYTES), _FEWEST_SEARCHED)
 
 
 def _width(dtype: pl.DataType) -> int:

@@ -26,7 +26,7 @@ from ..relation import (
     checked_ranks,
     too_many,
 )
-from ..working import row_bytes
+from ..working import row_bytes, searched_at_once
 from . import counting, workers
 from .cells import (
     BUCKET,
@@ -89,6 +89,10 @@ class SparkRelation(Relation):
         """A Spark frame of what workers make of all parts."""
         frame, opened = layers_of(self.empty, self._where, self._among)
         return frame.mapInArrow(work(opened), schema)
+
+    def room(self, columns: Sequence[str]) -> int:
+        # What a group becomes passes through Java, too.
+        return searched_at_once(self.empty, columns, 3 * self.engine.bucket_bytes)
 
     def count_by(self, columns: Sequence[str], most: int = MOST_COUNTED) -> Counted:
         data = self.only(columns)
@@ -171,7 +175,7 @@ class SparkRelation(Relation):
         self, route: Callable[[Table, np.ndarray], np.ndarray], masked: Masked
     ) -> tuple[SparkRelation, Tally]:
         none = _outcome(masked, self.empty)
-        width, buckets = len(none.table.names), self._buckets()
+        width, buckets = len(none.table.names), self._buckets(none.table)
         bucket = partial(_scattered, buckets)
         work = partial(workers.routing, keys=route, bucket=bucket)
         sent = self._mapped(work, SCHEMA_OF_PACKETS).repartitionById(buckets, BUCKET)
@@ -209,9 +213,10 @@ class SparkRelation(Relation):
         frame = joined.mapInArrow(work, schema_of_cells(width))
         return self._made("joining", frame, Part(like), None)[0]
 
-    def _buckets(self) -> int:
-        """In how many buckets records are gathered, so that each fits into a worker."""
-        size = row_bytes(self.empty) * self.height
+    def _buckets(self, made: Table | None = None) -> int:
+        """In how many buckets records are gathered, so that each fits into a worker, and what is
+        made of it."""
+        size = max(row_bytes(one) for one in (self.empty, made) if one is not None) * self.height
         return max(self.engine.partitions, -(-size // self.engine.bucket_bytes))
 
     def _made(
