@@ -93,7 +93,7 @@ def _left(folder: Path) -> bool:
     """Whether something is there that was in the making."""
     inside = _target(folder) / "data"
     names = [path.name for path in inside.iterdir()] if inside.exists() else []
-    hidden = any(folder.glob(f".{_target(folder).name}.*"))
+    hidden = any(folder.glob(f".{_target(folder).name}.*.staging"))  # a ledger's lock stays
     return hidden or any(not name.startswith("part-") for name in names)
 
 
