@@ -58,7 +58,8 @@ def _without_driver(folder: Path, name: str, records: int, stage: str, expected:
     wrong = 0
     for victim in ("driver", "java"):
         status, told, _ = _run(folder, name, records, victim, stage)
-        absent, left = status != 0 and not _target(folder).exists(), _left(folder)
+        failed = status != 0 or "error" in told
+        absent, left = failed and not _target(folder).exists(), _left(folder)
         scale_out.show(plan=name, killed=victim, **told, no_release=absent, left=left)
         wrong += not (absent and told.get("died") == victim and left == (victim == "driver"))
         status, _, _ = _run(folder, name, records)
