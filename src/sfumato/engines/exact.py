@@ -15,6 +15,8 @@ from ..kernels.statistics.exact_sum import Limbs, limbs_of, merged, rounded
 from ..rng import Key
 from .relation import Relation
 
+_AT_ONCE = 1 << 17
+"""Records of which a digest is taken at once: their values are there several times meanwhile."""
 Terms = Callable[[Table], Iterable[np.ndarray]]
 """What each record of a part adds to m sums: m columns of float64, one after the other; NaN adds
 nothing. Picklable, and made value by value: the last bits of a product of matrices depend on how
@@ -40,8 +42,15 @@ def digest(data: Relation, columns: Sequence[str], key: Key) -> list[int]:
 
 
 def _digest(key: Key, columns: list[str], part: Table, numbers: np.ndarray) -> list[int]:
-    each = Draws(key.of("digest"), numbers)
-    return [w for name in columns for w in each.of(name).digest(value_bits(part[name]))]
+    words = []
+    for name in columns:
+        first = second = 0
+        for at in range(0, numbers.size, _AT_ONCE):
+            own = Draws(key.of("digest", name), numbers[at : at + _AT_ONCE])
+            found = own.digest(value_bits(part[name].slice(at, _AT_ONCE)))
+            first, second = first + found[0], second + found[1]
+        words += [first % 2**64, second % 2**64]
+    return words
 
 
 def _limbs(terms: Terms, part: Table, numbers: np.ndarray) -> Limbs:
