@@ -53,6 +53,16 @@ def test_a_hidden_number_is_in_no_public_byte(
         assert not differ
 
 
+def test_a_variance_that_everybody_sees_is_the_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is rounded by how far out the records of the sample lie, though nothing is hidden."""
+    monkeypatch.setattr(measuring, "SAMPLE", 200)
+    run(tmp_path, f'{HEAD}[[steps]]\nuse = "pram"\ncolumns = ["sex"]\n{LEFT}')
+    told = json.loads((tmp_path / "out" / "evidence.json").read_text())["measures"]
+    assert told["variance-difference"]["detail"]["in the sample"] == 200
+
+
 def test_exposure_is_told_where_something_is_hidden(tmp_path: Path) -> None:
     run(tmp_path, HEAD + STEPS["top"] + LEFT)
     told = json.loads((tmp_path / "out" / "evidence.json").read_text())

@@ -72,10 +72,10 @@ class OnAll(OnSample):
         """What takes the figures that everybody may see."""
         assert self.original is not None
         seen = shown(self._counts)
-        same = seen is self.original
+        # Nothing that was taken before is handed on: it would be the owner's figure of all records.
         return OnShown(
-            self.seed, self.partition, None, self.mechanism, self.taken if same else [],
-            original=seen, masked=self.masked, same=same,
+            self.seed, self.partition, None, self.mechanism,
+            original=seen, masked=self.masked, same=seen is self.original,
         )  # fmt: skip
 
 
