@@ -150,3 +150,15 @@ def test_zeros_and_sets_are_counted_as_they_are_published() -> None:
     whole = sf.table({"x": [0.0, -0.0, 1.0], "s": [["a", "b"], ["b", "a"], []]}, quasi=["x", "s"])
     counts = Counts(Whole(whole), Whole(whole))
     assert counts.sizes("original").size.tolist() == [1, 2]
+
+
+def test_loss_of_sets_is_refused_before_their_values_are_counted() -> None:
+    """Sets are as many as records, and counting them would bring all of them here."""
+
+    class Uncounted(Divided):
+        def count_by(self, columns: Sequence[str], most: int = 0) -> Any:
+            raise AssertionError("counted")
+
+    bought = sf.table({"buys": pl.Series([["tea"], ["milk"], ["tea", "milk"]])}, quasi=["buys"])
+    with pytest.raises(MeasureError, match="compares the records of each class"):
+        find("ncp", "measure").load()().from_counts(Counts(Uncounted(bought), Uncounted(bought)))

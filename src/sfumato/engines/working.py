@@ -17,9 +17,9 @@ from .scratch import Scratch
 _T = TypeVar("_T")
 _MOST_ROWS = 1 << 19
 _LEAST_ROWS = 1 << 10
-_CELL_BYTES, _SET_BYTES, _FEWEST_SEARCHED = 64, 640, 100_000
-_TEXT_BYTES = 16
-"""Bytes that a cell of a type without a fixed width is taken to need."""
+_CELL_BYTES, _SET_BYTES, _FEWEST_SEARCHED = 64, 1280, 100_000
+_TEXT_BYTES, _ITEMS = 16, 40
+"""Bytes that a text, and items that a set is taken to have."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _width(dtype: pl.DataType) -> int:
     if dtype.is_integer() or dtype.is_float():
         return int("".join(filter(str.isdigit, str(dtype)))) // 8
     if isinstance(dtype, pl.List):
-        return 8 + 4 * _width(pl.Series([], dtype=dtype.inner).dtype)
+        return 8 + _ITEMS * _width(dtype.inner)
     return {pl.Boolean: 1, pl.Date: 4, pl.Datetime: 8, pl.Enum: 4}.get(
         dtype.base_type(), _TEXT_BYTES
     )

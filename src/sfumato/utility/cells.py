@@ -101,17 +101,17 @@ class Cells:
 
 def counted_cells(counts: Counts, name: str, measure: str) -> tuple[Cells, np.ndarray]:
     """The different cells of a column, and how many records have each."""
-    before, height = counts.values("original", name), counts.masked.height
+    height = counts.masked.height
     if name not in counts.masked.schema:
         gone = Cells(name, [], np.full(1, HIDDEN), None, dropped=True, many=np.array([height]))
         return gone, np.array([height])
-    after = counts.values("masked", name)
-    pair = Pair(before.table, after.table, None)
-    if holds_sets(pair, name):
+    if holds_sets(Pair(counts.original.empty, counts.masked.empty, None), name):
         raise MeasureError(
             f"{measure} of sets ({name!r}) compares the records of each class",
             remedy='[engine] use = "local"',
         )
+    before, after = counts.values("original", name), counts.values("masked", name)
+    pair = Pair(before.table, after.table, None)
     cells = cells_of(pair, name, measure)
     cells.many, cells.extra, cells.unjudged = after.count, 0, 0
     # Steps mark what they suppress; of other empty cells only the number can be told.
