@@ -53,7 +53,10 @@ PLANS = {
     "recoding": ('[[steps]]\nuse = "global-recoding"\nlevels = { age = 2 }\n', ""),
     "sampling": ('[[steps]]\nuse = "sampling"\nshare = 0.1\n', ""),
     "pram": ('[[steps]]\nuse = "pram"\ncolumns = ["workclass", "occupation"]\n', ""),
-    "top-bottom": ('[[steps]]\nuse = "top-bottom-coding"\ncolumns = ["age"]\n', ""),
+    "top-bottom": (
+        '[[steps]]\nuse = "top-bottom-coding"\ntop_share = 0.05\ncolumns = ["age"]\n',
+        "",
+    ),
     "rounding": ('[[steps]]\nuse = "rounding"\nbase = 5\ncolumns = ["hours-per-week"]\n', ""),
     "local-suppression": (
         '[[steps]]\nuse = "local-suppression"\nk = 3\nblocks = 5000\n',

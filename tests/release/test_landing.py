@@ -20,7 +20,6 @@ from sfumato.data.io import postgres_table
 from sfumato.data.io.postgres_table import PostgresTable
 from sfumato.data.io.source import locate
 from sfumato.errors import InputError, OutputError, ParameterError, PlanError, Unsettled
-from sfumato.release import publish as publishing
 from sfumato.release.sql_recount import sql_recount
 from tests.engines.people import in_pieces, people
 from tests.postgres import PASSWORD, USER, Server
@@ -329,17 +328,17 @@ def test_a_commit_that_fails_takes_the_folders_back(
         run(tmp_path, plan(base), seed=2**91)
         before = base.run("SELECT 'visits'::regclass::oid")
         old = (tmp_path / "out" / "evidence.json").stat().st_ino
-    move = publishing._move
+    rename = os.rename
 
-    def then_ended(source: Path, target: Path, aside: Path) -> None:
-        move(source, target, aside)
-        if target == tmp_path / "out":
+    def then_ended(source: Path, target: Path) -> None:
+        rename(source, target)
+        if target == tmp_path / "out" and Path(source).name == "public":
             base.run(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE state = 'idle in transaction'"
             )
 
-    monkeypatch.setattr(publishing, "_move", then_ended)
+    monkeypatch.setattr(os, "rename", then_ended)
     with pytest.raises(OutputError) as caught:
         run(tmp_path, plan(base), replace=replace)
     assert not isinstance(caught.value, Unsettled)
@@ -389,17 +388,16 @@ def test_a_server_that_does_not_answer_is_asked_again(
 CHILD = """
 import os, signal, sys
 import sfumato as sf
-from sfumato.release import publish as publishing
 
 source, target, last = sys.argv[1:]
-move = publishing._move
+rename = os.rename
 
-def killed(what, place, aside):
-    move(what, place, aside)
-    if place.name == last:
+def killed(what, place):
+    rename(what, place)
+    if os.path.basename(place) == last:
         os.kill(os.getpid(), signal.SIGKILL)
 
-publishing._move = killed
+os.rename = killed
 words = sf.Plan.read(source + ".toml")
 sf.protect(source, words, 2**90, output=target, replace="--replace" in os.environ["HOW"])
 """

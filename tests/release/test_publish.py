@@ -21,9 +21,10 @@ import pytest
 import sfumato as sf
 from sfumato.data.linkage.earlier import data_file
 from sfumato.errors import InputError, OutputError
-from sfumato.release import publish as publishing
-from sfumato.release.publish import check_free, hold, private_path, publish
+from sfumato.release import staging
+from sfumato.release.publish import check_free, publish
 from sfumato.release.sql_recount import sql_recount
+from sfumato.release.staging import hold, private_path
 
 WRITER = """
 import os, sys
@@ -155,10 +156,11 @@ def test_a_replacement_that_died_is_put_back(tmp_path: Path) -> None:
         (left / name).mkdir(parents=True)
         (left / name / "report.html").write_text(text)
         mark = "seed.json" if "private" in name else "evidence.json"
-        (left / name / mark).write_text('{"sfumato": "0"}')
-    (left / "lock").touch()
-    (tmp_path / "out.private").mkdir()
-    (tmp_path / "out.private" / "report.html").write_text("new")
+        (left / name / mark).write_text(MARKS[mark])
+    half = tmp_path / "out.private"
+    half.mkdir()
+    (half / "report.html").write_text("new")
+    (left / "lock").write_text(f"{(left / 'public').stat().st_ino} {half.stat().st_ino}")
 
     def fail(folder: Path) -> None:
         assert (tmp_path / "out" / "report.html").read_text() == "old"
@@ -194,8 +196,15 @@ def test_two_runs_do_not_sweep_each_other(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "data.csv").read_text() == "x\n1\n"
 
 
-def release_in(folder: Path, mark: str, content: str = '{"sfumato": "0"}') -> Path:
+MARKS = {
+    "evidence.json": '{"sfumato": "0", "requirements": []}',
+    "seed.json": '{"sfumato": "0", "seed": 0}',
+}
+
+
+def release_in(folder: Path, mark: str, content: str = "") -> Path:
     folder.mkdir(parents=True)
+    content = content or MARKS[mark]
     (folder / mark).write_text(content)
     return folder
 
@@ -245,10 +254,13 @@ def test_both_halves_are_on_disk_before_either_appears(
     monkeypatch.undo()
     names = ("", "/data.csv", "/inner", "/inner/more")
     wanted = {("flush", f"{half}{name}") for half in ("private", "public") for name in names}
-    assert set(events[:-3]) == wanted
-    # The appearance of the public folder is the release, and the last thing to happen.
-    last = [("rename", "out.private"), ("rename", "out"), ("flush", str(tmp_path))]
-    assert events[-3:] == last
+    at = events.index(("rename", "out.private"))
+    assert wanted <= set(events[:at])
+    # The appearance of the public folder is the release; whoever cleans up knows that it is there.
+    aside = events[at + 2][1]
+    both = [("flush", aside), ("flush", str(tmp_path))]
+    assert Path(aside).parent == tmp_path
+    assert events[at:] == [("rename", "out.private"), ("rename", "out"), *both, ("flush", aside)]
 
 
 def test_a_release_is_replaced_whole(tmp_path: Path) -> None:
@@ -271,7 +283,10 @@ def test_a_release_is_replaced_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("half", ["out", "out.private"])
 @pytest.mark.parametrize(
     "other",
-    ["file", "link", "dangling", "empty", "not json", "list", "a stranger's", "folder", "more"],
+    [
+        *("file", "link", "dangling", "empty", "not json", "list"),
+        *("a stranger's", "a look-alike", "folder", "more"),
+    ],
 )
 def test_nothing_but_a_release_is_replaced(half: str, other: str, tmp_path: Path) -> None:
     mark = "evidence.json" if half == "out" else "seed.json"
@@ -284,8 +299,13 @@ def test_nothing_but_a_release_is_replaced(half: str, other: str, tmp_path: Path
             target.symlink_to(elsewhere if other == "link" else tmp_path / "nowhere")
         case "empty":
             target.mkdir()
-        case "not json" | "list" | "a stranger's":
-            words = {"not json": "{", "list": '["sfumato"]', "a stranger's": '{"name": "sfumato"}'}
+        case "not json" | "list" | "a stranger's" | "a look-alike":
+            words = {
+                "not json": "{",
+                "list": '["sfumato"]',
+                "a stranger's": '{"name": "sfumato"}',
+                "a look-alike": '{"sfumato": "0"}',
+            }
             release_in(target, mark, words[other])
         case "folder":
             (release_in(target, mark) / "report.html").mkdir()
@@ -320,15 +340,15 @@ def test_the_dead_are_swept_and_the_living_are_not(tmp_path: Path) -> None:
     """In whatever order they are met."""
     locks, kept = [], set()
     for i in range(6):
-        for kind in ("dead", "living", "new"):
+        for kind in ("dead", "living", "lockless"):
             aside = tmp_path / f".out.{kind}{i}.staging"
             aside.mkdir()
-            if kind != "new":
+            if kind != "lockless":
                 lock = os.open(aside / "lock", os.O_CREAT | os.O_RDWR)
                 locks.append(lock)
                 if kind == "living":
                     fcntl.flock(lock, fcntl.LOCK_EX)
-            if kind != "dead":
+            if kind == "living":
                 kept.add(aside.name)
     opened = len(list(Path("/proc/self/fd").iterdir()))
     check_free(tmp_path / "out", replace=False)
@@ -398,7 +418,7 @@ def write_release(folder: Path, words: str = "new") -> None:
     inner, mark = ("data", "evidence.json") if public else ("alignment", "seed.json")
     (folder / inner).mkdir()
     (folder / inner / "part-00000.parquet").write_text(words)
-    (folder / mark).write_text('{"sfumato": "0"}')
+    (folder / mark).write_text(MARKS[mark])
 
 
 @pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.ENOTSUP])
@@ -501,12 +521,12 @@ def test_mounted_object_stores_are_known(
     told = str(place).replace(" ", "\\040")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/x rw\n2 1 0:9 / {told} rw - {kind} store rw\n")
-    monkeypatch.setattr(publishing, "_MOUNTS", mounts)
-    assert publishing._copies(place) == copies
-    assert publishing._copies(place / "deeper") == copies
-    assert not publishing._copies(tmp_path)
-    monkeypatch.setattr(publishing, "_MOUNTS", tmp_path / "nowhere")
-    assert not publishing._copies(place)
+    monkeypatch.setattr(staging, "_MOUNTS", mounts)
+    assert staging.copies(place) == copies
+    assert staging.copies(place / "deeper") == copies
+    assert not staging.copies(tmp_path)
+    monkeypatch.setattr(staging, "_MOUNTS", tmp_path / "nowhere")
+    assert not staging.copies(place)
 
 
 def test_a_folder_without_its_mark_is_no_release(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def released(
 ) -> None:
     """What `protect` made."""
     from ..release.landing import Landing
-    from ..release.publish import private_path
     from ..release.report.exposure import sentences
+    from ..release.staging import private_path
 
     private, evidence = private_path(target), release.evidence
     if json:

@@ -193,7 +193,7 @@ def _released(
     *,
     json: bool,
 ) -> None:
-    from ..release.publish import private_path
+    from ..release.staging import private_path
 
     private = private_path(target)
     if json:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -76,7 +76,7 @@ def searched_at_once(empty: Table, columns: Sequence[str], memory: int) -> int:
     return max(memory // (each + _CELL_BYTES), _FEWEST_SEARCHED)
 
 
-def _width(dtype: pl.DataType) -> int:
+def _width(dtype: Any) -> int:
     """Bytes of a cell."""
     if dtype.is_integer() or dtype.is_float():
         return int("".join(filter(str.isdigit, str(dtype)))) // 8

@@ -23,9 +23,9 @@ from ..registry import find
 from ..release.pairing import Aligned, align_by, as_tables, evidence_of, pair_of_files
 from ..release.plan.plan import Plan
 from ..release.plan.step import build
-from ..release.publish import private_path
 from ..release.records.evidence import Measuring, usual_panel
 from ..release.records.release import Release
+from ..release.staging import private_path
 from ..utility.distributions.marginals import Marginals
 
 About = Literal["published", "requirement", "risk", "utility"]

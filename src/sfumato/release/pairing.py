@@ -22,8 +22,8 @@ from ..data.schema import Kind, Role
 from ..data.table import Table, as_frame, table
 from ..errors import InputError, MeasureError
 from .plan.plan import ColumnPlan, Plan
-from .publish import private_path
 from .records.run import hold_out, read_input
+from .staging import private_path
 
 AUTO = ("", "auto")
 REMEDY = (

@@ -21,7 +21,7 @@ from sfumato.errors import OutputError, ReleaseRefused, SchemaError
 from sfumato.release.ledger.book import NAME, Book, Ledger
 from sfumato.release.ledger.key import VARIABLE, find_key, key_file, make_key
 from sfumato.release.ledger.people import digests, known, packed
-from sfumato.release.publish import private_path
+from sfumato.release.staging import private_path
 
 K = 5
 REASON = "the earlier one was never handed out"

@@ -18,9 +18,9 @@ from sfumato.errors import MethodError
 from sfumato.kernels.draws import Draws
 from sfumato.release.ledger.book import Ledger
 from sfumato.release.plan.step import Records, Step, step_keys, step_stream
-from sfumato.release.publish import private_path
 from sfumato.release.records.randomness import Randomness, shuffle_bits, shuffled
 from sfumato.release.records.recover import recover
+from sfumato.release.staging import private_path
 from sfumato.rng import Key
 
 NOISE = sf.method("uncorrelated-noise", amount=0.2, columns=("pay",))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, SchemaError
-from sfumato.release.publish import private_path
 from sfumato.release.records.run import attempt
+from sfumato.release.staging import private_path
 from tests.contract.tables import ordinary
 
 PLAN = sf.Plan.parse("""

@@ -25,7 +25,7 @@ from ...data.people.keys import found_again, person_keys
 from ...data.table import Table
 from ...errors import InputError, ParameterError
 from ..ledger.book import mark_of
-from ..publish import private_path
+from ..staging import private_path
 from .places import ABSENT
 
 LINKS = "earlier.parquet"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import OutputError
-from ..publish import hold
+from ..staging import hold
 from .key import VARIABLE, find_key, key_file, make_key
 from .people import Digests, packed, unpacked
 
