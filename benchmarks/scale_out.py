@@ -317,7 +317,7 @@ def wide(folder: Path, records: int, columns: int, memory: str) -> None:
     remove(target)
 
 
-def sets(folder: Path, records: int, memory: str) -> None:
+def sets(folder: Path, records: int, engines: Iterable[str], memory: str) -> None:
     """Set-mondrian on generated sets (1,987 items, 40 to a set)."""
     from sfumato.data.generators import write_targeting
 
@@ -325,7 +325,7 @@ def sets(folder: Path, records: int, memory: str) -> None:
     if not source.exists():
         write_targeting(source, records, 1987, 40.0, seed=0)
     target = folder / "release"
-    for engine in ("local", "duckdb"):
+    for engine in (one for one in engines if one != "spark"):
         remove(target)
         more = f'memory = "{memory}"\n' if engine == "duckdb" else ""
         text = (
@@ -397,7 +397,7 @@ def main() -> None:
     elif given.what == "ratio":
         large(folder, records or 10**7, plans, given.engines, given.memory)
     elif given.what == "sets":
-        sets(folder, records or 20_616_891, given.memory)
+        sets(folder, records or 20_616_891, given.engines, given.memory)
     else:
         wide(folder, records or 5_000_000, given.columns, given.memory)
 
