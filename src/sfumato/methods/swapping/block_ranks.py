@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
-from pydantic import Field, model_validator
 
 from ...data.encoding import order_key
 from ...data.schema import ORDERED
@@ -19,7 +18,7 @@ from ...kernels.draws import Draws
 from ...rng import Key
 from ..counts import FEWEST_TOLD
 from .base import gathered, without_order
-from .ranks import reach_of
+from .ranks import Reach
 
 _MOST_BLOCKS = 1_000_000
 _APART = 4096
@@ -59,7 +58,7 @@ class Known(NamedTuple):
     left: tuple[str, ...]
 
 
-class BlockRankSwap(Spread):
+class BlockRankSwap(Reach, Spread):
     """Swap values within blocks of consecutive ranks.
 
     The sorted values of a column are cut into blocks of p percent of the ranks, the first of which
@@ -80,19 +79,6 @@ class BlockRankSwap(Spread):
     paper: ClassVar[str] = (
         "after Moore 1996, Controlled data-swapping techniques for masking public use data"
     )
-
-    p: float = Field(
-        5.0, gt=0, le=100, description="largest difference of ranks, in percent of records"
-    )
-    count: int = Field(
-        0, ge=0, description="largest difference of ranks as a number; replaces p if given"
-    )
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.count and "p" in self.model_fields_set:
-            raise ValueError("give p or count, not both")
-        return self
 
     def survey(self, data: Relation, key: Key) -> Known:
         if data.height == 1:
@@ -139,7 +125,7 @@ class BlockRankSwap(Spread):
 
     def _blocks(self, data: Relation, name: str, key: Key) -> Blocks:
         present = sum(data.fold([name], _present))
-        size = min((self.count or reach_of(self.p, present)) + 1, max(present, 2))
+        size = min(self.reach(present) + 1, max(present, 2))
         if present // size > _MOST_BLOCKS:
             raise MethodError(
                 f"column {name!r} would have more than {_MOST_BLOCKS:,} blocks",

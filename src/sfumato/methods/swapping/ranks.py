@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...declaration import Declaration
 from ...kernels.swapping.rank import rank_swap
 from ...kernels.swapping.unbounded import bucket_swap, distance_swap
 from .base import RankedMethod
@@ -22,23 +23,8 @@ def reach_of(p: float, n: int) -> int:
     return max(1, int(p * n / 100 + 1e-9))
 
 
-class RankSwap(RankedMethod):
-    """Swap each value with one whose rank is within p.
-
-    From the lowest rank i upwards, each value not yet swapped is exchanged with one of rank l, not
-    yet swapped either, i < l <= i + p, each equally likely; where there is none it stays. Every
-    column is swapped on its own, so each keeps its values and their distribution exactly, while the
-    relations between columns weaken with p. Categories without an order of their own are ranked by
-    one that `orders` gives. Missing values stay where they are and are not ranked. An intruder who
-    knows p knows how far each value can have gone.
-
-    p percent of the ranks are rounded down, but are one rank at least.
-    """
-
-    name: ClassVar[str] = "rank-swap"
-    paper: ClassVar[str] = (
-        "Moore 1996, Controlled data-swapping techniques for masking public use data"
-    )
+class Reach(Declaration):
+    """How far a value may go."""
 
     p: float = Field(
         5.0, gt=0, le=100, description="largest difference of ranks, in percent of records"
@@ -56,6 +42,25 @@ class RankSwap(RankedMethod):
     def reach(self, n: int) -> int:
         """The largest difference of ranks in a column with n values."""
         return self.count or reach_of(self.p, n)
+
+
+class RankSwap(Reach, RankedMethod):
+    """Swap each value with one whose rank is within p.
+
+    From the lowest rank i upwards, each value not yet swapped is exchanged with one of rank l, not
+    yet swapped either, i < l <= i + p, each equally likely; where there is none it stays. Every
+    column is swapped on its own, so each keeps its values and their distribution exactly, while the
+    relations between columns weaken with p. Categories without an order of their own are ranked by
+    one that `orders` gives. Missing values stay where they are and are not ranked. An intruder who
+    knows p knows how far each value can have gone.
+
+    p percent of the ranks are rounded down, but are one rank at least.
+    """
+
+    name: ClassVar[str] = "rank-swap"
+    paper: ClassVar[str] = (
+        "Moore 1996, Controlled data-swapping techniques for masking public use data"
+    )
 
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rank_swap(n, self.reach(n), rng.random(n))
