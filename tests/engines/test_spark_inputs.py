@@ -101,6 +101,9 @@ def test_a_table_is_numbered_by_its_key(two: Spark, tmp_path: Path) -> None:
         two.open("spark://people")
     with pytest.raises(SchemaError, match="age"):
         two.open("spark://people", {"key": "age"})
+    for name in ("persons", f"parquet.`{tmp_path}/x.parquet`"):
+        with pytest.raises(InputError, match="Spark has no table"):
+            two.open(f"spark://{name}", {"key": "id"})
 
 
 def test_a_source_that_workers_cannot_read_is_refused(two: Spark, tmp_path: Path) -> None:

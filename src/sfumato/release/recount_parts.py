@@ -30,7 +30,7 @@ from ..errors import InputError, MeasureError
 from ..measurement import Finding
 from ..progress import report
 from ..protocols import Criterion
-from .sql_recount import connected, source_of
+from .sql_recount import connected, exactly, source_of, text_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -173,10 +173,10 @@ class _Parts:
             shown += [] if self.people is None else [quoted(_KEY)]
             keys = ", ".join(quoted(name) for name in self.schema.quasi)
             bucket = f"hash({keys}) % {buckets}" if keys and buckets > 1 else "0"
-            sql = f"SELECT *, {bucket} AS __bucket FROM (SELECT {', '.join(shown)} FROM {{}})"
+            sql = f"SELECT *, {bucket} AS __bucket FROM (SELECT {', '.join(shown)} FROM {self._source})"
             target = f"{place}/dealt"
             self.base.execute(
-                f"COPY ({sql.format(self._source)}) TO '{target}' "
+                f"COPY ({sql}) TO {text_of(target)} "
                 "(FORMAT parquet, PARTITION_BY (__bucket), COMPRESSION lz4)"
             )
             yield (self._table(path) for path in sorted(Path(target).glob("*")))
@@ -186,12 +186,14 @@ class _Parts:
         if name not in self.labels or self.labels[name].is_empty():
             return quoted(name)
         number = self.schema.names.index(name)
-        listed = ", ".join("'" + text.replace("'", "''") + "'" for text in self.labels[name])
+        listed = ", ".join(map(text_of, self.labels[name]))
         self.base.execute(f"CREATE OR REPLACE TYPE labels_{number} AS ENUM ({listed})")
         return f"enum_code({quoted(name)}::labels_{number}) AS {quoted(name)}"
 
     def _table(self, folder: Path) -> Table:
-        frame = pl.read_parquet(folder / "*.parquet", hive_partitioning=False)
+        frame = pl.read_parquet(
+            sorted(folder.glob("*.parquet")), glob=False, hive_partitioning=False
+        )
         series = []
         for name, texts in self.labels.items():
             words = texts.replace(self.mark, SUPPRESSED)
@@ -257,11 +259,11 @@ def _placed(base: duckdb.DuckDBPyConnection, folder: Path) -> str:
     """The records of all parts, with their place (`__row`) in the order of the parts."""
     sql = (
         f"SELECT parse_filename(file_name) AS f, num_rows FROM parquet_file_metadata("
-        f"'{str(folder).replace(chr(39), chr(39) * 2)}/{PARTS}') ORDER BY f"
+        f"{text_of(f'{exactly(str(folder))}/{PARTS}')}) ORDER BY f"
     )
     first, listed = 0, []
     for name, rows in base.execute(sql).fetchall():
-        listed.append(f"('{name}', {first})")
+        listed.append(f"({text_of(name)}, {first})")
         first += int(rows)
     files = source_of(folder)[:-1] + ", filename = true, file_row_number = true)"
     return (

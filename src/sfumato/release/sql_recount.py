@@ -167,13 +167,13 @@ def _set(name: str, dtype: str, mark: str) -> _Set:
     # apostrophe: none counts as part of an item there, so that no item is taken for two.
     plain = "lambda item: regexp_replace(item, '^''+([=+\\-@])', '\\1')"
     listed = (
-        f"CASE WHEN {column} = {_text(mark)} THEN NULL WHEN starts_with({column}, '[') "
+        f"CASE WHEN {column} = {text_of(mark)} THEN NULL WHEN starts_with({column}, '[') "
         f"THEN from_json({column}, '[\"VARCHAR\"]') "
         f"ELSE list_transform(regexp_extract_all({column}, '\\S+'), {plain}) END"
     )
     items = f"list_sort(list_distinct({listed}))"
     # No item is the mark itself unless the column is written as JSON.
-    return _Set(items, f"CASE WHEN {column} = {_text(mark)} THEN '*' ELSE to_json({items}) END")
+    return _Set(items, f"CASE WHEN {column} = {text_of(mark)} THEN '*' ELSE to_json({items}) END")
 
 
 def _values_sql(source: str, keys: Sequence[str], name: str) -> str:
@@ -328,20 +328,31 @@ def connected(memory: int, temporary: Path | None, threads: int) -> Iterator[Duc
 
 def source_of(file: Path) -> str:
     """What a statement reads: a file, or all parts in a folder."""
-    path = str(file).replace("'", "''")
+    path = exactly(str(file))
     if file.is_dir():
-        return f"read_parquet('{path}/{PARTS}')"
+        return f"read_parquet({text_of(f'{path}/{PARTS}')})"
     if file.suffix == ".parquet":
-        return f"read_parquet('{path}')"
+        return f"read_parquet({text_of(path)})"
     if file.suffix in (".csv", ".tsv"):
         # Text as it stands: no reader's guess may make two labels one.
         # "" is an empty text or set, and nothing at all a missing one.
-        return f"read_csv('{path}', all_varchar = true, header = true, allow_quoted_nulls = false)"
+        options = "all_varchar = true, header = true, allow_quoted_nulls = false"
+        return f"read_csv({text_of(path)}, {options})"
     raise InputError(
         f"SQL counts CSV, TSV and Parquet, and {file.name} is none of them",
         remedy='[output] format = "csv" or "parquet"; the evidence has the counts of every format',
     )
 
 
-def _text(value: str) -> str:
+def exactly(path: str) -> str:
+    """A path that is no pattern: in a folder `a[1]`, DuckDB would else read that of the name `a1`.
+
+    >>> exactly("a[1]/data.csv")
+    'a[[]1]/data.csv'
+    """
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+
+
+def text_of(value: str) -> str:
+    """A text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"

@@ -14,6 +14,7 @@ import polars as pl
 from ...errors import InputError, OutputError, SchemaError, SfumatoError
 from ..schema import missing_column
 from .files import whole_or_text
+from .queries import check_text, refused, trimmed
 from .source import Endpoint, redact
 from .sql import check_key, check_names, choose, quoted
 from .text.blocks import whole_records
@@ -107,7 +108,27 @@ def _statement(
         "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname <> 'information_schema' "
         "AND n.nspname !~ '^pg_' ORDER BY 1, 2"
     ).fetchall()
-    return choose(tables, table, query, endpoint.label, schema)
+    statement, notes = choose(tables, table, query, endpoint.label, schema)
+    return (statement if query is None else _one_select(connection, statement)), notes
+
+
+def _one_select(connection: Any, query: str) -> str:
+    """The query, where the server finds one statement in it; what is put in parentheses then
+    cannot leave them, and there is only room for a query that does not write."""
+    from psycopg import errors, pq
+
+    text = trimmed(query)
+    check_text(text, server=True)
+    try:
+        sent = text.encode()
+    except UnicodeEncodeError:
+        sent = b"\0"
+    if b"\0" in sent:
+        raise refused("holds a character that is not text")
+    found = connection.pgconn.prepare(b"", sent)  # parsed, and not run
+    if found.status != pq.ExecStatus.COMMAND_OK:
+        raise errors.error_from_result(found, encoding="utf-8")
+    return text
 
 
 def framed(text: bytes, columns: list[_Column], notes: list[str]) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """DuckDB and SQLite files, by table or query; what they share with PostgreSQL.
 
-Databases are opened for reading only. A table is named by identifiers, which are always quoted;
-only `query` is SQL, and it is the caller's own.
+Databases are opened for reading only, and reach nothing else (queries.py). A table is named by
+identifiers, which are always quoted; only `query` is SQL.
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ import polars as pl
 from ...errors import Complaint, InputError, SchemaError, suggest
 from ..schema import missing_column
 from .dates import dates
+from .queries import (
+    ALLOWED,
+    check_text,
+    duckdb_select,
+    guard_duckdb,
+    guard_sqlite,
+    refused,
+    trimmed,
+)
 from .source import Endpoint, present
 
 _BATCH = 50_000
@@ -49,9 +58,9 @@ def choose(
     if table is not None and query is not None:
         raise InputError("both table and query are given", remedy="give one of them")
     if query is not None:
-        if not query.strip().rstrip(";").strip():
+        if not trimmed(query):
             raise InputError("the query is empty", remedy='query="SELECT ... FROM ..."')
-        return query.strip().rstrip(";"), []
+        return query.strip(), []
     names = [name if schema == default_schema else f"{schema}.{name}" for schema, name in tables]
     if table is None:
         if len(tables) != 1:
@@ -87,13 +96,13 @@ def check_names(names: Iterable[str], label: str) -> None:
         )
 
 
-def failed(label: str, error: Exception) -> InputError:
+def failed(
+    label: str, error: Exception, remedy: str = "check the database, and the table or query"
+) -> InputError:
     """A database's complaint, its first line only."""
     lines = str(error).strip().splitlines()
-    return InputError(
-        f"{label} cannot be read: {lines[0] if lines else type(error).__name__}",
-        remedy="check the database, and the table or query",
-    )
+    why = lines[0] if lines else type(error).__name__
+    return InputError(f"{label} cannot be read: {why}", remedy=remedy)
 
 
 def in_order(frame: pl.DataFrame, key: str, label: str) -> pl.DataFrame:
@@ -159,11 +168,13 @@ def _duckdb(endpoint: Endpoint, config: Mapping[str, Any] | None = None) -> Iter
     import duckdb
 
     path = present(endpoint)
+    settings = {**DUCKDB_CONFIG, **(config or {})}
     try:
-        with duckdb.connect(
-            str(path), read_only=True, config={**DUCKDB_CONFIG, **(config or {})}
-        ) as connection:
+        with duckdb.connect(str(path), read_only=True, config=settings) as connection:
+            guard_duckdb(connection)
             yield connection
+    except duckdb.PermissionException as error:
+        raise failed(endpoint.label, error, ALLOWED) from error
     except (
         duckdb.Error, pl.exceptions.PolarsError, UnicodeError, RuntimeError, OSError
     ) as error:  # fmt: skip
@@ -186,7 +197,7 @@ def _from_duckdb(
         "WHERE table_catalog = current_database() ORDER BY 1, 2"
     ).fetchall()
     statement, notes = choose(tables, table, query, label)
-    relation = connection.sql(statement)
+    relation = connection.sql(duckdb_select(connection, statement))
     if relation is None:
         raise InputError("the query returns no table", remedy='query="SELECT ... FROM ..."')
     check_names(relation.columns, label)
@@ -225,9 +236,14 @@ def read_sqlite(
     connection = None
     try:
         connection = sqlite3.connect(uri, uri=True)
+        guard_sqlite(connection)
         return _from_sqlite(connection, endpoint.label, table, query)
     # ValueError: a text of the database is not UTF-8, or the query holds a NUL.
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        if "one statement" in str(error):
+            raise refused("holds several statements") from None
+        if any(word in str(error) for word in ("authoriz", "prohibited", "unsafe use")):
+            raise failed(endpoint.label, error, ALLOWED) from error
         raise failed(endpoint.label, error) from error
     finally:
         if connection is not None:
@@ -247,10 +263,9 @@ def _from_sqlite(
         "AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
     ).fetchall()
     statement, notes = choose(tables, table, query, label)
+    check_text(statement, server=False)
     declared = _declared_types(connection, statement)
     cursor = connection.execute(statement)
-    if cursor.description is None:
-        raise InputError("the query returns no table", remedy='query="SELECT ... FROM ..."')
     names = [column[0] for column in cursor.description]
     check_names(names, label)
     parts: list[list[_Part]] = [[] for _ in names]
@@ -268,12 +283,16 @@ def _from_sqlite(
 
 def _declared_types(connection: sqlite3.Connection, statement: str) -> list[str]:
     """The declared types of a result's columns, through a view that lives in memory only."""
+    connection.execute(f"EXPLAIN {statement}")  # one SELECT, or an error before anything is made
+    connection.set_authorizer(None)
     try:
         connection.execute(f'CREATE TEMP VIEW "sfumato result" AS {statement}')
         rows = connection.execute('PRAGMA temp.table_info("sfumato result")').fetchall()
         connection.execute('DROP VIEW temp."sfumato result"')
     except (sqlite3.Error, sqlite3.Warning):
-        return []  # not a plain SELECT: its values alone will tell
+        return []  # its values alone will tell
+    finally:
+        guard_sqlite(connection)
     return [row[2] for row in rows]
 
 

@@ -42,7 +42,7 @@ def table_of(engine: Spark, request: Request) -> SparkRelation:
             f"the records of {label} have no order, so that nothing numbers them",
             remedy='[input] key = "a column without repeats"',
         )
-    frame = engine.session.run(f"looking for {label}", lambda: engine.given.table(request.end.url))
+    frame = engine.session.run(f"looking for {label}", lambda: _known(engine, request))
     if key not in frame.columns:
         raise SchemaError(label, [missing_column(key, frame.columns)])
     ordered = frame.orderBy(frame[f"`{key}`"])
@@ -51,6 +51,15 @@ def table_of(engine: Spark, request: Request) -> SparkRelation:
     width = len(pieces.empty.names)
     made = ordered.mapInArrow(_ranked(pieces.lean(), request, width), schema_of_cells(width))
     return numbered(engine, "reading", made, pieces.empty)[0]
+
+
+def _known(engine: Spark, request: Request) -> Any:
+    """The table, where a catalog has it: Spark would take csv.`/etc/passwd` for one, too."""
+    if not engine.given.catalog.tableExists(request.end.url):
+        raise InputError(
+            f"Spark has no table {request.end.url}", remedy="spark://CATALOG.DATABASE.TABLE"
+        )
+    return engine.given.table(request.end.url)
 
 
 def _ranked(pieces: Pieces, request: Request, width: int) -> workers.Work:
