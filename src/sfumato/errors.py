@@ -23,6 +23,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .addresses import hidden
+
 
 @dataclass(frozen=True)
 class Complaint:
@@ -32,6 +34,9 @@ class Complaint:
     what: str
     remedy: str = ""
     line: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "what", hidden(self.what))
 
     def __str__(self) -> str:
         place = f"line {self.line}  {self.where}" if self.line is not None else self.where
@@ -45,6 +50,7 @@ class SfumatoError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
+        message = hidden(message)  # whoever raised it may have an address in hand
         super().__init__(f"{message} -> {remedy}" if remedy else message)
         self.message = message
         self.remedy = remedy

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer import Argument, Option
 
+from ..addresses import ELSEWHERE, holds_secret, is_address
 from ..errors import OutputError, ParameterError, SfumatoError
 from . import applying, base, outcome, show, stopping
 from . import reading as how
@@ -85,6 +86,8 @@ def init(
     )
     show.write_plan(target, text)
     show.drafted(target, text, json=json)
+    if holds_secret(file):
+        show.notes_aside(f"the password is not in {target}: {ELSEWHERE}")
 
 
 @app.command()
@@ -135,6 +138,8 @@ def protect(
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
+    if holds_secret(chosen.input.path):
+        show.notes_aside(f"{plan} holds a password, and plans are read by many: {ELSEWHERE}")
     words = {"others": others, "person": person, "given_join": given_join}
     if said := {key: word for key, word in words.items() if word}:
         chosen = chosen.with_(input=Input.build({**chosen.input.parameters(), **said}))
@@ -149,6 +154,8 @@ def protect(
         raise OutputError(
             "the plan names no output", remedy='[output] path = "release", or --output'
         )
+    if is_address(named):
+        raise OutputError("--output is a folder", remedy="--database for a table of a database")
     target = Path(named) if output else plan.parent / named
     landing = Landing.of(chosen)
     check_free(target, replace=replace, table="" if landing is None else landing.title)
@@ -357,7 +364,7 @@ def demo(
 def _plan_name(source: str) -> str:
     from ..data.io.source import stem_of
 
-    return ("" if "://" in source else stem_of(source)) or "plan"
+    return ("" if is_address(source) else stem_of(source)) or "plan"
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:

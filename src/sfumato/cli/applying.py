@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
+from ..addresses import holds_secret
 from ..errors import OutputError, ParameterError, ReleaseRefused
 from . import base, show
 
@@ -66,6 +67,7 @@ def new_plan(plan: Path, *, replace: bool) -> Path:
 
 def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> Applied:
     """Remedy `number` of a refusal, as a plan file; the refusal itself where there is none."""
+    from ..release.plan.plan import Plan
     from ..release.plan.rewriting import rewritten
 
     found = [remedy for remedy in refused.remedies if hasattr(remedy, "plan")]
@@ -75,6 +77,8 @@ def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> A
     remedy = found[number - 1]
     before = plan.read_text(encoding="utf-8-sig")
     text = rewritten(before, remedy.plan, plan.parent)
+    if holds_secret((now := Plan.read(plan)).input.path):
+        before = rewritten(before, now, plan.parent)  # the lines that changed are shown
     lines = difflib.unified_diff(
         before.splitlines(), text.splitlines(), plan.name, target.name, lineterm="", n=1
     )
@@ -108,7 +112,7 @@ def written(change: Applied | None) -> Iterator[None]:
         return
     aside = change.target.with_name(f".{change.target.name}.part")
     try:
-        aside.write_text(change.text, encoding="utf-8")
+        show.write_private(aside, change.text)
         yield
         os.replace(aside, change.target)
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from ..addresses import is_address
 from ..errors import OutputError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def read_by(plan: Path | None, file: str) -> Table:
 
 def source_of(file: str, folder: Path) -> str:
     """The data's path as a plan in the folder writes it: relative where that is shorter to read."""
-    if "://" in file:
+    if is_address(file):
         return file
     relative = os.path.relpath(file, str(folder))
     return relative if not relative.startswith("..") else str(Path(file).resolve())

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..addresses import hidden
 from ..errors import Complaints, InputError, OutputError, ReleaseRefused, SfumatoError, UnknownName
 from ..progress import silent
 from ..registry import KINDS, entries
@@ -126,11 +127,18 @@ def load_plugins(files: list[Path] | None) -> None:
             ) from error
 
 
+def write_private(path: Path, text: str) -> None:
+    """A file that only its owner may read: a plan names people's columns, and where they lie."""
+    path.unlink(missing_ok=True)
+    with open(path, "x", encoding="utf-8", opener=lambda p, how: os.open(p, how, 0o600)) as file:
+        file.write(text)
+
+
 def write_plan(target: Path, text: str) -> None:
     """Write a draft, whole or not at all."""
     aside = target.with_name(f".{target.name}.part")
     try:
-        aside.write_text(text, encoding="utf-8")
+        write_private(aside, text)
         os.replace(aside, target)
     except OSError as error:
         aside.unlink(missing_ok=True)
@@ -249,14 +257,17 @@ def usage_or_fault(error: Exception, *, json: bool) -> int:
     """The exit code of anything else: a wrong command line, or a fault of ours."""
     # Typer has brought its own copy of click since 0.20: its errors are told by what they can do.
     if hasattr(error, "format_message") and hasattr(error, "show"):
+        if hasattr(error, "message"):
+            error.message = hidden(str(error.message))
         if json:
             print_json({"error": "usage", "message": error.format_message()})
         error.show(file=sys.stderr)
         return 2
-    traceback.print_exception(error)
+    shown = "".join(traceback.format_exception(error)).splitlines()
+    print("\n".join(map(hidden, shown)), file=sys.stderr)
     print("this is a fault in Sfumato, not in your data; nothing was written", file=sys.stderr)
     if json:
-        print_json({"error": "fault", "message": f"{type(error).__name__}: {error}"})
+        print_json({"error": "fault", "message": hidden(f"{type(error).__name__}: {error}")})
     return 1
 
 

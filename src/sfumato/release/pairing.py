@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..addresses import is_address
 from ..data.io import read_with_notes
 from ..data.io.source import TEXT, load, locate
 from ..data.io.text.sniff import is_utf8
@@ -173,7 +174,7 @@ def _is_release(masked: str | Path) -> bool:
 def _told(masked: str, words: Plan) -> dict[str, Any]:
     """How the masked file is read: a release of Sfumato's as it was written, another tool's text
     file as the original."""
-    if "://" in masked or Path(masked).is_dir():
+    if is_address(masked) or Path(masked).is_dir():
         return {}
     if known := named_first(Path(masked)):
         return known
@@ -196,7 +197,7 @@ def evidence_of(release: str | Path) -> dict[str, Any]:
     # The parts of large data lie in a folder of their own, beside the evidence.
     near = [folder / EVIDENCE for folder in (place, place.parent)]
     file = next((one for one in near if one.is_file()), None)
-    if "://" in str(release) or file is None:
+    if is_address(str(release)) or file is None:
         return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -225,7 +226,7 @@ def _with_columns(words: Plan, masked: str) -> Plan:
 
 def _published(source: str, read: Table, before: Table) -> Table:
     """A release with the original's roles and kinds; a text file is read again for its sets."""
-    if "://" in source or all(column.kind != Kind.SET for column in before.schema):
+    if is_address(source) or all(column.kind != Kind.SET for column in before.schema):
         return like_original(read.frame, before)
     return read_like(source, before)
 

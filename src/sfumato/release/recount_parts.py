@@ -173,7 +173,8 @@ class _Parts:
             shown += [] if self.people is None else [quoted(_KEY)]
             keys = ", ".join(quoted(name) for name in self.schema.quasi)
             bucket = f"hash({keys}) % {buckets}" if keys and buckets > 1 else "0"
-            sql = f"SELECT *, {bucket} AS __bucket FROM (SELECT {', '.join(shown)} FROM {self._source})"
+            told = f"SELECT {', '.join(shown)} FROM {self._source}"
+            sql = f"SELECT *, {bucket} AS __bucket FROM ({told})"
             target = f"{place}/dealt"
             self.base.execute(
                 f"COPY ({sql}) TO {text_of(target)} "

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from ...addresses import is_address
 from ...errors import Complaint, InputError, SchemaError, suggest
 from .source import SUFFIXES, Endpoint, locate
 
@@ -28,7 +29,7 @@ def source_of(source: Any, format: str | None = None) -> Endpoint:
         named = isinstance(source, str | os.PathLike) and os.fspath(source)
         path = Path(os.path.expanduser(source)) if named else None
         if path is None or not path.is_dir():
-            if path is not None and format is None and "://" not in str(source):
+            if path is not None and format is None and not is_address(str(source)):
                 _refuse_absent(path)
             return locate(source, format)
     except (OSError, ValueError):  # a name that no file can have

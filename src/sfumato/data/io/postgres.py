@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from ...addresses import redact
 from ...errors import InputError, OutputError, SchemaError, SfumatoError
 from ..schema import missing_column
 from .files import whole_or_text
 from .queries import check_text, refused, trimmed
-from .source import Endpoint, redact
+from .source import Endpoint
 from .sql import check_key, check_names, choose, quoted
 from .text.blocks import whole_records
 

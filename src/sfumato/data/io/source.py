@@ -1,7 +1,8 @@
 """Where a table is read from or written to: a file whose suffix names its format, or a database's
 URL.
 
-A URL may carry a password, so an endpoint is always named by its `label`, which has none.
+A URL may carry a password, so an endpoint is always named by its `label`, which has none
+(addresses.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from ...addresses import SERVER, is_address
 from ...errors import InputError, suggest
 
 SUFFIXES = {
@@ -54,8 +56,6 @@ WRITTEN = ("csv", "tsv", "parquet", "arrow", "duckdb", "sqlite", "xlsx", "ods", 
 """What a release may be written as."""
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), "postgresql"]))
 _FORMATS = ", ".join(FORMATS)
-_SERVER = re.compile(r"([^/?#@:]*(:[^/?#@:]*)?@)?(?P<host>[^/?#@]*)(?P<path>/[^?#@]*)?(\?[^#@]*)?")
-_PRIVATE = ("user", "password", "passfile", "sslpassword", "sslkey")
 _COMPRESSIBLE = ("csv", "tsv", "fimi")
 
 
@@ -114,38 +114,56 @@ def locate(source: Any, format: str | None = None) -> Endpoint:
             remedy="give a path or a URL; a frame in memory becomes a table by sf.table(frame)",
         )
     text = os.fspath(source)
-    if "://" in text and isinstance(source, str):
-        return _from_url(text, format)
+    if is_address(text) and not os.path.lexists(text):
+        return _from_url(text.strip(), format)
     return _from_path(text, format)
 
 
 def _from_url(url: str, format: str | None) -> Endpoint:
-    scheme = url.partition("://")[0].lower().partition("+")[0]
-    if scheme in ("postgresql", "postgres"):
-        server = _SERVER.fullmatch(url.partition("://")[2])
-        if server is None:
+    scheme, slashes, rest = url.partition("://")
+    kind = scheme.lower().partition("+")[0]
+    if not slashes or not re.fullmatch(r"[a-z][\w.-]*", kind):
+        raise _misspelt()
+    if kind in ("postgresql", "postgres"):
+        server = SERVER.fullmatch(rest)
+        if server is None or re.search("%(?![0-9a-fA-F]{2})", rest):
             # Said before anything is parsed: a driver would quote the part that it takes for a
             # port.
-            raise InputError(
-                "the PostgreSQL URL is not well formed",
-                remedy="postgresql://USER:PASSWORD@HOST/DATABASE, with / ? # @ : in a password "
-                "written as %2F %3F %23 %40 %3A",
-            )
+            raise _misspelt()
         label = f"postgresql://{server['host'] or 'localhost'}{server['path'] or ''}"
         return Endpoint("postgresql", label, url=f"postgresql://{server[0]}")
-    if scheme in ("sqlite", "duckdb", "file"):
-        rest = unquote(url.partition("://")[2])
-        # sqlite:///clinic.db is relative and sqlite:////data/clinic.db absolute; file:///data/x is
-        # absolute.
-        path = rest if scheme == "file" else rest.removeprefix("/")
-        if not path:
-            raise InputError(f"{scheme}:// names no file", remedy=f"{scheme}:///PATH")
-        return _from_path(path, format or (None if scheme == "file" else scheme))
-    if scheme == "spark":
-        return Endpoint("spark", url, url=url.partition("://")[2])
+    if kind in ("sqlite", "duckdb", "file"):
+        return _from_path(_path_in(kind, rest), format or (None if kind == "file" else kind))
+    if kind == "spark":
+        if re.search("[@?]", rest):
+            raise InputError("spark:// takes a name alone", remedy="spark://CATALOG.DATABASE.TABLE")
+        return Endpoint("spark", url, url=rest)
     raise InputError(
-        f"{scheme}:// is not a kind of source that can be read",
+        f"{kind}:// is not a kind of source that can be read",
         remedy="download the file first, or use postgresql://, sqlite:///PATH or duckdb:///PATH",
+    )
+
+
+def _path_in(kind: str, rest: str) -> str:
+    """The file of an address; what names a user or options instead is told without them."""
+    if "?" in rest or re.search(":[^/]*@", rest) or ("@" in rest and rest[:1] != "/"):
+        raise InputError(
+            f"{kind}:// takes a path alone, without user, password and options",
+            remedy=f"{kind}:///PATH; a ? in a name is written as %3F",
+        )
+    # sqlite:///clinic.db is relative and sqlite:////data/clinic.db absolute; file:///data/x is
+    # absolute.
+    path = unquote(rest) if kind == "file" else unquote(rest).removeprefix("/")
+    if not path:
+        raise InputError(f"{kind}:// names no file", remedy=f"{kind}:///PATH")
+    return path
+
+
+def _misspelt() -> InputError:
+    return InputError(
+        "the PostgreSQL URL is not well formed",
+        remedy="postgresql://USER@HOST/DATABASE, and the password in PGPASSWORD or ~/.pgpass; in a "
+        "URL, / ? # @ : and blanks of names are written as %2F %3F %23 %40 %3A %20",
     )
 
 
@@ -172,37 +190,6 @@ def _from_path(text: str, format: str | None) -> Endpoint:
             remedy="decompress it first (gunzip)",
         )
     return Endpoint(found, path.name, path, gzipped)
-
-
-def secrets_of(url: str) -> list[str]:
-    """The parts of a URL that no message may show: user, password and sensitive parameters."""
-    userinfo = url.partition("://")[2].rpartition("@")[0]
-    user, _, password = userinfo.partition(":")
-    pairs = [pair.partition("=")[::2] for pair in url.partition("?")[2].split("&")]
-    private = [form for key, value in pairs if key in _PRIVATE for form in (value, unquote(value))]
-    found = [url, userinfo, user, password, unquote(user), unquote(password), *private]
-    return sorted({secret for secret in found if secret}, key=len, reverse=True)
-
-
-def has_password(url: str) -> bool:
-    """Whether a URL says what nobody but its user may know.
-
-    >>> has_password("postgresql://ann@db/clinic"), has_password("postgresql://ann:pw@db/clinic")
-    (False, True)
-    >>> has_password("postgresql://db/clinic?password=pw")
-    True
-    """
-    userinfo = url.partition("://")[2].rpartition("@")[0]
-    named = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
-    return ":" in userinfo or not named.isdisjoint(("password", "sslpassword"))
-
-
-def redact(message: str, url: str) -> str:
-    """The message with every secret of the URL struck out."""
-    for secret in secrets_of(url):
-        # Whole words: a user named "u" must not turn "refused" into "ref***sed".
-        message = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", message)
-    return message
 
 
 def load(endpoint: Endpoint) -> bytes:

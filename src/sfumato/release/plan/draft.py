@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from ...addresses import ELSEWHERE, bare, holds_secret, is_address
 from ...data.io import read_decided
 from ...data.io.folders import source_of
 from ...data.io.reading import ReadTable
@@ -62,6 +63,7 @@ _TIES = """\
 # use = "pseudonymize"
 # columns = {}
 """
+NO_PASSWORD = f"# The password is not in this plan: {ELSEWHERE}.\n"
 _MOST_LABELS = 8
 _ORDER = (
     (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
@@ -92,15 +94,17 @@ def draft_plan(
     >>> 'name = { role = "identifier", kind = "nominal" }' in text
     True
     """
+    secret = False
     if isinstance(source, Table):
         read = ReadTable(source, [], {})
     else:
         read = read_decided(source, **{"sample": True, **options})
         path = path or str(source)
+        secret, path = holds_secret(path), bare(path)
     table = read.table
     made = guess(table, from_file=not isinstance(source, Table))
     guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
-    head = _head(read, guesses, path, options, listed)
+    head = _head(read, guesses, path, options, listed) + (NO_PASSWORD if secret else "")
     steps = _steps(table, guesses, listed)
     format = "csv" if isinstance(source, Table) else source_of(source, options.get("format")).format
     rest = _rest(guesses, output or release_folder(path), format)
@@ -109,7 +113,7 @@ def draft_plan(
 
 def release_folder(path: str | None) -> str:
     """Where the release of a file goes: not where that of the file beside it does."""
-    if not path or "://" in path:
+    if not path or is_address(path):
         return "release"
     return f"{stem_of(path) or 'data'}-release"
 
@@ -187,8 +191,7 @@ def _head(
     table = read.table
     many = f"{table.height:,}" if read.share == 1 else f"about {table.height / read.share:,.0f}"
     lines = [
-        f"# A draft for {Path(path).name if path else 'the table'}: {many} records, "
-        f"{len(table.names)} columns.",
+        f"# A draft for {_called(path)}: {many} records, {len(table.names)} columns.",
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
         *_check_first(guesses, read),
@@ -211,6 +214,12 @@ def _head(
         given["sets"] = sets[0] if len(sets) == 1 else sets
     begun = toml.table("input", given) if given else ""
     return "\n".join(lines) + "\n" + comment + begun
+
+
+def _called(path: str | None) -> str:
+    if not path:
+        return "the table"
+    return _one_line(path if is_address(path) else Path(path).name)
 
 
 def _told(options: dict[str, Any]) -> dict[str, Any]:

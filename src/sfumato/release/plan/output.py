@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from ...data.io.source import has_password, locate
+from ...addresses import ELSEWHERE, holds_secret, is_address
+from ...data.io.source import locate
 from ...errors import InputError
 from ...protocols import Declaration
 
@@ -80,6 +81,13 @@ class Output(Declaration):
             raise ValueError("a table has no format: leave out format")
         return self
 
+    @field_validator("path")
+    @classmethod
+    def _a_folder(cls, given: str) -> str:
+        if is_address(given):
+            raise ValueError("is a folder: a database goes to [output] database")
+        return given
+
     @field_validator("database")
     @classmethod
     def _without_password(cls, given: str) -> str:
@@ -91,9 +99,8 @@ class Output(Declaration):
             raise ValueError(f"{error.message} -> {error.remedy}") from None
         if found not in ("postgresql", "spark"):
             raise ValueError("is neither postgresql:// nor spark://")
-        if has_password(given):
+        if holds_secret(given):
             raise ValueError(
-                "holds a password, and plans are read by many: leave it out, and set PGPASSWORD or "
-                "write ~/.pgpass"
+                f"holds a password, and plans are read by many: leave it out, and {ELSEWHERE}"
             )
         return given

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, field_validator
 
+from ...addresses import bare
 from ...data.io.sets import specs
 from ...data.schema import Kind, Role
 from ...engines.local import Local
@@ -124,6 +124,12 @@ class Input(Declaration):
         if self.missing:
             found["missing"] = ("", *self.missing)
         return found
+
+    def bare(self) -> Input:
+        """The same without passwords, for what others may read."""
+        other = bare(self.reference) if isinstance(self.reference, str) else self.reference
+        named = {"path": bare(self.path), "reference": other, "given": tuple(map(bare, self.given))}
+        return self.model_copy(update=named)
 
     def told(self, more: Mapping[str, Any]) -> Input:
         """The same with some words changed, which are checked."""
@@ -269,17 +275,15 @@ class Plan:
         return Reader(text, document, base).plan(name)
 
     def to_toml(self, *, show_secrets: bool = True) -> str:
-        """The plan as a file; without its secrets where others may read it."""
+        """The plan as a file, without passwords; without other secrets where others may read it."""
 
         def section(header: str, words: Mapping[str, Any] | None) -> list[str]:
-            if words and "path" in words and not show_secrets:
-                words = {**words, "path": _without_password(words["path"])}
             return [] if words is None else [toml.table(header, words)]
 
         measures = self.measures
         listed = {m.name: m.parameters() for m in measures or ()}
         body = [
-            *section("input", self.input.plan_words() or None),
+            *section("input", self.input.bare().plan_words() or None),
             *section("engine", self._engine_words() or None),
             *section("columns", {n: c.to_plan() for n, c in self.columns.items()} or None),
             *section("table", None if self.table is None else self.table.plan_words()),
@@ -330,11 +334,6 @@ def lines_of(path: Path) -> Iterator[None]:
             for c in error.complaints
         ]
         raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error
-
-
-def _without_password(url: str) -> str:
-    """A database URL with its password taken out."""
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
 
 
 def _by_name(requirements: tuple[Requirement, ...]) -> dict[str, Any]:

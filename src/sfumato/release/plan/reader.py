@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...addresses import is_address
 from ...data.schema import Kind, Role
 from ...engines.local import Local
 from ...errors import Complaint, ParameterError, PlanError, UnknownName, suggest
@@ -93,7 +94,7 @@ class Reader:
     def _beside(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self._beside(one) for one in value]
-        if isinstance(value, str) and value and "://" not in value and self.base is not None:
+        if isinstance(value, str) and value and not is_address(value) and self.base is not None:
             return str(self.base / value)
         return value
 

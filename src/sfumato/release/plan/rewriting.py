@@ -10,6 +10,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
+from ...addresses import is_address
 from ...errors import SfumatoError
 from . import toml
 from .plan import Plan
@@ -21,12 +22,17 @@ _ABSENT = object()
 def rewritten(text: str, plan: Plan, base: Path | None = None) -> str:
     """The text of a plan file, changed so that it says `plan`.
 
-    What does not change stays as it was written. Where that does not succeed, the file is written
-    anew, without its comments.
+    What does not change stays as it was written, but for a password, which no plan gets from here.
+    Where that does not succeed, the file is written anew, without its comments.
     """
+    plan = replace(plan, input=plan.input.bare())
     try:
         file = _File(text.splitlines())
-        file.follow(_document(plan, base), _document(Plan.parse(text, base=base), base))
+        now = Plan.parse(text, base=base)
+        written = _document(now, base)
+        if now.input.bare() != now.input:
+            written["input"] |= _relative(now.input.plan_words(), base)
+        file.follow(_document(plan, base), written)
         if _same(Plan.parse(file.text, base=base), plan):
             return file.text
     except (SfumatoError, tomllib.TOMLDecodeError, _NotByLines):
@@ -73,7 +79,7 @@ def _relative(given: Any, base: Path | None, key: str = "") -> Any:
         return [_relative(one, base, key) for one in given]
     if isinstance(given, Mapping):
         return {name: _relative(value, base, name) for name, value in given.items()}
-    if key not in FILES or not isinstance(given, str) or not given or "://" in given:
+    if key not in FILES or not isinstance(given, str) or not given or is_address(given):
         return given
     if base is None or base == Path():
         return given

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from ...addresses import is_address
 from ...nested import named
 from ...protocols import Declaration
 from ...tabular.base import CellRule, Protection
@@ -98,7 +99,8 @@ class TablePlan(Declaration):
         def beside(given: Any) -> Any:
             if isinstance(given, list | tuple):
                 return [beside(one) for one in given]
-            return str(base / given) if isinstance(given, str) and "://" not in given else given
+            beside_it = isinstance(given, str) and not is_address(given)
+            return str(base / given) if beside_it else given
 
         named = {
             key: beside(getattr(self, key))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...addresses import is_address
 from ...data.io import read_with_notes
 from ...data.io.sets import replaced_columns
 from ...data.io.stat import uncoded
@@ -207,7 +208,7 @@ def source_of(plan: Plan, base: Path, path: str | None = None) -> str:
     source = path or plan.input.path
     if not source:
         raise InputError("the plan names no input", remedy='[input] path = "register.csv"')
-    return str(base / source) if "://" not in source and path is None else source
+    return str(base / source) if not is_address(source) and path is None else source
 
 
 def with_columns_of(plan: Plan, given: Any) -> Table:
