@@ -10,6 +10,7 @@
     ├── MeasureError        a measure cannot be taken on this pair          exit code 2
     ├── ReleaseRefused      a requirement is not met; nothing was written   exit code 3
     └── OutputError         the release cannot be written                   exit code 4
+        ├── MachineError    the disk or the memory does not suffice         exit code 4
         └── Unsettled       whether it was written is not known             exit code 4
 
 An error names the column and the row where it can, and always the remedy. Those that check a whole
@@ -123,6 +124,14 @@ class OutputError(SfumatoError):
     """The release cannot be written."""
 
     exit_code = 4
+
+
+class MachineError(OutputError):
+    """The disk or the memory does not suffice, or fails; `left` says what was written before."""
+
+    def __init__(self, what: str, left: str = "", *, remedy: str = "") -> None:
+        super().__init__(f"{what}; {left}" if left else what, remedy=remedy)
+        self.what, self.left = what, left
 
 
 class Unsettled(OutputError):

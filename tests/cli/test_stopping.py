@@ -74,7 +74,8 @@ def test_a_release_that_is_there_already_is_named(
     with monkeypatch.context() as early:
         early.setattr(show, "progress", interrupted)
         assert protected("--replace") == 130
-    assert capsys.readouterr().err == "interrupted; nothing was written\n"
+    said = "interrupted; nothing was written, and the release that was there is as it was\n"
+    assert capsys.readouterr().err == said
     assert Path("out/release/evidence.json").read_bytes() == made
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import stopping
+
 
 def main() -> None:
     """Run `sfumato`."""
+    from . import stopping
+
+    # Before anything else: what is imported from here on takes a while, and can be interrupted.
+    with stopping.heard(last=True) as signals:
+        try:
+            raise SystemExit(_run(signals))
+        except KeyboardInterrupt:  # also where one comes while an error is told
+            raise SystemExit(signals.ended()) from None
+
+
+def _run(signals: stopping.Stopping) -> int:
     import gc
 
     # Imports and compiling make millions of objects that stay: looking for garbage among them at
     # the usual pace costs a tenth of a first run. A library leaves this to its caller.
     gc.set_threshold(50_000, 20, 50)
-    from .app import run
+    import sys
 
-    run()
+    from .app import ended
+
+    return ended(sys.argv[1:], signals)

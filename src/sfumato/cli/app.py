@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from ..addresses import ELSEWHERE, holds_secret, is_address
-from ..errors import OutputError, ParameterError, SfumatoError
+from ..errors import OutputError, ParameterError
 from . import applying, base, outcome, show, stopping
 from . import reading as how
 from .base import app
@@ -166,13 +166,13 @@ def protect(
         raise ParameterError("--at is for plans with a [table]", remedy="leave it out")
     if given and chosen.table is not None:
         raise ParameterError("--given is for plans of records", remedy="leave it out")
-    with stopping.released_to(target):
-        if chosen.table is not None:
-            protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
-        elif chosen.engine.in_memory:
-            _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
-        else:
-            _protect_large(chosen, plan, input, target, seed, given or [], replace, json, apply)
+    stopping.watch_release(target)
+    if chosen.table is not None:
+        protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
+    elif chosen.engine.in_memory:
+        _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
+    else:
+        _protect_large(chosen, plan, input, target, seed, given or [], replace, json, apply)
 
 
 def _protect_records(
@@ -353,12 +353,8 @@ def demo(
     """Make a register of patients who do not exist, protect it several ways, and compare."""
     from .demo import run as run_demo
 
-    try:
-        run_demo(output, records, seed, replace=replace, json=json)
-    except KeyboardInterrupt as error:
-        if not output.exists():
-            raise
-        raise stopping.Interrupted(f"{output} holds a part of the demo") from error
+    stopping.watch(output, what="holds a part of the demo")
+    run_demo(output, records, seed, replace=replace, json=json)
 
 
 def _plan_name(source: str) -> str:
@@ -370,24 +366,28 @@ def _plan_name(source: str) -> str:
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    json = "--json" in given
     with stopping.heard() as signals:
         try:
-            command: Any = typer.main.get_command(app)
-            code = command.main(args=given, prog_name="sfumato", standalone_mode=False)
+            sys.exit(ended(given, signals))
         except KeyboardInterrupt:
             sys.exit(signals.ended())
-        except Exception as error:
-            # Of an output that could not be written its own error says what is left.
-            if show.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
-                sys.exit(signals.ended(error))
-            if isinstance(error, SfumatoError):
-                show.failed(error, json=json)
-                sys.exit(error.exit_code)
-            sys.exit(show.usage_or_fault(error, json=json))
-        if code == stopping.CODE:
-            sys.exit(signals.ended())
-    sys.exit(code if isinstance(code, int) else 0)
+
+
+def ended(given: list[str], signals: stopping.Stopping) -> int:
+    """The exit code of a command that has told how it ended."""
+    json = "--json" in given
+    try:
+        command: Any = typer.main.get_command(app)
+        code = command.main(args=given, prog_name="sfumato", standalone_mode=False)
+        sys.stdout.flush()
+    except Exception as error:
+        # Of an output that could not be written its own error says what is left.
+        if show.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
+            return signals.ended()
+        return show.ended(error, stopping.folder(), stopping.left(), json=json)
+    if code == stopping.CODE:
+        return signals.ended()
+    return code if isinstance(code, int) else 0
 
 
 # The other commands join the application; after the first ones, in the order of `--help`.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from typer import Option
 
 from ..addresses import holds_secret
-from ..errors import OutputError, ParameterError, ReleaseRefused
+from ..errors import ParameterError, ReleaseRefused
+from ..machine import cannot_write
 from . import base, show
 
 if TYPE_CHECKING:
@@ -116,6 +117,6 @@ def written(change: Applied | None) -> Iterator[None]:
         yield
         os.replace(aside, change.target)
     except OSError as error:
-        raise OutputError(f"{change.target} cannot be written: {error}") from error
+        raise cannot_write(change.target, error) from error
     finally:
         aside.unlink(missing_ok=True)

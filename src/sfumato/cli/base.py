@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from ..addresses import is_address
 from ..errors import OutputError
+from . import stopping
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -67,6 +68,7 @@ def refuse_existing(path: Path | None, *, replace: bool, other: str = "another -
     """Stop, before any work, where a file would be overwritten unasked."""
     if path is not None and path.exists() and not replace:
         raise OutputError(f"{path} exists already", remedy=f"--replace, or {other}")
+    stopping.watch(path)
 
 
 def require_folder(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from . import base, show
+from . import base, show, stopping
 
 
 @base.app.command()
@@ -221,5 +221,6 @@ def query(
     from ..data.io import read
     from .questions import ask, limits
 
+    stopping.watch(key)
     answer = ask(read(file), question, limits(protect), key, base.names(public) or None)
     show.answered(question, answer, json=json)

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import ParameterError
-from . import base, show
+from . import base, show, stopping
 
 ledger = typer.Typer(
     name="ledger",
@@ -22,6 +22,7 @@ ledger = typer.Typer(
 )
 base.app.add_typer(ledger)
 
+_CHANGED = "is changed already"
 File = Annotated[
     Path, Option("--ledger", help="The ledger, or the folder that it is in (this folder).")
 ]
@@ -76,7 +77,9 @@ def forget(
             "nothing says what is to be forgotten", remedy="RELEASE, or --before 2026-01-31"
         )
     day = "" if before is None else before.date().isoformat()
-    gone = Ledger.at(ledger).forget(release, before=day)
+    found = Ledger.at(ledger)
+    stopping.watch(found.path, what=_CHANGED)
+    gone = found.forget(release, before=day)
     if release and not gone:
         raise ParameterError(
             f"{release} is not known to the ledger", remedy="sfumato ledger show lists what is"
@@ -100,6 +103,7 @@ def off(
     from ..release.ledger.book import Ledger
 
     found = Ledger.at(ledger)
+    stopping.watch(found.path, what=_CHANGED)
     found.switch(off=not undo)
     if json:
         show.print_json({"ledger": str(found.path), "off": not undo})

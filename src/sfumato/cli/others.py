@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, suggest
-from . import base, show
+from . import base, show, stopping
 
 
 @base.app.command()
@@ -43,6 +43,7 @@ def split(
     table = read(file, household=[together]) if together else read(file)
     drawn = draw_seed() if seed is None else seed
     kept, out = reference_split(table, share, seed=drawn, strata=base.names(strata) or None)
+    stopping.watch(participants, reference)
     write_both((kept, participants), (out, reference), replace=replace)
     if json:
         show.print_json({"participants": kept.height, "reference": out.height})
@@ -149,6 +150,7 @@ def generate(
         return
     if output.suffix != ".parquet":
         raise OutputError(f"{output} is no Parquet file", remedy="name it NAME.parquet")
+    stopping.watch(output.with_name(f"{output.stem}.items.csv"))
     with show.progress(quiet=False) as tell, listening(tell):
         if kind == "targeting":
             made = generators.write_targeting(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ParameterError
+from ..machine import cannot_write
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -114,9 +115,13 @@ def _keep(path: Path, known: dict[str, Any]) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise InputError(f"{path} cannot be made: {error}") from error
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(json.dumps(known, indent=2) + "\n")
+        raise cannot_write(path, error) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(known, indent=2) + "\n")
+    except OSError as error:
+        path.unlink()  # a half of it would bind nothing, and be in the way
+        raise cannot_write(path, error) from error
 
 
 def _digest(table: Table) -> str:

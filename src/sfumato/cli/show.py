@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..addresses import hidden
-from ..errors import Complaints, InputError, OutputError, ReleaseRefused, SfumatoError, UnknownName
+from ..errors import (
+    Complaints,
+    InputError,
+    MachineError,
+    OutputError,
+    ReleaseRefused,
+    SfumatoError,
+    UnknownName,
+)
+from ..machine import refused, whole
 from ..progress import silent
 from ..registry import KINDS, entries
 
@@ -136,13 +145,8 @@ def write_private(path: Path, text: str) -> None:
 
 def write_plan(target: Path, text: str) -> None:
     """Write a draft, whole or not at all."""
-    aside = target.with_name(f".{target.name}.part")
-    try:
-        write_private(aside, text)
-        os.replace(aside, target)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise OutputError(f"{target} cannot be written: {error}") from error
+    with whole(target, mode=0o600) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def drafted(target: Path, text: str, *, json: bool) -> None:
@@ -250,10 +254,38 @@ def _complaints(error: Complaints) -> None:
 
 def is_abort(error: Exception) -> bool:
     """Whether somebody ended the command: by Ctrl-C, or by no answer to a question."""
-    return type(error).__name__ in ("Abort", "Interrupted")
+    return type(error).__name__ == "Abort"
 
 
-def usage_or_fault(error: Exception, *, json: bool) -> int:
+def ended(error: Exception, folder: Path, left: str, *, json: bool) -> int:
+    """The exit code of a command that failed, once it is said why; `left` is what it has written to
+    `folder`."""
+    if _unprintable(error):
+        print(f"error: standard output cannot be written: {error}; {left}", file=sys.stderr)
+        return OutputError.exit_code
+    if not isinstance(error, MachineError):
+        error = refused(error, getattr(error, "filename", None) or folder, left=left) or error
+    if isinstance(error, SfumatoError):
+        failed(error, json=json)
+        return error.exit_code
+    return usage_or_fault(error, left, json=json)
+
+
+def _unprintable(error: Exception) -> bool:
+    """Whether nobody takes what is printed; then nothing more is, at the end of Python either."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    try:
+        print(flush=True)  # the library has forgotten what it could not print
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        return True
+    return False
+
+
+def usage_or_fault(error: Exception, left: str, *, json: bool) -> int:
     """The exit code of anything else: a wrong command line, or a fault of ours."""
     # Typer has brought its own copy of click since 0.20: its errors are told by what they can do.
     if hasattr(error, "format_message") and hasattr(error, "show"):
@@ -265,7 +297,7 @@ def usage_or_fault(error: Exception, *, json: bool) -> int:
         return 2
     shown = "".join(traceback.format_exception(error)).splitlines()
     print("\n".join(map(hidden, shown)), file=sys.stderr)
-    print("this is a fault in Sfumato, not in your data; nothing was written", file=sys.stderr)
+    print(f"this is a fault in Sfumato, not in your data; {left}", file=sys.stderr)
     if json:
         print_json({"error": "fault", "message": hidden(f"{type(error).__name__}: {error}")})
     return 1

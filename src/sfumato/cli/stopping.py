@@ -1,22 +1,27 @@
-"""Ctrl-C, and SIGTERM, which schedulers send: work ends in order, and a line says what is left."""
+"""Ctrl-C, and SIGTERM, which schedulers send: work ends in order, and a line says what is left.
+
+Every command says beforehand what it is about to write (`watch`), so that whatever ends it, a
+signal, a full disk or a fault, can say what is there.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ..machine import NOTHING
+
 CODE = 130
 """What Typer makes of Ctrl-C."""
-
-
-class Interrupted(Exception):
-    """Ctrl-C, with what is left; of a KeyboardInterrupt Typer leaves its code alone."""
+_AGAIN = 0.05
+_watched: dict[Path, Callable[[], str]] = {}
 
 
 class Stopping:
@@ -24,6 +29,8 @@ class Stopping:
 
     def __init__(self) -> None:
         self.came = 0
+        self.ours: list[int] = []
+        """The signals that are heard."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """The handler: the second SIGTERM, to a group and to its process, ends no tidying up."""
@@ -31,16 +38,30 @@ class Stopping:
         if not (again and number == signal.SIGTERM):
             raise KeyboardInterrupt
 
-    def ended(self, error: BaseException | None = None) -> int:
-        """The exit code, once what is left is said."""
-        left = str(error) if isinstance(error, Interrupted) else "nothing was written"
-        print(f"interrupted; {left}", file=sys.stderr)
+    def ended(self) -> int:
+        """The exit code, once what is left is said; nobody interrupts that."""
+        for one in self.ours:
+            signal.signal(one, signal.SIG_IGN)
+        print(f"interrupted; {left()}", file=sys.stderr)
         return 128 + (self.came or signal.SIGINT)
+
+    def unheard(self, hook: Callable[[Any], Any], what: Any) -> None:
+        """Where Python can raise nothing, as in a finalizer, the signal is sent once more."""
+        if not isinstance(what.exc_value, KeyboardInterrupt) or not self.came:
+            hook(what)
+            return
+        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
 
 
 @contextmanager
-def heard() -> Iterator[Stopping]:
-    """Both signals are heard, unless whoever started the process would have them ignored."""
+def heard(*, last: bool = False) -> Iterator[Stopping]:
+    """Both signals are heard, unless whoever started the process would have them ignored.
+
+    Where nothing comes after it, a later one ends Python at once, without a traceback.
+    """
+    _watched.clear()
     stopping = Stopping()
     usual: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
@@ -48,32 +69,53 @@ def heard() -> Iterator[Stopping]:
     }
     main = threading.current_thread() is threading.main_thread()
     ours = [one for one, handler in usual.items() if main and signal.getsignal(one) == handler]
+    stopping.ours = ours
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda what: stopping.unheard(hook, what)
     for one in ours:
         signal.signal(one, stopping)
     try:
         yield stopping
     finally:
         for one in ours:
-            signal.signal(one, usual[one])
+            signal.signal(one, signal.SIG_DFL if last else usual[one])
+        sys.unraisablehook = hook
 
 
-@contextmanager
-def released_to(target: Path) -> Iterator[None]:
-    """An interruption says whether the release is there already."""
-    before = _made(target)
+def watch(*paths: Path | str | None, what: str = "is there already") -> None:
+    """Files, or a folder, that a command is about to write."""
+    for path in (Path(one) for one in paths if one):
+        before = _state(path)
+        _watched.setdefault(path, lambda path=path, before=before: _changed(path, before, what))  # type: ignore[misc]
+
+
+def watch_release(target: Path) -> None:
+    """A release that a command is about to write."""
+    from ..release.saving import Target
+
+    found = Target(target)
+    _watched[target] = found.left
+
+
+def left() -> str:
+    """What the command has written."""
+    said = [words for tell in _watched.values() if (words := tell())]
+    more = [words for words in said if not words.startswith(NOTHING)]
+    return "; ".join(more or said[:1]) or NOTHING
+
+
+def folder() -> Path:
+    """Where the command writes."""
+    return next(iter(_watched), Path("x")).parent
+
+
+def _changed(path: Path, before: object, what: str) -> str:
+    return "" if _state(path) in (None, before) else f"{path} {what}"
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        yield
-    except KeyboardInterrupt as error:
-        if _made(target) in (None, before):
-            raise
-        raise Interrupted(f"the release is there already: {target}") from error
-
-
-def _made(target: Path) -> int | None:
-    """When the evidence of a release was written, which moving and copying keep."""
-    from ..data.linkage.earlier import EVIDENCE
-
-    try:
-        return (target / EVIDENCE).stat().st_mtime_ns
+        found = path.stat()
     except OSError:
         return None
+    return found.st_mtime_ns, found.st_ino, found.st_size

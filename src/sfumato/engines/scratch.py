@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import OutputError
+from ..machine import refused
 
 _PREFIX = "sfumato-scratch-"
 _LOCK = "in-use"
@@ -35,6 +36,8 @@ class Scratch:
             sweep(self.parent)
             self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self.parent))  # mode 0700
         except OSError as error:
+            if (told := refused(error, self.parent, aside=True)) is not None:
+                raise told from error
             raise OutputError(
                 f"no temporary folder can be made in {self.parent}: {error.strerror}",
                 remedy="temporary = a folder that can be written",
@@ -65,22 +68,14 @@ class Scratch:
 @contextmanager
 def room(folder: Path, size: int) -> Iterator[None]:
     """An error that says so where a file of this many bytes may not fit, or did not."""
-    free = shutil.disk_usage(folder).free
-    if free < size + _RESERVE:
-        raise _full(folder, free)
     try:
+        if shutil.disk_usage(folder).free < size + _RESERVE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _full(folder, shutil.disk_usage(folder).free) from error
+        if (told := refused(error, folder.parent, aside=True)) is not None:
+            raise told from error
         raise
-
-
-def _full(folder: Path, free: int) -> OutputError:
-    return OutputError(
-        f"the disk of {folder.parent} is full: {free / 2**30:.1f} GiB are left",
-        remedy="make room, or name another folder: [engine] temporary = ...",
-    )
 
 
 def sweep(parent: Path) -> None:

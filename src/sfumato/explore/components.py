@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import OutputError, ParameterError
+from ..errors import ParameterError
+from ..machine import cannot_write
 from ..measurement import Measurement
 from ..protocols import Context
 from ..release.pairing import as_pair
 from ..rng import stream
 from ..utility.distributions.kernel_pca import Compared, KernelPca
-from .figure_files import check, write_chart
+from .figure_files import check, write_by, write_chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +58,9 @@ class Components:
         where = Path(folder)
         try:
             where.mkdir(parents=True, exist_ok=True)
-            self.table.write_csv(where / "components.csv")
         except OSError as error:
-            raise OutputError(f"{where} cannot be written: {error}") from error
+            raise cannot_write(where, error) from error
+        write_by(where / "components.csv", self.table.write_csv)
         made = self.figure(components=components, title=title)
         for ending in ("svg", "png"):
             write_chart(made, where / f"components.{ending}")

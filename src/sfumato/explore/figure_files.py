@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError
+from ..machine import whole
 
 FIGURES = (".svg", ".png", ".pdf", ".html", ".json")
 TABLES = (".csv", ".parquet")
@@ -31,11 +32,5 @@ def write_chart(made: Any, path: Path) -> None:
 
 def write_by(path: Path, write: Callable[[Path], Any]) -> None:
     """Have a file written beside the path, and put in its place once it is whole."""
-    aside = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
+    with whole(path) as aside:
         write(aside)
-        aside.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error}") from error
-    finally:
-        aside.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from ...errors import InputError, OutputError
+from ...machine import cannot_write, refused
 from ..schema import SUPPRESSED
 from ..table import Table
 from .files import write_arrow, write_parquet
@@ -141,10 +142,9 @@ def _write_to(
             frame = storable(table, suppressed=suppressed)
             _WRITERS[end.format](frame, path, name)
     except (OSError, pl.exceptions.PolarsError, sqlite3.Error) as error:
-        raise OutputError(
-            f"{end.label} cannot be written: {getattr(error, 'strerror', None) or error}",
-            remedy="check the folder, its permissions and the free space",
-        ) from error
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)  # what is free is what is free without it
+        raise cannot_write(path.with_name(end.label), error) from error
 
 
 def csv_bytes(frame: pl.DataFrame, delimiter: str = ",") -> bytes:
@@ -195,6 +195,8 @@ def _write_duckdb(frame: pl.DataFrame, path: Path, name: str) -> None:
             connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT {wanted} FROM sfumato_frame")
             connection.unregister("sfumato_frame")
     except duckdb.Error as error:
+        if (told := refused(error, path.parent)) is not None:
+            raise told from error
         line = str(error).strip().splitlines()[0]
         raise OutputError(f"DuckDB refuses the table: {line}", remedy="write Parquet") from error
     finally:
@@ -321,10 +323,9 @@ def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
             _rename_if_absent(temporary, target)
         flush(folder)
     except OSError as error:
-        raise OutputError(
-            f"{target} cannot be written: {error.strerror or error}",
-            remedy="check the folder, its permissions and the free space",
-        ) from error
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise cannot_write(target, error) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

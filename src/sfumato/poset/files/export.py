@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 from ...errors import OutputError
+from ...machine import whole
 from ...protocols import Poset
 from ..partial_order import PartialOrderPoset
 from ..trees.tree import Tree
@@ -49,9 +50,5 @@ def poset_csv(poset: Poset) -> str:
 def write_poset(poset: Poset, path: str | Path) -> None:
     """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
     content = poset_csv(poset)
-    try:
-        Path(path).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"{path} cannot be written: {error.strerror or error}", remedy="mend the path"
-        ) from error
+    with whole(Path(path)) as aside:
+        aside.write_text(content, encoding="utf-8")

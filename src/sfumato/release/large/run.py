@@ -32,6 +32,7 @@ from ..records.recording import columns_made
 from ..records.release import Private
 from ..records.run import as_plan, beside, checked_or_told, gated, public_columns, reading_of
 from ..records.written import output_notes
+from ..saving import saving
 from .gaps import check_gaps
 from .laying import laid
 from .masking import Made, run_steps_on
@@ -73,7 +74,7 @@ def protect_large(
     seed = draw_seed() if seed is None else checked_or_told(seed, notes)
     run = _Run(str(source), gated(plan), seed, Path(os.path.abspath(target)), tuple(notes),
                progress or silent, landing)  # fmt: skip
-    with ExitStack() as until_published:
+    with saving(target, aside=True), ExitStack() as until_published:
         publish(
             target,
             lambda folder: run.write_public(folder, until_published),

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import OutputError
+from ...machine import refused
 from ..staging import hold
 from .key import VARIABLE, find_key, key_file, make_key
 from .people import Digests, packed, unpacked
@@ -186,6 +187,8 @@ class Ledger:
         return connection
 
     def _unusable(self, error: Exception) -> OutputError:
+        if (told := refused(error, self.path.parent, left="the ledger is as it was")) is not None:
+            return told
         return OutputError(
             f"the ledger {self.path} cannot be used: {error}",
             remedy="restore it from a copy, or name another file: [output] ledger",

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from ...errors import OutputError
+from ...machine import refused
 
 VARIABLE = "SFUMATO_LEDGER_KEY"
 _FEWEST = 16
@@ -67,6 +68,8 @@ def make_key() -> bytes:
         finally:
             os.unlink(aside)
     except OSError as error:
+        if (told := refused(error, path.parent)) is not None:
+            raise told from error
         raise OutputError(
             f"the ledger's key cannot be kept in {path.parent}: {error}",
             remedy=f"set {VARIABLE} to a secret text of your own",

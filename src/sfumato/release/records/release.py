@@ -35,6 +35,7 @@ from ..publish import publish
 from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
+from ..saving import saving
 from .evidence import RANDOMNESS, Evidence, Measuring, panel_of
 from .judging import judge, worst
 from .public import public_face
@@ -141,14 +142,15 @@ class Release:
             recounted.append(noted.with_standing(standing))
             recounted[0]._write_public(folder)
 
-        return publish(
-            target,
-            write_public,
-            lambda folder: recounted[0]._write_private(folder),
-            replace=replace,
-            recording=lambda folder: told.recorded(folder, recounted[0].evidence.ledger),
-            landing=landing,
-        )
+        with saving(target):
+            return publish(
+                target,
+                write_public,
+                lambda folder: recounted[0]._write_private(folder),
+                replace=replace,
+                recording=lambda folder: told.recorded(folder, recounted[0].evidence.ledger),
+                landing=landing,
+            )
 
     def with_standing(self, standing: Standing) -> Release:
         """The same with how it stands to earlier releases in its evidence."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import OutputError
+from ...machine import whole
 from .parts import Markup, definitions, join, tag
 
 Part = tuple[str, str, Markup]
@@ -63,17 +63,8 @@ class Page(NamedTuple):
 
 def write_page(path: Path, text: str) -> None:
     """Write a page that shows an original, whole or not at all, for its owner's eyes."""
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        aside.unlink(missing_ok=True)
-        with open(
-            os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
-        ) as file:
-            file.write(text)
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise OutputError(f"{path} cannot be written: {error}") from error
+    with whole(path, mode=0o600) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def check_page(path: str | Path) -> Path:

@@ -28,6 +28,7 @@ from ..plan.plan import Plan
 from ..publish import publish
 from ..records.release import DATA_NAMES, _write_json, _write_text
 from ..report.page import version
+from ..saving import saving
 from . import view as table_view
 
 PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", "empty"
@@ -194,13 +195,14 @@ class TableRelease:
             noted.append(with_changes(self, plan=plan, ledger=told.standing()))
             noted[0]._write_public(folder)
 
-        return publish(
-            target,
-            write_public,
-            lambda folder: noted[0]._write_private(folder),
-            replace=replace,
-            recording=lambda folder: told.recorded(folder, noted[0].ledger),
-        )
+        with saving(target):
+            return publish(
+                target,
+                write_public,
+                lambda folder: noted[0]._write_private(folder),
+                replace=replace,
+                recording=lambda folder: told.recorded(folder, noted[0].ledger),
+            )
 
     def _write_public(self, folder: Path) -> None:
         from .report import render
