@@ -60,6 +60,7 @@ def init(
     sentinel: how.Sentinel = None,
     header: how.Header = None,
     dates: how.Dates = None,
+    limit: how.Limit = None,
     replace: base.ReplacePlan = False,
     json: base.Json = False,
 ) -> None:
@@ -69,7 +70,7 @@ def init(
     options = how.reading(
         table=table, query=query, sheet=sheet, delimiter=delimiter, encoding=encoding,
         decimal=decimal, thousands=thousands, missing=missing, sentinel=sentinel, header=header,
-        dates=dates,
+        dates=dates, limit=limit,
     )  # fmt: skip
     if "missing" in options:
         options["missing"] = ("", *options["missing"])
@@ -284,6 +285,7 @@ def assess(
     sentinel: how.Sentinel = None,
     header: how.Header = None,
     dates: how.Dates = None,
+    limit: how.Limit = None,
     output: base.Page = None,
     replace: base.ReplacePage = False,
     plugin: base.Plugin = None,
@@ -297,7 +299,7 @@ def assess(
     words = Plan() if plan is None else Plan.read(plan)
     options = how.reading(
         sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, thousands=thousands,
-        missing=missing, sentinel=sentinel, header=header, dates=dates,
+        missing=missing, sentinel=sentinel, header=header, dates=dates, limit=limit,
     )  # fmt: skip
     base.refuse_existing(output, replace=replace)
     evidence = measure_all(

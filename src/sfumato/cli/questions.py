@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bounds import from_json
 from ..errors import InputError, ParameterError
 from ..machine import cannot_write
 
@@ -81,7 +82,7 @@ def limits(given: str) -> dict[str, float]:
 def secret(path: Path) -> dict[str, Any] | None:
     """The secret in a file, and what it is bound to; None where there is no file."""
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from ..bounds import Limits
 from ..errors import ParameterError
 
 _WHOLE = re.compile(r"[+-]?\d+")
@@ -28,6 +29,13 @@ Header = Annotated[
 Dates = Annotated[
     list[str] | None, Option(help="Format of a column of dates: born=%d/%m/%Y (repeatable).")
 ]
+Limit = Annotated[
+    list[str] | None,
+    Option(
+        "--limit",
+        help="Raise a bound of reading: unpacked=8GiB, columns=200000, cell=20MiB (repeatable).",
+    ),
+]
 Sheet = Annotated[str, Option(help="Sheet of a workbook (the only one with data).")]
 
 
@@ -37,6 +45,7 @@ def reading(
     sentinel: list[str] | None,
     dates: list[str] | None,
     header: bool | None,
+    limit: list[str] | None = None,
     **texts: str,
 ) -> dict[str, Any]:
     """What was said, as `[input]` of a plan has it."""
@@ -51,6 +60,8 @@ def reading(
         given["sentinels"] = _sentinels(sentinel)
     if dates:
         given["dates"] = _dates(dates)
+    if limit:
+        given["limits"] = _limits(limit)
     return given
 
 
@@ -67,6 +78,17 @@ def _sentinels(given: list[str]) -> dict[str, list[Any]]:
         found.setdefault(name if equals else "*", []).append(
             int(word) if _WHOLE.fullmatch(word) else word
         )
+    return found
+
+
+def _limits(given: list[str]) -> dict[str, int | str]:
+    """
+    >>> _limits(["columns=200000", "cell=20MiB"])
+    {'columns': 200000, 'cell': '20MiB'}
+    """
+    pairs = [one.partition("=")[::2] for one in given]
+    found = {name: int(word) if _WHOLE.fullmatch(word) else word for name, word in pairs}
+    Limits.of(found)
     return found
 
 

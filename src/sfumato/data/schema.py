@@ -157,7 +157,11 @@ class Schema(Mapping[str, Column]):
 
     def with_column(self, column: Column) -> Schema:
         """A copy with one column replaced (same name) or appended."""
-        return Schema({**self._columns, column.name: column}.values())
+        return self.with_columns([column])
+
+    def with_columns(self, columns: Iterable[Column]) -> Schema:
+        """A copy with some columns replaced (same names) or appended."""
+        return Schema({**self._columns, **{column.name: column for column in columns}}.values())
 
     def only(self, names: Iterable[str]) -> Schema:
         """A copy with these columns, in this order."""

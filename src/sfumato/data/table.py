@@ -108,12 +108,9 @@ class Table:
         """A copy with some columns replaced, with their new schema entries if those change."""
         series = list(series)
         frame = self._frame.with_columns(*series)
-        schema = self._schema
-        for column in columns:
-            schema = schema.with_column(column)
-        for name in frame.columns:
-            if name not in schema:
-                schema = schema.with_column(Column(name, kind_of(frame.get_column(name))))
+        schema = self._schema.with_columns(columns)
+        new = [name for name in frame.columns if name not in schema]
+        schema = schema.with_columns(Column(name, kind_of(frame.get_column(name))) for name in new)
         marks = dict(self._suppressed)
         for one in series:
             if one.name in marks:

@@ -27,7 +27,7 @@ from ..errors import InputError, ParameterError
 from .batches import stored
 from .inputs import ParquetInput
 from .layers import Layer, split
-from .places import size_of
+from .places import memory_of
 from .scratch import Scratch
 from .sliced import Sliced
 from .working import Workshop, row_bytes, rows_of
@@ -48,7 +48,7 @@ class DuckDB:
         threads: int | None = None,
         temporary: Path | str | None = None,
     ) -> None:
-        self.memory = size_of(memory) if isinstance(memory, str) else memory
+        self.memory = memory_of(memory) if isinstance(memory, str) else memory
         self.threads = (os.cpu_count() or 1) if threads is None else threads
         if self.threads < 1:
             raise ParameterError(f"{threads} threads", remedy="threads = 1 or more")

@@ -36,6 +36,8 @@ class ParquetInput:
     def __init__(self, request: Request) -> None:
         self.parts = request.end.parts or (request.end,)
         files = [_opened(part) for part in self.parts]
+        for file, part in zip(files, self.parts, strict=True):
+            request.asked.limits.check_columns(file.metadata.num_columns, part.label)
         self.heights = [file.metadata.num_rows for file in files]
         self.groups = [_groups(file) for file in files]
         """How many records each row group of each file has."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,26 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from ..bounds import free_memory, size_of
 from ..protocols import Engine
 
 if TYPE_CHECKING:
     from .relation import Relation
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _LEAST = 1 << 28
 
 
-def size_of(text: str) -> int:
-    """Bytes.
+def memory_of(text: str) -> int:
+    """Bytes of memory.
 
-    >>> size_of("3 GiB") == 3 * 2**30, size_of("500MB")
-    (True, 500000000)
+    >>> memory_of("3 GiB") == 3 * 2**30
+    True
     """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise ValueError("is not a size such as 3 GiB or 500 MB")
-    base = 1024 if found[3] else 1000
-    size = int(float(found[1]) * base ** ("KMGT".index(found[2].upper()) + 1))
+    size = size_of(text)
     if size < _LEAST:
         raise ValueError("is too little: 256 MiB at least")
     return size
@@ -38,14 +32,7 @@ def size_of(text: str) -> int:
 
 def half_of_free() -> int:
     """Half of the memory that nobody uses, in bytes; at least 1 GiB."""
-    try:
-        listed = Path("/proc/meminfo").read_text(encoding="ascii")
-        free = int(listed.partition("MemAvailable:")[2].split()[0]) * 1024
-    except (OSError, ValueError, IndexError):
-        free = 4 << 30
-        if hasattr(os, "sysconf"):
-            free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(free // 2, 1 << 30)
+    return max(free_memory() // 2, 1 << 30)
 
 
 class Outside(Engine):
@@ -65,13 +52,13 @@ class Outside(Engine):
     @classmethod
     def _a_size(cls, given: str) -> str:
         if given:
-            size_of(given)
+            memory_of(given)
         return given
 
     @property
     def bytes(self) -> int:
         """The memory that it may use."""
-        return size_of(self.memory) if self.memory else half_of_free()
+        return memory_of(self.memory) if self.memory else half_of_free()
 
     def beside(self, folder: Path) -> Engine:
         return self if self.temporary else self.model_copy(update={"temporary": str(folder)})

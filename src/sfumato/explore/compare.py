@@ -7,7 +7,6 @@ publishes, as if those that one does not publish were suppressed there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ..bounds import from_json
 from ..data.linkage.earlier import data_file
 from ..data.schema import SET_ASIDE
 from ..errors import InputError, ParameterError, UnknownName
@@ -189,7 +189,7 @@ def _of_twin(given: str | Path, name: str) -> _Side:
             remedy="--original FILE measures it anew; or bring the private folder beside it",
         )
     try:
-        said = json.loads(figures.read_text(encoding="utf-8"))
+        said = from_json(figures.read_text(encoding="utf-8"))
         return _Side(
             name,
             {key: float(one["value"]) for key, one in said["measures"].items()},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 
 def draw(format: str, version: str, scale: float) -> bytes:
@@ -16,7 +17,7 @@ def draw(format: str, version: str, scale: float) -> bytes:
 
     spec = json.load(sys.stdin.buffer)
     # Nothing is fetched: all data are in the chart.
-    words = {"vl_version": version, "allowed_base_urls": []}
+    words: Any = {"vl_version": version, "allowed_base_urls": []}
     if format == "svg":
         return str(vl_convert.vegalite_to_svg(spec, **words)).encode()
     drawn = vl_convert.vegalite_to_png if format == "png" else vl_convert.vegalite_to_pdf

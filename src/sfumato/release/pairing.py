@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from ..addresses import is_address
+from ..bounds import Limits, from_json
 from ..data.io import read_with_notes
 from ..data.io.source import TEXT, load, locate
 from ..data.io.text.sniff import is_utf8
@@ -176,18 +176,19 @@ def _told(masked: str, words: Plan) -> dict[str, Any]:
     file as the original."""
     if is_address(masked) or Path(masked).is_dir():
         return {}
+    limits = {"limits": words.input.limits} if words.input.limits else {}
     if known := named_first(Path(masked)):
-        return known
+        return {**known, **limits}
     alike = ["delimiter", "encoding", "decimal", "thousands", "header", "missing"]
     given, end = words.input.options(), locate(masked)
     if end.format not in TEXT:
-        return {}
+        return limits
     # Tools write one line of names, and UTF-8, whatever they have read.
     if given.get("header") == 2:
         alike.remove("header")
-    if "encoding" in given and is_utf8(load(end)):
+    if "encoding" in given and is_utf8(load(end, Limits.of(limits.get("limits")))):
         alike.remove("encoding")
-    return {k: given[k] for k in alike if k in given}
+    return {**limits, **{k: given[k] for k in alike if k in given}}
 
 
 def evidence_of(release: str | Path) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def evidence_of(release: str | Path) -> dict[str, Any]:
     if is_address(str(release)) or file is None:
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = from_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InputError(f"{file} cannot be read", remedy="move it away") from None
     return found if isinstance(found, dict) else {}

@@ -7,7 +7,6 @@ intruder learns of a set is which items it holds.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bounds import from_json
 from ..data.io.source import locate
 from ..data.io.sql import DUCKDB_CONFIG, quoted
 from ..data.linkage.earlier import EVIDENCE, PARTS, data_file, table_named
@@ -284,7 +284,12 @@ def _fetched(table: Mapping[str, str], database: str, folder: Path) -> None:
 def _evidence(path: Path) -> _Evidence:
     if not path.is_file():
         return _Evidence()
-    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(
+            f"{path} is no evidence of Sfumato's: {error}", remedy="give --quasi, or mend the file"
+        ) from None
     required = (
         (one["requirement"], one.get("detail", {})) for one in found.get("requirements", [])
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from ...bounds import Limits
 from ...errors import Complaint, InputError
 from ..schema import NUMERIC
 from . import numbers
@@ -20,7 +21,7 @@ from .sheets import read_sheet
 from .source import DATABASES, SHEETS, STAT, TEXT, Endpoint, load
 from .sql import in_order, read_duckdb, read_sqlite
 from .stat import Labelled, labelled, read_stat
-from .text.csv import Parsed, headed, parse
+from .text.csv import Parsed, check_cells, headed, parse
 from .text.sniff import Dialect
 
 _MARKS = ("decimal", "thousands")
@@ -49,6 +50,7 @@ class Asked:
     sample: bool = False
     key: str | None = None
     """What numbers the records of a database's table."""
+    limits: Limits = field(default_factory=Limits)
 
     def check(self, end: Endpoint) -> None:
         """An option that the format would ignore is an error, not a wish unheard."""
@@ -119,7 +121,7 @@ def read_content(end: Endpoint, asked: Asked) -> Content:
     elif end.format in STAT:
         found = _stat(end, asked)
     else:
-        frame, notes = typed_source(end, asked.table, asked.query, asked.encoding)
+        frame, notes = typed_source(end, asked.table, asked.query, asked.encoding, asked.limits)
         frame = in_order(frame, asked.key, end.label) if asked.key else frame
         found = typed(frame, notes, end, asked)
     named = by_column(asked.sentinels, found.frame.columns, end.label)
@@ -136,7 +138,7 @@ def _folder(end: Endpoint, asked: Asked) -> Content:
         frames = [first.frame, *(_parsed(part, known).frame for part in end.parts[1:])]
         found = untyped(first._replace(frame=alike(frames, end.parts)), end, asked)
     else:
-        frames = [typed_source(part)[0] for part in end.parts]
+        frames = [typed_source(part, limits=asked.limits)[0] for part in end.parts]
         found = typed(alike(frames, end.parts), [], end, asked)
     found.notes += unread_folders(end)
     return replace(found, heights=[frame.height for frame in frames])
@@ -180,21 +182,22 @@ def untyped(parsed: Parsed, end: Endpoint, asked: Asked) -> Content:
 
 def _parsed(end: Endpoint, asked: Asked) -> Parsed:
     if end.format in SHEETS:
-        cells, notes = read_sheet(end, asked.sheet)
+        cells, notes = read_sheet(end, asked.sheet, asked.limits)
         frame, header, more = headed(cells, asked.header, end.label)
         return Parsed(frame, Dialect(","), notes + more, header)
     return parse(
-        load(end),
+        load(end, asked.limits),
         end.label,
         delimiter=asked.delimiter,
         encoding=asked.encoding,
         header=asked.header,
         sample=asked.sample,
+        limits=asked.limits,
     )
 
 
 def _stat(end: Endpoint, asked: Asked) -> Content:
-    frame, words, notes = read_stat(end, asked.encoding)
+    frame, words, notes = read_stat(end, asked.encoding, asked.limits)
     # A code that means "no answer" is one before it is shown by its label.
     sentinels = by_column(asked.sentinels, frame.columns, end.label)
     frame = declare(frame, {}, None, sentinels).frame
@@ -221,6 +224,8 @@ def _stat(end: Endpoint, asked: Asked) -> Content:
 
 def typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) -> Content:
     """The content of a source whose columns have types of their own."""
+    asked.limits.check_columns(frame.width, end.label)
+    check_cells(frame, end.label, asked.limits)
     frame, more = settle(frame, end.label)
     sentinels = by_column(asked.sentinels, frame.columns, end.label)
     declared = declare(frame, asked.kinds, asked.dates, sentinels)
@@ -233,20 +238,21 @@ def typed_source(
     table: str | None = None,
     query: str | None = None,
     encoding: str | None = None,
+    limits: Limits | None = None,
 ) -> tuple[pl.DataFrame, list[str]]:
     """A source whose columns have types of their own."""
     if end.format == "fimi":
-        return parse_fimi(load(end), end.label, encoding)
+        return parse_fimi(load(end, limits), end.label, encoding)
     if end.format == "parquet":
-        return read_parquet(end), []
+        return read_parquet(end, limits), []
     if end.format == "arrow":
-        return read_arrow(end), []
+        return read_arrow(end, limits), []
     if end.format == "duckdb":
         return read_duckdb(end, table, query)
     if end.format == "sqlite":
         return read_sqlite(end, table, query)
     if end.format in STAT:
-        return read_stat(end)[0], []
+        return read_stat(end, limits=limits)[0], []
     if end.format == "spark":
         raise InputError(f"{end.label} is a table of Spark's", remedy='[engine] use = "spark"')
     from .postgres import read_postgres

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from ...bounds import Limits, free_memory
 from ...errors import InputError
 from ..ordered import from_arrow
 from .dates import ZONED, without_zone
@@ -18,17 +19,40 @@ from .source import Endpoint, present
 
 # A broken file can make Polars panic, which is no ordinary exception.
 _READING = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+_WIDEST = 16
 
 
-def read_parquet(endpoint: Endpoint) -> pl.DataFrame:
+def read_parquet(endpoint: Endpoint, limits: Limits | None = None) -> pl.DataFrame:
     """A Parquet file."""
     path = present(endpoint)
     try:
         # From memory: the table must not change when the file does.
         raw = path.read_bytes()
+        if limits is not None:
+            _check_parquet(raw, endpoint.label, limits)
         return _with_orders(pl.read_parquet(raw), raw)
     except _READING as error:
         raise unreadable(endpoint, "Parquet", error) from error
+
+
+def _check_parquet(raw: bytes, label: str, limits: Limits) -> None:
+    """Refuse what a file says of itself where that is too much; its columns may be constant, so
+    that their packed size tells nothing, and what is free counts."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        told = parquet.read_metadata(pa.py_buffer(raw))
+    except (pa.ArrowException, OSError):  # what only Polars can read
+        return
+    limits.check_columns(told.num_columns, label)
+    most = max(limits.most(len(raw)), free_memory() // 2 if limits.unpacked is None else 0)
+    if (told.num_rows + 1) * told.num_columns * _WIDEST < most:
+        return
+    widths = {"BOOLEAN": 0.125, "INT32": 4, "FLOAT": 4, "BYTE_ARRAY": 16, "INT96": 12}
+    kinds = [told.schema.column(i).physical_type for i in range(told.num_columns)]
+    size = int(told.num_rows * sum(widths.get(kind, 8) for kind in kinds))
+    limits.check_unpacked(size, most, label, whole=True)
 
 
 def _with_orders(frame: pl.DataFrame, raw: bytes) -> pl.DataFrame:
@@ -48,7 +72,7 @@ def _with_orders(frame: pl.DataFrame, raw: bytes) -> pl.DataFrame:
     return frame if found is None else frame.with_columns(from_arrow(found))
 
 
-def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
+def read_arrow(endpoint: Endpoint, limits: Limits | None = None) -> pl.DataFrame:
     """An Arrow IPC file, or a stream saved to a file.
 
     Arrow's own reader, because it can check the data in full: a damaged file that is used unchecked
@@ -61,11 +85,28 @@ def read_arrow(endpoint: Endpoint) -> pl.DataFrame:
         raw = path.read_bytes()
         opened = pa.ipc.open_file if raw.startswith(b"ARROW1") else pa.ipc.open_stream
         with opened(pa.py_buffer(raw)) as reader:
-            found = reader.read_all()
+            if limits is not None:
+                limits.check_columns(len(reader.schema), endpoint.label)
+            found = _all_batches(reader, len(raw), endpoint.label, limits)
         found.validate(full=True)
         return from_arrow(found)
     except (*_READING, pa.ArrowException, MemoryError, TypeError) as error:
         raise unreadable(endpoint, "Arrow", error) from error
+
+
+def _all_batches(reader: Any, packed: int, label: str, limits: Limits | None) -> Any:
+    """All records; their columns may be compressed, and are counted batch by batch."""
+    import pyarrow as pa
+
+    if limits is None:
+        return reader.read_all()
+    batches, size, most = [], 0, limits.most(packed)
+    many = getattr(reader, "num_record_batches", None)
+    for batch in reader if many is None else map(reader.get_batch, range(many)):
+        size += batch.nbytes
+        limits.check_unpacked(size, most, label)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def unreadable(endpoint: Endpoint, what: str, error: BaseException) -> InputError:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
+from ...bounds import Limits
 from ...errors import Complaint, InputError, SchemaError
 from ..schema import Kind, Role
 from ..table import DROP, Table, with_others, with_person, wrong_others
@@ -125,6 +126,7 @@ def asked_for(
     sample: bool = False,
     others: str = Role.UNDECIDED,
     person: str = "",
+    limits: Mapping[str, Any] | None = None,
     **roles: str | Sequence[str],
 ) -> Request:
     """A `Table` from a file or a database; roles are given as lists: `quasi=["age", "zip"]`.
@@ -160,6 +162,9 @@ def asked_for(
     "attributes"}` makes one set of several columns (see `enumerate_sets`), and `sets={"column":
     "buys", "sensitive": ["hiv test"], "into": "conditions"}` moves items to a column of their own.
     A list of such does one after the other.
+
+    `limits` raises the bounds of what is read, which are there for files that are not what they
+    seem: `{"unpacked": "8 GiB", "columns": 200_000, "cell": "20 MiB"}`.
     """
     end = source_of(source, format)
     if others != DROP and others not in set(Role):
@@ -179,7 +184,7 @@ def asked_for(
     absent = (missing,) if isinstance(missing, str) else tuple(missing)
     asked = Asked(
         wanted, table, query, sheet, delimiter, encoding, decimal, thousands, header, absent,
-        sentinels, dict(dates or {}), tuple(columns_of(listed)), sample, key,
+        sentinels, dict(dates or {}), tuple(columns_of(listed)), sample, key, Limits.of(limits),
     )  # fmt: skip
     asked.check(end)
     listed_roles = {
@@ -221,10 +226,10 @@ def read_cells(source: Any) -> pl.DataFrame:
     like."""
     end = locate(source, None)
     if end.format in TEXT:
-        return parse(load(end), end.label, header=True).frame
+        return parse(load(end, Limits()), end.label, header=True, limits=Limits()).frame
     if end.format in SHEETS:
-        return headed(read_sheet(end)[0], True, end.label)[0]
-    return typed_source(end)[0]
+        return headed(read_sheet(end, limits=Limits())[0], True, end.label)[0]
+    return typed_source(end, limits=Limits())[0]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ A URL may carry a password, so an endpoint is always named by its `label`, which
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import zlib
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...addresses import SERVER, is_address
+from ...bounds import Limits, unpacked
 from ...errors import InputError, suggest
 
 SUFFIXES = {
@@ -192,12 +192,11 @@ def _from_path(text: str, format: str | None) -> Endpoint:
     return Endpoint(found, path.name, path, gzipped)
 
 
-def load(endpoint: Endpoint) -> bytes:
+def load(endpoint: Endpoint, limits: Limits | None = None) -> bytes:
     """All bytes of a file, decompressed if they are gzip's, whatever the suffix says."""
     raw = present(endpoint)
     try:
-        data = raw.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        return unpacked(raw.read_bytes(), endpoint.label, limits)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(

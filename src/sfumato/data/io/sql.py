@@ -6,7 +6,6 @@ identifiers, which are always quoted; only `query` is SQL.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from urllib.parse import quote as url_quote
 
 import polars as pl
 
+from ...bounds import from_json
 from ...errors import Complaint, InputError, SchemaError, suggest
 from ..schema import missing_column
 from .dates import dates
@@ -384,6 +384,6 @@ def _declared_text(text: pl.Series, declared: str) -> pl.Series:
 
 def _json_list(cell: str) -> Any:
     try:
-        return json.loads(cell)
+        return from_json(cell)
     except ValueError:
         return cell

@@ -139,7 +139,10 @@ class TextPieces:
             before += cells.height
 
     def _blocks(self, part: Endpoint, quote: str) -> Iterator[bytes]:
-        yield from blocks(present(part), part.label, self._asked.encoding, quote, self._size)
+        asked = self._asked
+        yield from blocks(
+            present(part), part.label, asked.encoding, quote, self._size, asked.limits
+        )
         if not part.file.stat().st_size:
             raise InputError(
                 f"{part.label} is empty", remedy="give a file with a header and records"
@@ -148,8 +151,9 @@ class TextPieces:
     def _parsed(self, block: bytes, part: Endpoint) -> Parsed:
         asked = self._asked
         return parse(
-            block, part.label, delimiter=asked.delimiter, encoding="utf-8", header=asked.header
-        )
+            block, part.label, delimiter=asked.delimiter, encoding="utf-8", header=asked.header,
+            limits=asked.limits,
+        )  # fmt: skip
 
     def _cells(self, block: bytes, part: Endpoint, *, first: bool) -> pl.DataFrame:
         """The cells of a block under their names."""
@@ -161,12 +165,14 @@ class TextPieces:
                 delimiter=known.dialect.delimiter,
                 encoding="utf-8",
                 header=known.header,
+                limits=self._asked.limits,
             ).frame
             check_alike(found.schema, part, known.frame.schema, self.parts[0])
             return found
         found = parse(
-            block, part.label, encoding="utf-8", header=False, dialect=known.dialect
-        ).frame
+            block, part.label, encoding="utf-8", header=False, dialect=known.dialect,
+            limits=self._asked.limits,
+        ).frame  # fmt: skip
         if found.width != known.frame.width:
             raise InputError(
                 f"{part.label} has records of {found.width} cells where the first line has "

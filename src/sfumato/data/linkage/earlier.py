@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ...bounds import from_json
 from ...errors import InputError
 from ..io import read_with_notes
 from ..io.source import SHEETS, TEXT, locate
@@ -52,7 +52,7 @@ def table_named(release: Path) -> dict[str, str]:
     """The database, name and digest of the table that holds a release's records, as its evidence
     tells; nothing where they are files."""
     try:
-        told = json.loads((release / EVIDENCE).read_text(encoding="utf-8"))["table"]
+        told = from_json((release / EVIDENCE).read_text(encoding="utf-8"))["table"]
         return {key: str(told[key]) for key in ("database", "name", "sha256")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
@@ -68,7 +68,7 @@ def read_published(path: str | Path) -> Table:
     if not evidence.is_file():
         return read_with_notes(str(file))[0]
     try:
-        listed = json.loads(evidence.read_text(encoding="utf-8"))["columns"]
+        listed = from_json(evidence.read_text(encoding="utf-8"))["columns"]
         known = {one["name"]: one for one in listed if one["published"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{evidence} cannot be read", remedy="move it away") from None

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import functools
-import gzip
 import io
 import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...bounds import Limits, unpacked
+from ...errors import InputError
 from ..trees.grow import nodes_from_rows
 from ..trees.tree import Tree
 
 _DELIMITERS = (";", "\t", ",")
-_GZIP = b"\x1f\x8b"
 _SAMPLE = 200  # rows looked at to find the delimiter
 
 
@@ -52,10 +52,10 @@ def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) 
 
 def content(path: str, name: str) -> str:
     try:
-        raw = Path(path).read_bytes()
-        if raw.startswith(_GZIP):
-            raw = gzip.decompress(raw)
+        raw = unpacked(Path(path).read_bytes(), name, Limits())
         return raw.decode("utf-8-sig")
+    except InputError as error:
+        raise ValueError(f"{error.message} -> unpack it first") from error
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ValueError(f"{name}, row {line}: it is not UTF-8 -> save it as UTF-8") from error

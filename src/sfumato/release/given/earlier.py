@@ -7,7 +7,6 @@ are followed, too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from ...bounds import from_json
 from ...criteria.classes import equivalence_classes
 from ...criteria.coverage.covering import covering
 from ...data.linkage.earlier import data_file, read_published, read_release
@@ -125,7 +125,7 @@ def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str],
     if not (folder / "people.parquet").is_file():
         return None
     try:
-        notes = json.loads((folder / "seed.json").read_text(encoding="utf-8"))
+        notes = from_json((folder / "seed.json").read_text(encoding="utf-8"))
         before = pl.read_parquet(folder / "people.parquet")["person"]
         secret, by, several = int(notes["seed"]), list(notes["people"]), bool(notes["several"])
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):

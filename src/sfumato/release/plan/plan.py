@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, field_validator
 
 from ...addresses import bare
+from ...bounds import Limits
 from ...data.io.sets import specs
 from ...data.schema import Kind, Role
 from ...engines.local import Local
@@ -97,6 +98,12 @@ class Input(Declaration):
         '{ column = "codes", separator = ";" }; { columns = ["sex", "job"], into = "attributes" }; '
         '{ column = "codes", sensitive = ["b20"], into = "hidden" }; or a list of such',
     )
+    limits: dict[str, StrictInt | StrictStr] = Field(
+        default_factory=dict,
+        description='bounds of what is read: { unpacked = "8 GiB", columns = 200000, '
+        'cell = "20 MiB" }; what a compressed file may become (2 GiB, or 64 times its size if '
+        "that is more), its columns (20,000), and the bytes of a cell (16 MiB)",
+    )
     reference: str | float = Field(
         "",
         description="non-participants: a file of the same columns, or the share of records to "
@@ -117,7 +124,7 @@ class Input(Declaration):
     def options(self) -> dict[str, Any]:
         """What a reader is told, of what is said here."""
         texts = ("table", "query", "key", "sheet", "delimiter", "encoding", "decimal", "thousands")
-        keys = (*texts, "sentinels", "dates", "sets", "others", "person")
+        keys = (*texts, "sentinels", "dates", "sets", "others", "person", "limits")
         found = {key: value for key in keys if (value := getattr(self, key))}
         if self.header is not None:
             found["header"] = self.header
@@ -135,6 +142,15 @@ class Input(Declaration):
         """The same with some words changed, which are checked."""
         made: Input = Input.build({**self.plan_words(), **more})
         return made
+
+    @field_validator("limits")
+    @classmethod
+    def _bounds(cls, given: Any) -> Any:
+        try:
+            Limits.of(given)
+        except InputError as error:
+            raise ValueError(f"{error.message} -> {error.remedy}") from None
+        return given
 
     @field_validator("sets")
     @classmethod
@@ -270,6 +286,9 @@ class Plan:
             raise PlanError(
                 name, [Complaint("", f"is not TOML: {error}", "mend that line")]
             ) from None
+        except RecursionError:
+            complaint = Complaint("", "is nested too deeply", "no plan needs that many brackets")
+            raise PlanError(name, [complaint]) from None
         from .reader import Reader  # which makes plans, and so imports this file
 
         return Reader(text, document, base).plan(name)

@@ -6,12 +6,12 @@ say what can be undone (`recovers`); this page finds them in a release and lets 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...bounds import from_json
 from ...data.io import read
 from ...data.linkage.earlier import PARTS, named_first
 from ...data.schema import SUPPRESSED, Kind
@@ -156,7 +156,7 @@ def _published(folder: Path) -> tuple[Table, list[dict[str, Any]]]:
             remedy="name the public folder that `sfumato protect` made",
         )
     try:
-        words = json.loads(evidence.read_text(encoding="utf-8"))
+        words = from_json(evidence.read_text(encoding="utf-8"))
         words["columns"], words["steps"]
     except (ValueError, KeyError, TypeError):
         raise InputError(

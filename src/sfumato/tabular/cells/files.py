@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ...bounds import Limits, unpacked
 from ...data.schema import missing_column
 from ...data.table import as_frame
 from ...errors import InputError
 from ...kernels.arrays import Floats, Ints
 from ...poset.values.text import text
 from .relations import Relations
-
-_GZIP = b"\x1f\x8b"
 
 
 def frame_of(given: Any, what: str) -> pl.DataFrame:
@@ -31,7 +29,7 @@ def frame_of(given: Any, what: str) -> pl.DataFrame:
         raw = path.read_bytes()
         if path.suffix == ".parquet":
             return pl.read_parquet(raw)
-        raw = gzip.decompress(raw) if raw.startswith(_GZIP) else raw
+        raw = unpacked(raw, path.name, Limits())
         head = raw.partition(b"\n")[0].decode("utf-8-sig")
         separator = max((",", ";", "\t"), key=head.count)
         return pl.read_csv(raw, separator=separator, infer_schema=False)

@@ -8,9 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from ....bounds import Limits, check_zip
 from ....errors import InputError, suggest
 from ..files import unreadable
 from ..source import Endpoint, present
+from ..text.csv import check_cells
+from .extent import check_extent
 
 _MIDNIGHT = "00:00:00"
 _VAST = r"^-?\d{20,}$"
@@ -19,9 +22,11 @@ _MOMENT = r"^\d{4}-\d{2}-\d{2} (\d{2}:\d{2}:\d{2}(\.\d+)?)$"
 _DAY = rf"^(\d{{4}}-\d{{2}}-\d{{2}}) {_MIDNIGHT}$"
 
 
-def read_sheet(endpoint: Endpoint, sheet: str | None = None) -> tuple[pl.DataFrame, list[str]]:
+def read_sheet(
+    endpoint: Endpoint, sheet: str | None = None, limits: Limits | None = None
+) -> tuple[pl.DataFrame, list[str]]:
     """All cells of one sheet as text, the first line included, and what was decided."""
-    book = _opened(endpoint)
+    book = _opened(endpoint, limits)
     names = list(book.sheet_names)
     notes: list[str] = []
     if sheet is None:
@@ -35,6 +40,9 @@ def read_sheet(endpoint: Endpoint, sheet: str | None = None) -> tuple[pl.DataFra
     cells = _cells(book, sheet, endpoint)
     if not cells.width:
         raise InputError(f"the sheet {sheet!r} of {endpoint.label} is empty", remedy="name another")
+    if limits is not None:
+        limits.check_columns(cells.width, endpoint.label)
+        check_cells(cells, endpoint.label, limits)
     return _without_blanks(cells, notes), notes
 
 
@@ -68,11 +76,15 @@ def _without_blanks(cells: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     return cells.slice(title).filter(filled.slice(title) > 0)
 
 
-def _opened(endpoint: Endpoint) -> Any:
+def _opened(endpoint: Endpoint, limits: Limits | None = None) -> Any:
     import fastexcel
 
     try:
-        return fastexcel.read_excel(present(endpoint).read_bytes())
+        raw = present(endpoint).read_bytes()
+        if limits is not None:
+            check_zip(raw, endpoint.label, limits)
+            check_extent(raw, endpoint, limits)
+        return fastexcel.read_excel(raw)
     except (fastexcel.FastExcelError, OSError, ValueError) as error:
         raise unreadable(endpoint, "a workbook", error) from error
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ....bounds import Limits
 from ....errors import InputError
 from ..files import unreadable
 from ..source import Endpoint, present
@@ -24,6 +26,8 @@ _READERS = {
 _NAMES = {"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}
 _USER_MISSING = ("sav", "zsav", "dta", "sas7bdat")
 _EXACT = 2.0**53
+_TRAILER = struct.pack("<qqi", -100, 0, 0x3FF000)
+"""How the list of a compressed file's blocks begins."""
 
 
 def pyreadstat() -> Any:
@@ -39,7 +43,7 @@ def pyreadstat() -> Any:
 
 
 def read_stat(
-    endpoint: Endpoint, encoding: str | None = None
+    endpoint: Endpoint, encoding: str | None = None, limits: Limits | None = None
 ) -> tuple[pl.DataFrame, dict[str, Labelled], list[str]]:
     """The values as the file has them, what it says about its variables, and what was decided.
 
@@ -47,6 +51,8 @@ def read_stat(
     """
     options: dict[str, Any] = {} if encoding is None else {"encoding": encoding}
     asked = {"user_missing": True} if endpoint.format in _USER_MISSING else {}
+    if limits is not None:
+        _check(endpoint, limits)
     frame, meta = _read(endpoint, **asked, **options)
     notes: list[str] = []
     declared = [*(meta.missing_ranges or {}), *(meta.missing_user_values or {})]
@@ -73,10 +79,39 @@ def _catalogued(
     return {name: named[form] for name, form in format_of.items() if form in named}
 
 
-def _read(endpoint: Endpoint, **options: Any) -> tuple[pl.DataFrame, Any]:
-    package = pyreadstat()
-    reader = getattr(package, _READERS[endpoint.format])
+def _check(endpoint: Endpoint, limits: Limits) -> None:
+    """Refuse what a file says of itself where that is too much, before it is read."""
     path = present(endpoint)
+    if endpoint.format == "zsav":
+        raw = path.read_bytes()
+        limits.check_unpacked(_blocks(raw), limits.most(len(raw)), endpoint.label, whole=True)
+    try:
+        meta = _reader(endpoint)(str(path), metadataonly=True, output_format="polars")[1]
+    except Exception:  # as in `_read`, which says so
+        return
+    limits.check_columns(len(meta.column_names), endpoint.label)
+    size = 8 * (meta.number_rows or 0) * len(meta.column_names)
+    most = limits.most(path.stat().st_size)
+    limits.check_unpacked(size, most, endpoint.label, whole=True)
+
+
+def _blocks(raw: bytes) -> int:
+    """Bytes that the blocks of a compressed SPSS file become, as the list at its end says."""
+    at = raw.rfind(_TRAILER)
+    if at < 0:
+        return 0
+    (many,) = struct.unpack_from("<i", raw, at + len(_TRAILER))
+    listed = raw[at + len(_TRAILER) + 4 :]
+    found = struct.iter_unpack("<qqii", listed[: min(many, len(listed) // 24) * 24])
+    return sum(size for _, _, size, _ in found)
+
+
+def _reader(endpoint: Endpoint) -> Any:
+    return getattr(pyreadstat(), _READERS[endpoint.format])
+
+
+def _read(endpoint: Endpoint, **options: Any) -> tuple[pl.DataFrame, Any]:
+    reader, path = _reader(endpoint), present(endpoint)
     try:
         if endpoint.format != "zsav":
             # A record takes a byte at least; a damaged count would ask for all memory there is.

@@ -8,16 +8,28 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from ....bounds import Limits, pieces
 from ....errors import InputError
 from .sniff import encoding_of
 
 _LARGEST = 1 << 30
 
 
-def blocks(path: Path, label: str, encoding: str | None, quote: str, size: int) -> Iterator[bytes]:
+def blocks(
+    path: Path,
+    label: str,
+    encoding: str | None,
+    quote: str,
+    size: int,
+    limits: Limits | None = None,
+) -> Iterator[bytes]:
     """The text in blocks of about `size` bytes, which end with a line that is not within quotes."""
     with _opened(path) as source:
-        yield from whole_records(_decoded(source, label, encoding, size), size, quote, label)
+        read = iter(lambda: source.read(size), b"")
+        if limits is not None and isinstance(source, gzip.GzipFile):
+            most = limits.most(path.stat().st_size)
+            read = pieces(source, most, label, limits, size)
+        yield from whole_records(_decoded(read, label, encoding), size, quote, label)
 
 
 def whole_records(
@@ -53,14 +65,14 @@ def _opened(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
-def _decoded(source: IO[bytes], label: str, encoding: str | None, size: int) -> Iterator[bytes]:
+def _decoded(read: Iterator[bytes], label: str, encoding: str | None) -> Iterator[bytes]:
     """The text as UTF-8, in pieces cut anywhere."""
     try:
-        raw = source.read(size)
+        raw = next(read, b"")
         decoder: Any = codecs.getincrementaldecoder(encoding or encoding_of(raw, label))()
         while raw:
             yield decoder.decode(raw).encode()
-            raw = source.read(size)
+            raw = next(read, b"")
         yield decoder.decode(b"", True).encode()
     except LookupError:
         raise InputError(

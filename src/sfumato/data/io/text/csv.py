@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from ....bounds import Limits
 from ....errors import Complaint, InputError, SchemaError
 from .header import SECOND, find_header, is_second_line
 from .sample import spread
@@ -49,6 +50,7 @@ def parse(
     header: bool | int | None = None,
     dialect: Dialect | None = None,
     sample: bool = False,
+    limits: Limits | None = None,
 ) -> Parsed:
     """The cells as text (an empty unquoted cell is null), the dialect, and what was decided.
 
@@ -65,8 +67,10 @@ def parse(
     whole = len(text)
     text = spread(text, dialect) if sample else text
     share = len(text) / whole
+    width = _first_width(text, label, dialect, limits)
     _check_quotes(text, label, dialect)
-    frame, blank = _cells(text, label, dialect)
+    frame, blank = _cells(text, label, dialect, width)
+    check_cells(frame, label, limits)
     if frame.width > 1:
         notes += more
     if blank:
@@ -138,9 +142,21 @@ def _names(cells: list[str], label: str) -> tuple[list[str], list[str]]:
     return names, notes
 
 
-def _cells(text: bytes, label: str, dialect: Dialect) -> tuple[pl.DataFrame, int]:
+def check_cells(frame: pl.DataFrame, label: str, limits: Limits | None) -> None:
+    """Refuse cells of text that are too long, before anybody judges what they hold."""
+    if limits is None:
+        return
+    for place, series in enumerate(frame, 1):
+        # A column that is short altogether has no long cell.
+        if series.dtype == pl.String and series.estimated_size() > limits.cell:
+            sizes = series.str.len_bytes()
+            longest = int(sizes.arg_max() or 0)
+            where = f"the cell in record {longest + 1:,}, column {place:,}"
+            limits.check_cell(int(sizes[longest] or 0), label, where)
+
+
+def _cells(text: bytes, label: str, dialect: Dialect, width: int) -> tuple[pl.DataFrame, int]:
     """All records, the first line included, and how many lines were blank."""
-    width = _first_width(text, label, dialect)
     if not text.endswith((b"\n", b"\r")):
         text += b"\n"
     frame = _arrow_cells(text, label, dialect, width, skip_blank=False)
@@ -154,10 +170,18 @@ def _cells(text: bytes, label: str, dialect: Dialect) -> tuple[pl.DataFrame, int
     return kept, frame.height - kept.height
 
 
-def _first_width(text: bytes, label: str, dialect: Dialect) -> int:
-    for record in _plain_reader(text, dialect):
-        if record:
-            return len(record)
+def _first_width(text: bytes, label: str, dialect: Dialect, limits: Limits | None) -> int:
+    try:
+        for record in _plain_reader(text, dialect):
+            if record:
+                if limits is not None:
+                    limits.check_columns(len(record), label)
+                return len(record)
+    except csv.Error as error:
+        raise InputError(
+            f"the first line of {label} cannot be read: {error}",
+            remedy="mend it; a name of a column has at most 131,072 characters",
+        ) from None
     raise InputError(f"{label} is empty", remedy="give a file with a header and records")
 
 
