@@ -26,6 +26,7 @@ _PUBLIC = {
     "tabular.cells.given": "from_cells",
     "release.tables.run": "tabulate",
     "release.api": "method step partition protect measure attack assess audit",
+    "release.verify": "verify",
     "release.plan.draft": "draft_plan",
     "release.plan.plan": "Plan",
     "release.plan.step": "Step",

@@ -117,6 +117,7 @@ def protect(
     ledger_exception: Annotated[
         str, Option(help="Why people of earlier releases are published again; the report says it.")
     ] = "",
+    allow_guessable_seed: base.GuessableSeed = False,
     apply: applying.Apply = None,
     engine: Annotated[
         str, Option(help="Where records are masked: local, duckdb, spark (the plan's).")
@@ -136,6 +137,7 @@ def protect(
     from ..release.landing import Landing
     from ..release.plan.plan import Input, Output, Plan
     from ..release.publish import check_free
+    from ..release.seeds import allowed
 
     show.load_plugins(plugin)
     chosen = Plan.read(plan)
@@ -150,6 +152,8 @@ def protect(
     chosen = chosen.on_engine(engine, {key: word for key, word in place.items() if word})
     if ledger_exception:
         chosen = chosen.excepted(ledger_exception)
+    if seed is not None:
+        chosen = allowed(chosen, seed, allow_guessable_seed)
     named = output or chosen.output.path
     if not named:
         raise OutputError(

@@ -38,6 +38,13 @@ Output = Annotated[str, Option("--output", "-o", help="Write here instead of the
 Seed = Annotated[
     int | None, Option(help="Repeat a release: the seed from its private folder.", min=0)
 ]
+GuessableSeed = Annotated[
+    bool,
+    Option(
+        "--allow-guessable-seed",
+        help="Save with a seed below 2^64, for people who do not exist; the report says it.",
+    ),
+]
 ReplaceRelease = Annotated[bool, Option("--replace", help="Replace an existing release.")]
 ReplacePlan = Annotated[bool, Option("--replace", help="Overwrite the plan.")]
 

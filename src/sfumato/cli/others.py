@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, suggest
 from . import base, show, stopping
+
+_BROKEN = 3
+"""The exit code of what is refused, too."""
 
 
 @base.app.command()
@@ -116,6 +120,30 @@ def recount(
         print(f"  not counted by SQL: {what}")
     if sql:
         print(*(f"{statement};" for statement in found.statements), sep="\n")
+
+
+@base.app.command()
+def verify(
+    release: Annotated[Path, Argument(metavar="RELEASE", help="Public folder of a release.")],
+    database: Annotated[
+        str, Option(help="URL of the database that has the records (as the evidence says).")
+    ] = "",
+    json: base.Json = False,
+) -> None:
+    """Check a release by its public folder alone: its files, and what can be counted on them."""
+    from ..release.verify import verify as verify_release
+
+    found = verify_release(release, database=database)
+    if json:
+        show.print_json(found.to_dict())
+    else:
+        for one in found.checks:
+            word = one.state.upper() if one in found.broken else one.state
+            print(f"{word:<12} {one.about}: {one.said}")
+        print(f"sha256 of evidence.json, to compare with the publisher's: {found.evidence}")
+        print(f"{release} " + ("holds" if found.holds else "is NOT what its evidence says"))
+    if not found.holds:
+        raise typer.Exit(_BROKEN)
 
 
 _KINDS = ("targeting", "synthetic-sets", "hospital")

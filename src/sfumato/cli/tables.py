@@ -63,12 +63,16 @@ def protect(
     replace: base.ReplaceRelease = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
+    allow_guessable_seed: base.GuessableSeed = False,
 ) -> None:
     """The same as `sfumato protect PLAN`, which takes plans of tables too."""
     from .app import protect as protect_plan
 
     print(f"note: `sfumato protect {plan}` does the same", file=sys.stderr)
-    protect_plan(plan, input, output, seed, at=at, replace=replace, plugin=plugin, json=json)
+    protect_plan(
+        plan, input, output, seed, at=at, replace=replace, plugin=plugin, json=json,
+        allow_guessable_seed=allow_guessable_seed,
+    )  # fmt: skip
 
 
 def protect_cells(

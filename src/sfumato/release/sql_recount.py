@@ -273,7 +273,7 @@ def _fetched(table: Mapping[str, str], database: str, folder: Path) -> None:
         )
     from ..data.io.postgres_table import copied_table
 
-    if copied_table(end, table["name"], folder) != table["sha256"]:
+    if copied_table(end, table["name"], folder).mark != table["sha256"]:
         raise InputError(
             f"the table {table['name']} of {end.label} is not the one of this release",
             remedy="name its folder; a run that was interrupted at its very end is run again with "
@@ -290,21 +290,30 @@ def _evidence(path: Path) -> _Evidence:
         raise InputError(
             f"{path} is no evidence of Sfumato's: {error}", remedy="give --quasi, or mend the file"
         ) from None
-    required = (
-        (one["requirement"], one.get("detail", {})) for one in found.get("requirements", [])
-    )
     beyond = tuple(
-        " ".join(filter(None, (how, name, f"of {of}" if (of := detail.get("column")) else "")))
-        for name, detail in required
-        if (how := _way(detail)) not in _WAYS.get(name, ()) or name not in _WAYS
+        " ".join(filter(None, (_way(one), one["requirement"], f"of {of}" if of else "")))
+        for one in found.get("requirements", [])
+        for of in [one.get("detail", {}).get("column")]
+        if not counted_here(one)
     )
     mark = found.get("suppressed") or SUPPRESSED
     return _Evidence(tuple(found.get("columns", [])), str(mark), beyond)
 
 
-def _way(detail: Mapping[str, Any]) -> str:
+def counted_here(requirement: Mapping[str, Any]) -> bool:
+    """Whether what the evidence promises is counted here, in the way in which it was."""
+    return _way(requirement) in _WAYS.get(requirement["requirement"], ())
+
+
+def _way(requirement: Mapping[str, Any]) -> str:
     """In which way something was counted; "" in the usual one. Whose the records are a release does
     not say, so that people and households are not counted from it."""
+    detail = requirement.get("detail", {})
+    if detail.get("missing") == "wildcard":
+        return "wildcard"
+    ignored = detail.get("without_missing", detail.get("with_missing"))
+    if ignored != detail.get("with_missing") and requirement["value"] != ignored:
+        return "missing as a value in"
     if (unit := detail.get("unit", "record")) != "record":
         return f"{unit} by {unit}"
     if of := detail.get("by"):

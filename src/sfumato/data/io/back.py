@@ -68,6 +68,16 @@ def restored(
     return Table(pl.DataFrame(columns), schema, masks)
 
 
+def plain_frame(end: Endpoint) -> pl.DataFrame:
+    """The file's columns under its own names, for whoever has no schema: cells of sheets as text,
+    codes of statistical files as codes."""
+    if end.format in SHEETS:
+        cells = sheet_cells(end)
+        names = [name or "" for name in cells.row(0)]
+        return cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
+    return read_stat(end)[0] if end.format in STAT else typed_source(end)[0]
+
+
 def _written(end: Endpoint, schema: Schema, escape_formulas: bool) -> pl.DataFrame:
     """The file's columns under the schema's names, as text or as the file types them."""
     if end.format in TEXT:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -92,9 +92,7 @@ class PostgresTable:
     def _filled(self, parts: Sequence[Path], back: Path) -> str:
         # The report is made before the end, and measuring takes its time.
         self._connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        # What comes back has to come in the order in which it went.
-        self._connection.execute("SET LOCAL synchronize_seqscans = off")
-        self._connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+        _in_order(self._connection)
         schema, _ = self._free(self._connection)
         self._staged = f"{quoted(schema)}.{quoted(f'sfumato_{secrets.token_hex(8)}')}"
         none = next(_batches(parts[0])).clear()
@@ -176,8 +174,17 @@ class PostgresTable:
             self._held.close()
 
 
-def copied_table(endpoint: Endpoint, name: str, folder: Path) -> str:
-    """The records of a table as parts in a folder; the digest that a release left on it."""
+class Copied(NamedTuple):
+    """What is known of the records of a table."""
+
+    mark: str
+    """The digest that a release left on it."""
+    sha256: str
+    """That of what the server gives now, which is the same unless somebody changed it."""
+
+
+def copied_table(endpoint: Endpoint, name: str, folder: Path) -> Copied:
+    """The records of a table as parts in a folder."""
     schema, _, table = name.rpartition(".")
     target = (f"{quoted(schema)}." if schema else "") + quoted(table)
     with connected(endpoint, InputError, read_only=True) as connection:
@@ -193,11 +200,20 @@ def copied_table(endpoint: Endpoint, name: str, folder: Path) -> str:
         columns = columns_of(connection, statement, endpoint.label)
         # Of long whole numbers some pieces may fit into 64 bits, and others not.
         columns = [c._replace(kind="text") if c.kind == "numeric" else c for c in columns]
+        _in_order(connection)
+        digest = hashlib.sha256()
         pieces = whole_records(copied_out(connection, statement, columns), _BLOCK)
         framed(b"", columns, []).write_parquet(folder / "part-00000.parquet")
         for number, text in enumerate(pieces, 1):
+            digest.update(text)
             framed(text, columns, []).write_parquet(folder / f"part-{number:05d}.parquet")
-    return str(mark or "").removeprefix(_MARK)
+    return Copied(str(mark or "").removeprefix(_MARK), digest.hexdigest())
+
+
+def _in_order(connection: Any) -> None:
+    """What comes back has to come in the order in which it went."""
+    connection.execute("SET synchronize_seqscans = off")
+    connection.execute("SET max_parallel_workers_per_gather = 0")
 
 
 def _first(connection: Any, what: str, *words: str) -> tuple[Any, ...]:

@@ -30,9 +30,10 @@ from ..records.evidence import Evidence, panel_of
 from ..records.randomness import BY_LEDGER, Bits, shuffle_bits
 from ..records.recording import columns_made
 from ..records.release import Private
-from ..records.run import as_plan, beside, checked_or_told, gated, public_columns, reading_of
+from ..records.run import as_plan, beside, gated, public_columns, reading_of
 from ..records.written import output_notes
 from ..saving import saving
+from ..seeds import allowed, checked_or_told, guessable
 from .gaps import check_gaps
 from .laying import laid
 from .masking import Made, run_steps_on
@@ -55,10 +56,12 @@ def protect_large(
     given: str | Path | Iterable[str | Path] = (),
     output: str | Path = "",
     replace: bool = False,
+    allow_guessable_seed: bool = False,
     progress: Listener | None = None,
 ) -> LargeRelease:
     """Run a plan by its engine and publish the release at `output`, or raise `ReleaseRefused` and
-    write nothing. `source` is a folder of Parquet or CSV files, a file or a database."""
+    write nothing. `source` is a folder of Parquet or CSV files, a file or a database. A seed below
+    2^64 is refused before the first step, unless `allow_guessable_seed` says that it is meant."""
     plan = beside(as_plan(plan, require, measures), given)
     if reference is not None:
         plan = plan.with_(input=plan.input.model_copy(update={"reference": str(reference)}))
@@ -72,6 +75,7 @@ def protect_large(
     landing = Landing.of(plan)
     notes: list[str] = []
     seed = draw_seed() if seed is None else checked_or_told(seed, notes)
+    plan = allowed(plan, seed, allow_guessable_seed)
     run = _Run(str(source), gated(plan), seed, Path(os.path.abspath(target)), tuple(notes),
                progress or silent, landing)  # fmt: skip
     with saving(target, aside=True), ExitStack() as until_published:
@@ -228,6 +232,7 @@ class _Run:
             notes=tuple(notes),
             owner_notes=self.owner_notes,
             table={} if self.landing is None else self.landing.told,
+            guessable_seed=guessable(self.seed),
         )
         private = Private(self.seed, made.work.secrets, {}, self.plan)
         return Sampled(pair, evidence, private, self.plan, groups=groups, measuring=measuring)

@@ -66,6 +66,11 @@ class Output(Declaration):
         description="why people who are in earlier releases are published again without `given`; "
         "the report shows it",
     )
+    allow_guessable_seed: bool = Field(
+        False,
+        description="save a release whose seed is below 2^64 and can be guessed, for people who do "
+        "not exist; the report shows it",
+    )
 
     @model_validator(mode="before")
     @classmethod

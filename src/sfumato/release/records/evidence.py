@@ -55,6 +55,8 @@ class Evidence:
     """How the release stands to earlier ones; known where it is known where it goes."""
     table: Mapping[str, str] = field(default_factory=dict)
     """The table of a database that holds the records; empty where they are files."""
+    guessable_seed: str = ""
+    """What everybody is told where the seed can be guessed."""
 
     def __getitem__(self, name: str) -> Measurement:
         if name in self.measurements:
@@ -89,6 +91,7 @@ class Evidence:
             "measures": {name: m.to_dict() for name, m in self.measurements.items()},
             "not_measured": dict(self.not_taken),
             "notes": list(self.notes),
+            **({"guessable_seed": self.guessable_seed} if self.guessable_seed else {}),
             **({"table": dict(self.table)} if self.table else {}),
             **({} if self.ledger is None else {"ledger": list(self.ledger.notes)}),
         }

@@ -25,6 +25,7 @@ from ...measurement import Rounding
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
+from ..digests import DIGESTS, digests
 from ..given.earlier import LINKS, links
 from ..given.joining import joined_again
 from ..landing import Landing
@@ -36,6 +37,7 @@ from ..recount import written_pairs
 from ..report.page import version
 from ..report.report import render
 from ..saving import saving
+from ..seeds import allowed
 from .evidence import RANDOMNESS, Evidence, Measuring, panel_of
 from .judging import judge, worst
 from .public import public_face
@@ -119,15 +121,18 @@ class Release:
         *,
         replace: bool = False,
         ledger_exception: str = "",
+        allow_guessable_seed: bool = False,
     ) -> Path:
         """Write the public folder and its private twin, whole or not at all.
 
         Every requirement is counted again on the bytes, and a release that breaks one is not
         written; nor is one about people of whom the ledger beside it knows an earlier release,
-        unless it was judged beside that (`given`) or `ledger_exception` says why not.
+        unless it was judged beside that (`given`) or `ledger_exception` says why not; nor one with
+        a seed below 2^64, unless `allow_guessable_seed` says that its people do not exist.
         """
         target = path or self.plan.output.path
-        made = self._excepted(ledger_exception)
+        plan = allowed(self.plan, self.private.seed, allow_guessable_seed)
+        made = self._planned(plan.excepted(ledger_exception) if ledger_exception else plan)
         told = publication(made.pair, made.plan, made.evidence.steps, target)
         recounted: list[Release] = []
         precise = made._as_precise()
@@ -163,11 +168,8 @@ class Release:
         noted = self.with_note(f"the records are the table {landing.title}")
         return replace(noted, evidence=replace(noted.evidence, table=landing.told))
 
-    def _excepted(self, reason: str) -> Release:
-        """The same with a reason in its plan, where one is given."""
-        if not reason:
-            return self
-        plan = self.plan.excepted(reason)
+    def _planned(self, plan: Plan) -> Release:
+        """The same by a plan that says more of its output."""
         return replace(self, plan=plan, private=replace(self.private, plan=plan))
 
     def _as_precise(self) -> Release:
@@ -261,9 +263,10 @@ class Release:
 
     def _write_public(self, folder: Path) -> None:
         public = self.public()
-        heads = {**_heads(), "suppressed": self.plan.output.suppressed}
-        _write_json(folder / "evidence.json", {**heads, **public.evidence.to_dict()})
         _write_text(folder / "report.html", render(public, owner=False))
+        heads = {**_heads(), "suppressed": self.plan.output.suppressed}
+        told = {**heads, **public.evidence.to_dict(), DIGESTS: digests(folder)}
+        _write_json(folder / "evidence.json", told)
 
     def _write_private(self, folder: Path) -> None:
         notes: dict[str, Any] = {"sfumato": version(), "seed": self.private.seed}

@@ -24,13 +24,14 @@ from ...engines.local import Local
 from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ...progress import Listener, listening, silent
 from ...protocols import Finding, Measure, Measurement
-from ...rng import checked_seed, draw_seed, stream
+from ...rng import draw_seed, stream
 from ..given.joining import joined
 from ..given.keeping import in_classes
 from ..plan.plan import Plan
 from ..plan.requirement import Gate, Requirement, parse_requirement
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
+from ..seeds import checked_or_told, guessable
 from .checks import check_classes, check_gate, check_plan, check_promises, check_roles
 from .evidence import Evidence, Measuring, panel_of
 from .judging import judge
@@ -39,8 +40,6 @@ from .randomness import BY_LEDGER, Randomness
 from .recording import publication
 from .release import Private, Release
 from .written import output_notes
-
-_GUESSABLE = 2**64
 
 
 def protect(
@@ -95,7 +94,12 @@ def protect(
     tell("done", stages, stages)
     return Release(
         draft.pair,
-        replace(evidence, owner_notes=tuple(warnings), ledger=told),
+        replace(
+            evidence,
+            owner_notes=tuple(warnings),
+            ledger=told,
+            guessable_seed=guessable(seed),
+        ),
         Private(seed, draft.secrets, draft.lineage, plan, left),
         plan,
         draft.partition,
@@ -269,17 +273,6 @@ def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = 
     if wanted:
         plan = plan.with_(requirements=(*plan.requirements, *wanted))
     return plan if measures is None else plan.with_(measures=tuple(measures))
-
-
-def checked_or_told(seed: int, notes: list[str]) -> int:
-    """A seed that somebody gave, with a note where it can be guessed."""
-    number = checked_seed(seed)
-    if number < _GUESSABLE:
-        notes.append(
-            "the seed was given and can be guessed: whoever tries all small seeds undoes the "
-            "shuffle and the noise, and finds keys and pseudonyms; publish one made without a seed"
-        )
-    return number
 
 
 def hold_out(

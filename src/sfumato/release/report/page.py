@@ -25,6 +25,8 @@ class Page(NamedTuple):
     """What the owner's report shows, and why it must stay private."""
     verdict: Markup
     parts: Sequence[Part]
+    caution: str = ""
+    """What readers of both faces must know first."""
 
     def render(
         self, terms: Callable[[str], Iterable[tuple[object, object]]], *, owner: bool
@@ -58,6 +60,9 @@ class Page(NamedTuple):
             tag("h1", self.heading),
             tag("p", self.about),
             tag("p", private, warning, class_="banner", role="note") if owner else "",
+            tag("p", tag("strong", "Caution: "), self.caution, class_="banner", role="note")
+            if self.caution
+            else "",
         )
 
 

@@ -83,6 +83,7 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
         + ("not be published." if assessed else _STAYS),
         sections.verdict(release),
         parts,
+        evidence.guessable_seed,
     ).render(glossary, owner=owner)
 
 

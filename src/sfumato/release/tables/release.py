@@ -22,13 +22,15 @@ from ...tabular.cells.table import CellTable
 from ...tabular.outcome import TableOutcome
 from ...tabular.threats.problem import Problem
 from ...tabular.threats.protection_problem import found_by
-from ..ledger.people import digests
+from ..digests import DIGESTS, digests
+from ..ledger.people import digests as people_digests
 from ..ledger.publication import TABLE, Publication, Standing
 from ..plan.plan import Plan
 from ..publish import publish
 from ..records.release import DATA_NAMES, _write_json, _write_text
 from ..report.page import version
 from ..saving import saving
+from ..seeds import allowed, guessable
 from . import view as table_view
 
 PUBLISHED, SUPPRESSED, INTERVAL, EMPTY = "published", "suppressed", "interval", "empty"
@@ -150,7 +152,8 @@ class TableRelease:
     @property
     def owner_notes(self) -> list[str]:
         """What was noted for the owner alone."""
-        return [*(() if self.ledger is None else self.ledger.owner), *self.notes]
+        said = () if self.ledger is None else self.ledger.owner
+        return [*said, *filter(None, [guessable(self.seed)]), *self.notes]
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -174,6 +177,7 @@ class TableRelease:
             "audit": self.audit.public_counts,
             "requirements": [_public(finding) for finding in self.findings],
             "notes": self.public_notes,
+            **({"guessable_seed": told} if (told := guessable(self.seed)) else {}),
         }
 
     def save(
@@ -182,12 +186,14 @@ class TableRelease:
         *,
         replace: bool = False,
         ledger_exception: str = "",
+        allow_guessable_seed: bool = False,
     ) -> Path:
         """Write the public folder and its private twin, whole or not at all; the file is read back
         and must say exactly what was audited. People of whom the ledger knows an earlier release
-        need a `ledger_exception` that says why."""
+        need a `ledger_exception` that says why, and a seed below 2^64 `allow_guessable_seed`."""
         target = path or self.plan.output.path
-        plan = self.plan.excepted(ledger_exception) if ledger_exception else self.plan
+        plan = allowed(self.plan, self.seed, allow_guessable_seed)
+        plan = plan.excepted(ledger_exception) if ledger_exception else plan
         told = publication(self.cells, plan, target)
         noted: list[TableRelease] = []
 
@@ -217,8 +223,9 @@ class TableRelease:
         shown = table(self.frame, kinds=texts)
         write_file(shown, data, format, escape_formulas=escaped)
         self._check(read_back(data, shown.schema, format=format, escape_formulas=escaped))
-        _write_json(folder / "evidence.json", {"sfumato": version(), **self.evidence})
         _write_text(folder / "report.html", render(self, owner=False))
+        told = {"sfumato": version(), **self.evidence, DIGESTS: digests(folder)}
+        _write_json(folder / "evidence.json", told)
 
     def _write_private(self, folder: Path) -> None:
         from .report import render
@@ -263,7 +270,7 @@ def publication(cells: CellTable, plan: Plan, target: str | Path) -> Publication
         place,
         plan,
         columns,
-        people=cache(lambda key: digests(people, key)),
+        people=cache(lambda key: people_digests(people, key)),
         nameless=cells.nameless,
     )
 

@@ -9,6 +9,7 @@ from ...tabular.threats.protection_problem import found_by
 from ..report import parts as html
 from ..report.page import Page, version
 from ..report.parts import Markup, count, join, listed, paragraphs, percent, plain, tag
+from ..seeds import guessable
 from .release import TableRelease
 from .view import HIDDEN, SENSITIVE, View, amount
 
@@ -58,6 +59,7 @@ def render(release: TableRelease, *, owner: bool) -> str:
         "folder; the public report is the one beside the data.",
         _verdict(release, owner=owner),
         parts,
+        guessable(release.seed),
     ).render(lambda text: _TERMS.items(), owner=owner)
 
 
