@@ -1,5 +1,6 @@
 # `make demo` and `make test` do all of their own set-up; they need python3 (3.11 or newer) with its
-# venv module, or uv. Everything is installed in .venv, with the versions of constraints.txt.
+# venv module, or uv. Everything is installed in .venv, with the versions and hashes of
+# requirements.lock.
 
 PYTHON ?= python3
 # Test processes: one per core, at most WORKERS.
@@ -19,7 +20,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-first-minute bench-roles docs clean
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-first-minute bench-roles docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -44,20 +45,28 @@ help:
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
 	@echo "make spark    PySpark in .venv, for the tests of Spark (they need Java 17, and skip without)"
+	@echo "make lock     write requirements.lock anew (needs uv; UPGRADE=1 takes the newest versions)"
+	@echo "make sbom     build/sbom.json: what runs Sfumato, with versions and licences (CycloneDX)"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make clean    remove caches and build products; .venv stays"
 
 # Two stamps: the demo needs no developers' tools, so it does not wait for them.
 venv: .venv/.installed
 
-.venv/.installed: pyproject.toml constraints.txt | $(BIN)/python
+# Dependencies first, each file by its hash; then Sfumato itself, built with what is there already.
+# The sections of the lock follow one another, so that a beginning of it is a set-up of its own.
+LOCKED = $(PIP) --require-hashes -r .venv/wanted.lock && $(PIP) --no-deps --no-build-isolation -e .
+
+.venv/.installed: pyproject.toml requirements.lock | $(BIN)/python
 	@echo "installing Sfumato and the developers' tools in .venv"
-	@$(PIP) -c constraints.txt -e '.[dev]'
+	@sed '/^# == spark/,$$d' requirements.lock > .venv/wanted.lock
+	@$(LOCKED)
 	@touch .venv/.installed-project .venv/.installed
 
-.venv/.installed-project: pyproject.toml constraints.txt | $(BIN)/python
+.venv/.installed-project: pyproject.toml requirements.lock | $(BIN)/python
 	@echo "installing Sfumato in .venv"
-	@$(PIP) -c constraints.txt -e .
+	@sed '/^# == dev/,$$d' requirements.lock > .venv/wanted.lock
+	@$(LOCKED)
 	@touch .venv/.installed-project
 
 # A half-made environment is removed, so that the next attempt starts afresh.
@@ -86,7 +95,8 @@ spark: .venv/.installed-spark
 
 .venv/.installed-spark: .venv/.installed
 	@echo "installing PySpark in .venv"
-	@$(PIP) -c constraints.txt -e '.[dev,spark]'
+	@cp requirements.lock .venv/wanted.lock
+	@$(LOCKED)
 	@touch .venv/.installed-spark
 
 test: lint
@@ -202,6 +212,12 @@ docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue
 	$(BIN)/python -m sfumato.cli.reference docs/reference
 	$(BIN)/python -m tests.docs.make_seeds
+
+lock:
+	$(PYTHON) -m tests.supply.lock $(if $(UPGRADE),--upgrade)
+
+sbom: .venv/.installed-project
+	$(BIN)/python -m tests.supply.sbom build/sbom.json
 
 clean:
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis \
