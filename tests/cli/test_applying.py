@@ -103,11 +103,11 @@ def test_the_same_seed_gives_what_the_refusal_said(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seed = str(2**70 + 9)
-    assert call("--seed", seed, "--json") == 3
+    assert call("--seed", seed, "--allow-guessable-seed", "--json") == 3
     refused = capsys.readouterr()
     assert "--apply 1" in refused.err
     said = json.loads(refused.out)["remedies"]
-    assert call("--seed", seed, "--json", "--apply", "1") == 0
+    assert call("--seed", seed, "--allow-guessable-seed", "--json", "--apply", "1") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["applied"]["change"] == said[0]["change"]
     figures = [finding["value"] for finding in found["requirements"]]
@@ -172,8 +172,8 @@ def test_a_refused_table_is_released_by_its_remedy(tmp_path: Path) -> None:
         '[output]\npath = "made"\n'
     )
     before = plan.read_text()
-    assert call("--seed", "1", plan=str(plan)) == 3
+    assert call("--seed", "1", "--allow-guessable-seed", plan=str(plan)) == 3
     assert not (tmp_path / "made").exists()
-    assert call("--seed", "1", "--apply", "1", plan=str(plan)) == 0
+    assert call("--seed", "1", "--allow-guessable-seed", "--apply", "1", plan=str(plan)) == 0
     assert (tmp_path / "towns.new.toml").read_text() == before.replace("base = 5\n", "")
     assert (tmp_path / "made").is_dir()

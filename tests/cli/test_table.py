@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_from_a_file_to_a_release(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("table", "init", "b.csv", "-d", "region,size", "--value", "turnover") == 0
-    assert command("table", "protect", "table.toml", "--seed", "1") == 0
+    assert command("table", "protect", "table.toml", "--seed", "1", "--allow-guessable-seed") == 0
     said = capsys.readouterr().out
     assert "every interval is wide enough" in said
     assert "×" in said
@@ -39,7 +39,16 @@ def test_from_a_file_to_a_release(folder: Path, capsys: pytest.CaptureFixture[st
     # A second time nothing is overwritten, and with --json there is JSON alone.
     assert command("table", "protect", "table.toml") == 4
     capsys.readouterr()
-    words = ("table", "protect", "table.toml", "--seed", "1", "--replace", "--json")
+    words = (
+        "table",
+        "protect",
+        "table.toml",
+        "--seed",
+        "1",
+        "--allow-guessable-seed",
+        "--replace",
+        "--json",
+    )
     assert command(*words) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["audit"]["too narrow"] == 0
@@ -75,10 +84,15 @@ def test_one_command_for_both_kinds_of_plan(
     plan.write_text(
         plan.read_text().replace('modular-suppression"', 'modular-suppression"\nseconds-each = 600')
     )
-    assert command("protect", "table.toml", "--seed", "1") == 0
+    assert command("protect", "table.toml", "--seed", "1", "--allow-guessable-seed") == 0
     assert "note: `sfumato" not in capsys.readouterr().err
     one = (folder / "table-release" / "data.csv").read_bytes()
-    assert command("table", "protect", "table.toml", "--seed", "1", "--replace") == 0
+    assert (
+        command(
+            "table", "protect", "table.toml", "--seed", "1", "--allow-guessable-seed", "--replace"
+        )
+        == 0
+    )
     assert "`sfumato protect table.toml` does the same" in capsys.readouterr().err
     assert (folder / "table-release" / "data.csv").read_bytes() == one
     assert command("protect", "table.toml", "--at", "nosuch=1", "--replace") == 2

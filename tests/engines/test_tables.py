@@ -374,7 +374,16 @@ def test_the_command_runs_the_engine_that_it_names(
 
     def run(engine: str, out: str) -> Any:
         (tmp_path / out).parent.mkdir(exist_ok=True)
-        words = ["--engine", engine, "--output", str(tmp_path / out), "--seed", "7", "--json"]
+        words = [
+            "--engine",
+            engine,
+            "--output",
+            str(tmp_path / out),
+            "--seed",
+            "7",
+            "--allow-guessable-seed",
+            "--json",
+        ]
         with pytest.raises(SystemExit) as left:
             command(["protect", str(tmp_path / "plan.toml"), *words])
         return left.value.code

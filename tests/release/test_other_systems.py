@@ -72,7 +72,7 @@ sf.write(people, folder / "people.csv")
 read = sf.read(folder / "people.csv", quasi=["age"], confidential=["job"])
 for seed in (1, 2):
     release = sf.protect(read, sf.method("mdav", k=3), seed=seed, measures=())
-    release.save(folder / "out", replace=seed == 2)
+    release.save(folder / "out", replace=seed == 2, allow_guessable_seed=True)
 left = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 assert left == ["out", "out.private", "people.csv", "sfumato.ledger"], left
 assert (folder / "out" / "data.csv").read_text().count("\\n") == 25

@@ -42,7 +42,7 @@ for line in sys.stdin:
         table = sf.generators.hospital(300, seed=1)
         words = {"require": {"exposure": False}, "measures": ()}
         made = sf.protect(table, [sf.method("mondrian", k=5)], seed=1, **words)
-        made.save(line.strip(), replace=True)
+        made.save(line.strip(), replace=True, allow_guessable_seed=True)
         os._exit(0)
     sys.stdout.write(f"{child}\\n"); sys.stdout.flush()
     os.waitpid(child, 0)

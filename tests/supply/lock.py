@@ -30,7 +30,7 @@ TITLES = {
 }
 EDITABLES = "editables"
 """What hatchling asks for besides, where a project is installed as it stands."""
-_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.M)
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;]+)", re.M)
 
 
 def entries(text: str) -> dict[str, str]:
@@ -61,6 +61,8 @@ def compiled(extras: tuple[str, ...], pins: str) -> dict[str, str]:
         words = [
             *("uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
             *("--fork-strategy", "fewest", "--generate-hashes", "--no-annotate", "--no-header"),
+            # pip asks for the hash of what a package with its extras is, too.
+            "--no-strip-extras",
             *("--no-emit-index-url", "--no-emit-find-links", "--constraints", str(kept)),
             *(word for extra in extras for word in ("--extra", extra)),
         ]

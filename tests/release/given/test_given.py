@@ -47,7 +47,7 @@ def plan(importance: dict[str, float], **given: object) -> sf.Plan:
 def earlier(tmp_path: Path) -> Path:
     """Everybody's sex kept, ages wide."""
     release = sf.protect(people(), plan({"sex": 50.0, "age": 0.1}), seed=1)
-    return release.save(tmp_path / "first")
+    return release.save(tmp_path / "first", allow_guessable_seed=True)
 
 
 def classes_of(table: sf.Table) -> np.ndarray:
@@ -165,14 +165,16 @@ EVERYBODY = list(range(80))
 def test_who_came_and_who_left_is_counted(tmp_path: Path, now: list[int], format: str) -> None:
     table, plan = register(EVERYBODY, format)
     first = sf.protect(table, plan, seed=1)
-    folder = first.save(tmp_path / "first")
+    folder = first.save(tmp_path / "first", allow_guessable_seed=True)
     later, _ = register(now, format)
     second = sf.protect(later, plan, seed=2)
     smallest = smallest_difference(EVERYBODY, now, [first, second])
     if smallest >= 4:
         release = sf.protect(later, plan, seed=2, given=folder)
         assert release.evidence.findings[-1].value == smallest
-        release.save(tmp_path / "second")  # and is counted again on the bytes
+        release.save(
+            tmp_path / "second", allow_guessable_seed=True
+        )  # and is counted again on the bytes
     else:
         with pytest.raises(ReleaseRefused) as refused:
             sf.protect(later, plan, seed=2, given=folder)
@@ -181,7 +183,7 @@ def test_who_came_and_who_left_is_counted(tmp_path: Path, now: list[int], format
 
 def test_held_out_people_have_left(tmp_path: Path) -> None:
     table, plan = register(EVERYBODY)
-    folder = sf.protect(table, plan, seed=1).save(tmp_path / "first")
+    folder = sf.protect(table, plan, seed=1).save(tmp_path / "first", allow_guessable_seed=True)
     held = sf.Plan.parse("[input]\nreference = 0.1\n" + REGISTER.format(format="csv"))
     with pytest.raises(ReleaseRefused, match="subtraction leaves"):
         sf.protect(table, held, seed=2, given=folder)
@@ -195,7 +197,7 @@ def joined_records(shown: dict[int, list[str]]) -> int:
 def test_households_are_the_unit_where_they_are_asked_for(tmp_path: Path) -> None:
     table, plan = register(EVERYBODY)
     first = sf.protect(table, plan, seed=1)
-    folder = first.save(tmp_path / "first")
+    folder = first.save(tmp_path / "first", allow_guessable_seed=True)
     asked = "k-anonymity = {k = 2, unit = 'household'}"
     words = REGISTER.format(format="csv").replace("k-anonymity = 4", asked)
     second = sf.protect(table, sf.Plan.parse(words), seed=2, given=folder)
@@ -217,7 +219,12 @@ def test_people_are_the_unit_where_they_have_several_records(tmp_path: Path) -> 
     table = once.with_columns([pl.Series("id", [f"p{i % 40}" for i in EVERYBODY])])
     words = REGISTER.format(format="csv").replace("k-anonymity = 4", "k-anonymity = 2")
     first = sf.protect(table, sf.Plan.parse(words), seed=1)
-    second = sf.protect(table, sf.Plan.parse(words), seed=2, given=first.save(tmp_path / "first"))
+    second = sf.protect(
+        table,
+        sf.Plan.parse(words),
+        seed=2,
+        given=first.save(tmp_path / "first", allow_guessable_seed=True),
+    )
     people: dict[tuple[str, ...], set[str]] = {}
     shown: dict[int, list[str]] = {}
     for release in (first, second):
@@ -231,7 +238,7 @@ def test_people_are_the_unit_where_they_have_several_records(tmp_path: Path) -> 
 
 def test_a_release_of_others_people_cannot_be_joined_blindly(tmp_path: Path) -> None:
     table, plan = register(EVERYBODY)
-    folder = sf.protect(table, plan, seed=1).save(tmp_path / "first")
+    folder = sf.protect(table, plan, seed=1).save(tmp_path / "first", allow_guessable_seed=True)
     moved = tmp_path / "moved.csv"
     moved.write_bytes((folder / "data.csv").read_bytes())
     same = sf.protect(table, plan, seed=2, given=moved)
@@ -318,11 +325,13 @@ def test_exactly_k_share_a_pair_and_one_less_is_refused(
     short = [pair for pair, count in pairs.items() if count < K]
     words = {"require": {"k-anonymity": K}, "measures": (), "seed": 1}
     step = sf.method("drop", columns=["name"])
-    first = sf.protect(named(FIRST), step, **words).save(tmp_path / "first")
+    first = sf.protect(named(FIRST), step, **words).save(
+        tmp_path / "first", allow_guessable_seed=True
+    )
     try:
         release = sf.protect(named(now), step, given=first, **words)
         findings = release.evidence.findings
-        release.save(tmp_path / "second")
+        release.save(tmp_path / "second", allow_guessable_seed=True)
     except ReleaseRefused as refused:
         findings = tuple(refused.findings)
     found = next(one for one in findings if "first" in one.subject)
@@ -340,7 +349,9 @@ def test_all_earlier_releases_together(tmp_path: Path) -> None:
     step = sf.method("drop", columns=["name"])
     shown = [{i: i // 12 for i in range(24)}, {i: i // 6 % 2 for i in range(24)}]
     paths = [
-        sf.protect(named(one), step, **words).save(tmp_path / f"r{n}", ledger_exception="a test")
+        sf.protect(named(one), step, **words).save(
+            tmp_path / f"r{n}", ledger_exception="a test", allow_guessable_seed=True
+        )
         for n, one in enumerate(shown)
     ]
     third = {i: i // 3 % 2 for i in range(24)}
@@ -361,7 +372,9 @@ def test_all_earlier_releases_together(tmp_path: Path) -> None:
 def test_a_private_folder_that_does_not_fit(tmp_path: Path) -> None:
     words = {"require": {"k-anonymity": K}, "measures": (), "seed": 1}
     step = sf.method("drop", columns=["name"])
-    path = sf.protect(named(FIRST), step, **words).save(tmp_path / "first")
+    path = sf.protect(named(FIRST), step, **words).save(
+        tmp_path / "first", allow_guessable_seed=True
+    )
     private = tmp_path / "first.private"
 
     def refusal(table: sf.Table) -> str:

@@ -48,7 +48,7 @@ def test_a_nested_secret_stays_in_the_private_plan(tmp_path: Path) -> None:
     ):
         target = tmp_path / f"release-{type(step).__name__}"
         release = sf.protect(table, step, seed=1)
-        release.save(target)
+        release.save(target, allow_guessable_seed=True)
         private = target.with_name(f"{target.name}.private")
         told = [p.name for p in target.rglob("*") if secret in p.read_text("utf-8")]
         assert told == []

@@ -28,7 +28,9 @@ format = "parts"
 def saved(folder: Path, **more: bool) -> Path:
     people = pl.DataFrame({"age": [30, 31, 40, 41], "pay": [1, 2, 3, 4]})
     plan = sf.Plan.parse(PLAN)
-    return sf.protect(people, plan, seed=1).save(folder / "release", **more)
+    return sf.protect(people, plan, seed=1).save(
+        folder / "release", **more, allow_guessable_seed=True
+    )
 
 
 def test_a_release_of_parts_is_written_and_replaced(tmp_path: Path) -> None:

@@ -100,8 +100,16 @@ def test_the_gate_refuses_copies_and_passes_swapped_components(folder: Path) -> 
     (folder / "noise.toml").write_text(PLAN.format(use="correlated-noise", more="amount = 0.001"))
     (folder / "swap.toml").write_text(PLAN.format(use="svd-swap", more=""))
     with pytest.raises(ReleaseRefused, match="non-participation"):
-        CliRunner().invoke(app, ["protect", "noise.toml", "--seed", "1"], catch_exceptions=False)
-    run = CliRunner().invoke(app, ["protect", "swap.toml", "--seed", "1"], catch_exceptions=False)
+        CliRunner().invoke(
+            app,
+            ["protect", "noise.toml", "--seed", "1", "--allow-guessable-seed"],
+            catch_exceptions=False,
+        )
+    run = CliRunner().invoke(
+        app,
+        ["protect", "swap.toml", "--seed", "1", "--allow-guessable-seed"],
+        catch_exceptions=False,
+    )
     assert run.exit_code == 0, run.output
     evidence = json.loads((folder / "out" / "evidence.json").read_text("utf-8"))
     assert evidence["records"]["held out"] == 2000
@@ -130,7 +138,9 @@ def test_true_is_a_limit_only_where_a_measure_says_what_is_enough() -> None:
 
 def test_split_holds_whole_households_out(folder: Path) -> None:
     words = ["split", "people.csv", "a.csv", "b.parquet", "--share", "0.25", "--together", "home"]
-    run = CliRunner().invoke(app, [*words, "--seed", "3"], catch_exceptions=False)
+    run = CliRunner().invoke(
+        app, [*words, "--seed", "3", "--allow-guessable-seed"], catch_exceptions=False
+    )
     assert "3,000 records to release in a.csv" in run.output
     kept, out = pl.read_csv("a.csv"), pl.read_parquet("b.parquet")
     assert set(kept["home"].cast(pl.String)).isdisjoint(set(out["home"].cast(pl.String)))
@@ -223,7 +233,11 @@ def test_the_remedy_for_clusters_that_hide_too_little_is_larger_ones() -> None:
 
 def test_a_broken_note_of_who_took_part_is_named(folder: Path) -> None:
     (folder / "swap.toml").write_text(PLAN.format(use="svd-swap", more=""))
-    CliRunner().invoke(app, ["protect", "swap.toml", "--seed", "1"], catch_exceptions=False)
+    CliRunner().invoke(
+        app,
+        ["protect", "swap.toml", "--seed", "1", "--allow-guessable-seed"],
+        catch_exceptions=False,
+    )
     (folder / "out.private" / "participants.parquet").write_bytes(b"no parquet")
     words = ["assess", "people.csv", "out/data.csv", "--plan", "swap.toml"]
     with pytest.raises(sf.SfumatoError, match="does not say who took part"):

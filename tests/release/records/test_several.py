@@ -39,14 +39,16 @@ def test_every_copy_is_published_and_counted(tmp_path: Path) -> None:
     assert len({tuple(copy["pay"]) for copy in release.data}) == 3
     assert all(copy["age"].to_list() == release.data[0]["age"].to_list() for copy in release.data)
     assert "name" not in release.data[2].columns
-    folder = release.save(tmp_path / "out")
+    folder = release.save(tmp_path / "out", allow_guessable_seed=True)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["data-1.csv", "data-2.csv", "data-3.csv", "evidence.json", "report.html"]
     for i, copy in enumerate(release.data, 1):
         assert pl.read_csv(folder / f"data-{i}.csv")["pay"].to_list() == pytest.approx(
             copy["pay"].to_list()
         )
-    again = sf.protect(_people(), steps, seed=3).save(folder, replace=True)
+    again = sf.protect(_people(), steps, seed=3).save(
+        folder, replace=True, allow_guessable_seed=True
+    )
     assert sorted(path.name for path in again.iterdir()) == names
     assert any("3 releases" in note for note in release.evidence.notes)
 
@@ -75,7 +77,7 @@ def test_drawn_records_have_no_alignment(method: str, tmp_path: Path) -> None:
     assert "record-linkage" in release.evidence.not_taken
     assert "distribution-distance" in release.evidence
     assert any("drawn from a model" in note for note in release.evidence.notes)
-    folder = release.save(tmp_path / "out")
+    folder = release.save(tmp_path / "out", allow_guessable_seed=True)
     private = {path.name for path in (tmp_path / "out.private").iterdir()}
     assert "alignment.parquet" not in private
     assert pl.read_csv(folder / "data.csv").height == 500
@@ -87,7 +89,7 @@ def test_groups_made_after_drawing_are_counted(tmp_path: Path) -> None:
     steps = [sf.method("gaussian-copula"), sf.method("mondrian", k=5)]
     release = sf.protect(_people(), steps, require={"k-anonymity": 5}, seed=2)
     assert release.evidence.met
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_guessable_seed=True)
     found = json.loads((tmp_path / "out" / "evidence.json").read_text())
     assert found["requirements"][0]["met"]
 
@@ -189,7 +191,9 @@ def test_a_secret_serves_one_table_and_one_choice_of_options(tmp_path: Path) -> 
 
 def test_drawn_records_are_not_taken_for_anybodys(tmp_path: Path) -> None:
     sf.write(_people(), tmp_path / "people.csv")
-    sf.protect(_people(), sf.method("gaussian-copula"), seed=2).save(tmp_path / "out")
+    sf.protect(_people(), sf.method("gaussian-copula"), seed=2).save(
+        tmp_path / "out", allow_guessable_seed=True
+    )
     run = CliRunner()
     told = ["assess", str(tmp_path / "people.csv"), str(tmp_path / "out" / "data.csv"), "--json"]
     shown = json.loads(run.invoke(app, [*told, "--measures", "dbrl,pil"]).output)
