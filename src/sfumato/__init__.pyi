@@ -48,6 +48,7 @@ from .release.records.recovered_tree import recover_tree as recover_tree
 from .release.records.release import Release as Release
 from .release.tables.release import TableRelease as TableRelease
 from .release.tables.run import tabulate as tabulate
+from .release.verify import verify as verify
 from .tabular.base import Rule as Rule
 from .tabular.base import TableMethod as TableMethod
 from .tabular.cells.given import from_cells as from_cells

@@ -205,7 +205,7 @@ def _session(number: int) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("plans", nargs="+", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=2**90)
     parser.add_argument("--victim", choices=VICTIMS, default="")
     parser.add_argument("--stage", default="")
     given = parser.parse_args()
