@@ -63,6 +63,9 @@ def test_a_plan_makes_a_table(two: Spark, tmp_path: Path) -> None:
     assert [name for name in listed(two) if name.startswith("visits")] == ["visits"]
     with pytest.raises(InputError, match=r'spark.table\("visits"\)'):
         sql_recount(tmp_path / "out")
+    verified = sf.verify(tmp_path / "out")
+    assert verified.holds
+    assert [one.about for one in verified.not_checked] == ["table visits"]
     two.given.sql("DROP TABLE visits")
 
 

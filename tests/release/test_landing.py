@@ -21,6 +21,7 @@ from sfumato.data.io.postgres_table import PostgresTable
 from sfumato.data.io.source import locate
 from sfumato.errors import InputError, OutputError, ParameterError, PlanError, Unsettled
 from sfumato.release.sql_recount import sql_recount
+from sfumato.release.verify import verify
 from tests.engines.people import in_pieces, people
 from tests.postgres import PASSWORD, USER, Server
 
@@ -302,6 +303,32 @@ def test_it_is_counted_again_from_the_table(base: Server, tmp_path: Path) -> Non
         sql_recount(tmp_path / "out")
     with pytest.raises(InputError, match="are the table visits of"):
         sf.assess(tmp_path / "in", str(tmp_path / "out"))
+
+
+def test_it_is_verified_from_the_table(
+    base: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, plan(base))
+    found = verify(tmp_path / "out")
+    assert found.holds, found.broken
+    held = [one.about for one in found.checks if one.state == "holds"]
+    assert held == ["report.html", "table visits", "visits", "k-anonymity"]
+    assert verify(tmp_path / "out", database=base.url).holds
+    # The mark that the release left on the table is still there; what it holds is not.
+    base.run("UPDATE visits SET pay = pay + 1 WHERE ctid = (SELECT min(ctid) FROM visits)")
+    assert [one.about for one in verify(tmp_path / "out").broken] == ["table visits"]
+    base.run("UPDATE visits SET age = 'somebody' WHERE ctid = (SELECT min(ctid) FROM visits)")
+    assert [one.about for one in verify(tmp_path / "out").broken] == ["table visits", "k-anonymity"]
+    base.run("DROP TABLE visits")
+    (gone,) = verify(tmp_path / "out").broken
+    assert (gone.about, gone.said) == ("table visits", "it is missing")
+    monkeypatch.setenv("PGPASSWORD", "not the one")
+    unread = verify(tmp_path / "out")
+    assert unread.holds
+    assert [one.about for one in unread.not_checked] == ["table visits"]
+    wrong = base.url.replace("@127", "x@127")
+    with pytest.raises(InputError):
+        verify(tmp_path / "out", database=wrong)
 
 
 def test_the_command_line_says_where_the_records_are(base: Server, tmp_path: Path) -> None:

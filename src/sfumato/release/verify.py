@@ -197,11 +197,14 @@ class _Looking:
         if end.format != "postgresql":
             self._say(about, NOT_CHECKED, f"only Spark reads the tables of {table['database']}")
             return False
-        from ..data.io.postgres_table import copied_table
+        from ..data.io.postgres_table import NoTable, copied_table
 
         parts.mkdir()
         try:
             copied = copied_table(end, table["name"], parts)
+        except NoTable:
+            self._say(about, BROKEN, "it is missing")
+            return False
         except SfumatoError as error:
             if database:
                 raise

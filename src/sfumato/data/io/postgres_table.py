@@ -174,6 +174,10 @@ class PostgresTable:
             self._held.close()
 
 
+class NoTable(InputError):
+    """The server answers, and does not have the table."""
+
+
 class Copied(NamedTuple):
     """What is known of the records of a table."""
 
@@ -192,7 +196,7 @@ def copied_table(endpoint: Endpoint, name: str, folder: Path) -> Copied:
             connection, "to_regclass(%s), obj_description(to_regclass(%s), 'pg_class')", target
         )
         if oid is None:
-            raise InputError(
+            raise NoTable(
                 f"{endpoint.label} has no table {name}",
                 remedy="a run that was interrupted at its very end is run again with --replace",
             )
