@@ -153,7 +153,7 @@ def protect(
     if ledger_exception:
         chosen = chosen.excepted(ledger_exception)
     if seed is not None:
-        chosen = allowed(chosen, seed, allow_guessable_seed)
+        allowed(chosen, seed, allow_guessable_seed)  # it says early where it could not be saved
     named = output or chosen.output.path
     if not named:
         raise OutputError(
@@ -172,12 +172,13 @@ def protect(
     if given and chosen.table is not None:
         raise ParameterError("--given is for plans of records", remedy="leave it out")
     stopping.watch_release(target)
+    saved: dict[str, Any] = {"replace": replace, "allow_guessable_seed": allow_guessable_seed}
     if chosen.table is not None:
-        protect_cells(chosen, plan, input, target, seed, at, replace, json, apply)
+        protect_cells(chosen, plan, input, target, seed, at, saved, json, apply)
     elif chosen.engine.in_memory:
-        _protect_records(chosen, plan, input, target, seed, given or [], replace, json, apply)
+        _protect_records(chosen, plan, input, target, seed, given or [], saved, json, apply)
     else:
-        _protect_large(chosen, plan, input, target, seed, given or [], replace, json, apply)
+        _protect_large(chosen, plan, input, target, seed, given or [], saved, json, apply)
 
 
 def _protect_records(
@@ -187,7 +188,7 @@ def _protect_records(
     target: Path,
     seed: int | None,
     given: list[str],
-    replace: bool,
+    saved: dict[str, Any],
     json: bool,
     apply: int | None,
 ) -> None:
@@ -197,7 +198,7 @@ def _protect_records(
     from ..release.records.run import read_input
     from ..rng import draw_seed
 
-    new = applying.new_plan(plan, replace=replace) if apply else plan
+    new = applying.new_plan(plan, replace=saved["replace"]) if apply else plan
     # A remedy was run with the seed of the plan that was refused.
     seed = draw_seed() if seed is None else seed
     with show.progress(quiet=json) as tell, lines_of(plan):
@@ -228,7 +229,7 @@ def _protect_records(
             release = release.with_note(tuned.summary())
         tell("writing and counting again", len(chosen.steps) + 2, len(chosen.steps) + 3)
         with listening(tell), applying.written(change):
-            release.save(target, replace=replace)
+            release.save(target, **saved)
     outcome.released(release, target, notes, change, json=json)
 
 
@@ -239,7 +240,7 @@ def _protect_large(
     target: Path,
     seed: int | None,
     given: list[str],
-    replace: bool,
+    saved: dict[str, Any],
     json: bool,
     apply: int | None,
 ) -> None:
@@ -255,7 +256,7 @@ def _protect_large(
     with show.progress(quiet=json) as tell, lines_of(plan):
         release = protect_large(
             source_of(chosen, plan.parent, input or None), chosen, seed, given=given,
-            output=target, replace=replace, progress=tell,
+            output=target, progress=tell, **saved,
         )  # fmt: skip
     outcome.released(release, target, [], json=json)
 

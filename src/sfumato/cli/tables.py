@@ -82,7 +82,7 @@ def protect_cells(
     target: Path,
     seed: int | None,
     at: str,
-    replace: bool,
+    saved: dict[str, Any],
     json: bool,
     apply: int | None,
 ) -> None:
@@ -92,7 +92,7 @@ def protect_cells(
     from ..release.tables.run import run_table
     from ..rng import draw_seed
 
-    new = applying.new_plan(plan, replace=replace) if apply else plan
+    new = applying.new_plan(plan, replace=saved["replace"]) if apply else plan
     seed = draw_seed() if seed is None else seed
 
     def run(one: Plan) -> TableRelease:
@@ -102,7 +102,7 @@ def protect_cells(
     with show.progress(quiet=json) as tell, lines_of(plan):
         release, change = applying.run(run, chosen, apply, plan, new)
         with listening(tell), applying.written(change):
-            release.save(target, replace=replace)
+            release.save(target, **saved)
     _released(release, target, _pairs(at), change, json=json)
 
 
