@@ -37,6 +37,7 @@ _HARMLESS = (
 """Parameters that tell no secret, nor where one lies."""
 _SHOWN = (
     (re.compile(r"([A-Za-z][\w+.-]+:/+|postgres(?:ql)?[\w+]*\s*:).*@", re.IGNORECASE), r"\1***@"),
+    (re.compile(r"([A-Za-z][\w+.-]+:/[^\s?]*\?).*"), r"\1***"),
     (re.compile(rf"\b({_SECRET})(\s*=\s*).*", re.IGNORECASE), r"\1\2***"),
     (re.compile(r"[^\s'\"/]{2,}:(?!/)[^\s'\"]+@"), "***@"),
 )

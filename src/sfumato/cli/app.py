@@ -391,7 +391,7 @@ def ended(given: list[str], signals: stopping.Stopping) -> int:
         # Of an output that could not be written its own error says what is left.
         if show.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
             return signals.ended()
-        return show.ended(error, stopping.folder(), stopping.left(), json=json)
+        return show.ended(error, stopping.folder(), stopping.left(), given, json=json)
     if code == stopping.CODE:
         return signals.ended()
     return code if isinstance(code, int) else 0

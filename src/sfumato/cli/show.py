@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..addresses import hidden
+from ..addresses import bare, hidden, is_address
 from ..errors import (
     Complaints,
     InputError,
@@ -257,7 +257,7 @@ def is_abort(error: Exception) -> bool:
     return type(error).__name__ == "Abort"
 
 
-def ended(error: Exception, folder: Path, left: str, *, json: bool) -> int:
+def ended(error: Exception, folder: Path, left: str, given: Sequence[str], *, json: bool) -> int:
     """The exit code of a command that failed, once it is said why; `left` is what it has written to
     `folder`."""
     if _unprintable(error):
@@ -268,7 +268,7 @@ def ended(error: Exception, folder: Path, left: str, *, json: bool) -> int:
     if isinstance(error, SfumatoError):
         failed(error, json=json)
         return error.exit_code
-    return usage_or_fault(error, left, json=json)
+    return usage_or_fault(error, left, given, json=json)
 
 
 def _unprintable(error: Exception) -> bool:
@@ -285,21 +285,26 @@ def _unprintable(error: Exception) -> bool:
     return False
 
 
-def usage_or_fault(error: Exception, left: str, *, json: bool) -> int:
+def usage_or_fault(error: Exception, left: str, given: Sequence[str], *, json: bool) -> int:
     """The exit code of anything else: a wrong command line, or a fault of ours."""
+
+    def told(text: str) -> str:
+        for word in filter(is_address, given):
+            text = text.replace(word, bare(word))
+        return "\n".join(map(hidden, text.splitlines()))
+
     # Typer has brought its own copy of click since 0.20: its errors are told by what they can do.
     if hasattr(error, "format_message") and hasattr(error, "show"):
         if hasattr(error, "message"):
-            error.message = hidden(str(error.message))
+            error.message = told(str(error.message))
         if json:
             print_json({"error": "usage", "message": error.format_message()})
         error.show(file=sys.stderr)
         return 2
-    shown = "".join(traceback.format_exception(error)).splitlines()
-    print("\n".join(map(hidden, shown)), file=sys.stderr)
+    print(told("".join(traceback.format_exception(error))), file=sys.stderr)
     print(f"this is a fault in Sfumato, not in your data; {left}", file=sys.stderr)
     if json:
-        print_json({"error": "fault", "message": hidden(f"{type(error).__name__}: {error}")})
+        print_json({"error": "fault", "message": told(f"{type(error).__name__}: {error}")})
     return 1
 
 

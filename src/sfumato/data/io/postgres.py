@@ -39,6 +39,15 @@ def told(endpoint: Endpoint, error: type[SfumatoError]) -> Iterator[Any]:
             remedy="pip install 'sfumato[postgres]'",
         ) from None
     try:
+        psycopg.conninfo.conninfo_to_dict(endpoint.url)
+    except psycopg.ProgrammingError:
+        # The driver would quote what it takes for a parameter, and that may be half a password.
+        raise error(
+            f"{endpoint.label}: the URL has parameters that PostgreSQL does not know",
+            remedy="postgresql://USER@HOST/DATABASE?sslmode=require, with & = in a value written "
+            "as %26 %3D",
+        ) from None
+    try:
         yield psycopg
     except psycopg.Error as problem:
         lines = redact(str(problem), endpoint.url).strip().splitlines()
