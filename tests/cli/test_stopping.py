@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,123 @@ def test_an_interrupted_demo_is_named(
     assert ended.value.code == 130
     assert capsys.readouterr().err == "interrupted; shown holds a part of the demo\n"
     assert sf.read("shown/register.csv").height == 500
+
+
+AT = """
+import os, signal, sys
+
+from sfumato.cli import main
+
+word, by, often = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+sys.argv = ["sfumato", *sys.argv[4:]]
+
+def hook(event, found):
+    global often
+    if often and event in ("import", "open", "shutil.rmtree") and str(found[0]).endswith(word):
+        often -= 1
+        os.kill(os.getpid(), by)
+
+sys.addaudithook(hook)
+main()
+"""
+INIT = ("init", "in/part-0000.parquet", "--output", "out/plan.toml")
+PROTECT = ("protect", "plan.toml", "--input", "in", "--output", "out/release")
+MOMENTS = {
+    "the first import": (".stopping", 1, INIT),
+    "the command line's import": (".app", 1, INIT),
+    "a library's import": ("typer", 1, INIT),
+    "a library's import of compiled code": ("polars", 1, INIT),
+    "twice in one import": ("polars", 2, INIT),
+    "reading": ("parquet", 1, INIT),
+    "writing": (".plan.part.toml", 1, INIT),
+    "the listing": ("catalogue.tsv", 1, ("methods",)),
+    "an engine's import": ("duckdb", 1, PROTECT),
+    "the engine's folder": ("/new", 1, PROTECT),
+    "the evidence": ("evidence.json", 1, PROTECT),
+}
+
+
+def interrupted_at(
+    folder: Path, word: str, often: int, words: tuple[str, ...], by: int = signal.SIGINT
+) -> subprocess.CompletedProcess[str]:
+    """A command that is interrupted when it first imports, opens or removes what is called so."""
+    return subprocess.run(
+        [sys.executable, "-c", AT, word, str(int(by)), str(often), *words],
+        capture_output=True, text=True, check=False, cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_whenever_it_comes_one_line_says_what_is_left(folder: Path, moment: str) -> None:
+    word, often, words = MOMENTS[moment]
+    if words is INIT:
+        first = next(iter(sorted((folder / "in").iterdir())))
+        words = ("init", f"in/{first.name}", *INIT[2:])
+    done = interrupted_at(folder, word, often, words)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.splitlines() == ["interrupted; nothing was written"]
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_ctrl_c_while_it_tidies_up_names_what_it_leaves(folder: Path) -> None:
+    """What is aside may hold secrets."""
+    done = interrupted_at(folder, ".staging", 1, PROTECT)
+    assert done.returncode == 130
+    (line,) = done.stderr.splitlines()
+    (left,) = (folder / "out").glob(".release.*.staging")
+    there = "interrupted; the release is there already: out/release"
+    assert line == f"{there}; {left} is left, which the next run removes"
+    assert protected("--replace") == 0
+    assert not list((folder / "out").glob(".release.*.staging"))
+
+
+def test_sigterm_is_heard_as_early(folder: Path) -> None:
+    done = interrupted_at(folder, "typer", 2, ("methods",), signal.SIGTERM)
+    assert (done.returncode, done.stdout) == (143, "")
+    assert done.stderr.splitlines() == ["interrupted; nothing was written"]
+
+
+def test_what_was_written_before_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whatever ends a command: a signal, a disk, a fault."""
+
+    def broken(error: BaseException) -> object:
+        def told(*given: object, **words: object) -> None:
+            raise error
+
+        return told
+
+    first = next(iter(sorted((folder / "in").iterdir())))
+    for error, code, said in (
+        (KeyboardInterrupt(), 130, "interrupted; "),
+        (OSError(28, "No space left on device", "x"), 4, "error: the disk of "),
+        (RuntimeError("broken"), 1, "this is a fault in Sfumato, not in your data; "),
+    ):
+        monkeypatch.setattr(show, "drafted", broken(error))
+        with pytest.raises(SystemExit) as ended:
+            run(["init", f"in/{first.name}", "--output", "out/plan.toml"])
+        assert ended.value.code == code
+        printed = capsys.readouterr().err
+        assert said in printed
+        assert "out/plan.toml is there already" in printed
+        Path("out/plan.toml").unlink()
+
+
+def test_a_signal_that_python_drops_is_sent_again() -> None:
+    """In a finalizer nothing can be raised: Python would print a traceback and go on."""
+
+    class Late:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def dropped() -> None:
+        late = Late()
+        del late
+        threading.Event().wait(60)
+
+    with stopping.heard() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            dropped()
+        assert signals.came == signal.SIGINT

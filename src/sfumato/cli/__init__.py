@@ -10,14 +10,23 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run `sfumato`."""
-    from . import stopping
-
+    try:
+        from . import stopping
+    except KeyboardInterrupt:
+        raise SystemExit(_at_once()) from None
     # Before anything else: what is imported from here on takes a while, and can be interrupted.
     with stopping.heard(last=True) as signals:
         try:
             raise SystemExit(_run(signals))
         except KeyboardInterrupt:  # also where one comes while an error is told
             raise SystemExit(signals.ended()) from None
+
+
+def _at_once() -> int:
+    import sys
+
+    print("interrupted; nothing was written", file=sys.stderr)
+    return 130
 
 
 def _run(signals: stopping.Stopping) -> int:

@@ -47,6 +47,7 @@ _KIND_TITLES = {
     "attack": "Attacks ([measures], or [require] with a limit)",
     "rule": "Rules ([[table.rules]]: which cells of a table are sensitive)",
     "table-method": "Methods for tables ([table.protect])",
+    "engine": "Engines ([engine]: where steps run)",
 }
 
 

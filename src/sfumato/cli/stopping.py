@@ -12,12 +12,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..machine import NOTHING
+if TYPE_CHECKING:  # what is imported before signals are heard cannot be interrupted in order
+    from pathlib import Path
+    from types import FrameType
 
+NOTHING = "nothing was written"
 CODE = 130
 """What Typer makes of Ctrl-C."""
 _AGAIN = 0.05
@@ -84,6 +85,8 @@ def heard(*, last: bool = False) -> Iterator[Stopping]:
 
 def watch(*paths: Path | str | None, what: str = "is there already") -> None:
     """Files, or a folder, that a command is about to write."""
+    from pathlib import Path
+
     for path in (Path(one) for one in paths if one):
         before = _state(path)
         _watched.setdefault(path, lambda path=path, before=before: _changed(path, before, what))  # type: ignore[misc]
@@ -106,6 +109,8 @@ def left() -> str:
 
 def folder() -> Path:
     """Where the command writes."""
+    from pathlib import Path
+
     return next(iter(_watched), Path("x")).parent
 
 

@@ -23,14 +23,14 @@ class Target:
     def left(self) -> str:
         """What is there now, in words."""
         now = self._made()
-        if now not in (None, self._before):
-            return f"the release is there already: {self.named}"
         left = [one for one in self._staging() if one not in self._aside]
         if now is None and self._before is not None and left:
             return (
-                f"the release that was to be replaced lies in {left[0]}: run again to put it back"
+                f"the release that was to be replaced lies in {left[0]}; run again: it is put back"
             )
         said = NOTHING if now is None else f"{NOTHING}, and the release that was there is as it was"
+        if now not in (None, self._before):
+            said = f"the release is there already: {self.named}"
         return f"{said}; {left[0]} is left, which the next run removes" if left else said
 
     def _made(self) -> int | None:
