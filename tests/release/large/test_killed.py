@@ -88,6 +88,9 @@ def test_a_refused_release_writes_nothing(tmp_path: Path) -> None:
     plan = sf.Plan.parse(PLAN.replace("exposure = false", "exposure = false\nk-anonymity = 5"))
     with pytest.raises(sf.ReleaseRefused):
         sf.protect(
-            source, plan.with_(input=plan.input.told({"others": "quasi"})), 1, output=tmp_path / "r"
+            source,
+            plan.with_(input=plan.input.told({"others": "quasi"})),
+            2**90,
+            output=tmp_path / "r",
         )
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
