@@ -19,7 +19,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants bench bench-microaggregation bench-masking \
+.PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-first-minute bench-roles docs lock sbom clean
 
 help:
@@ -33,6 +33,9 @@ help:
 	@echo "make nightly  statistical, heavy and coverage, the last with many random examples"
 	@echo "make refusals write anew which methods may refuse which tables (tests/contract)"
 	@echo "make mutants  whether the tests of the safety rooms notice planted faults (SAMPLE=60 SEED=2: fewer, others)"
+	@echo "make fuzz     random tables and plans through the front door, recounted (SECONDS=60 SEED=1; CASE=123: one alone)"
+	@echo "make property 10,000 small tables by every method and criterion, recounted (CASES=10000 SEED=1)"
+	@echo "make soak     releases killed, raced, interrupted and out of disk, for an hour (SECONDS=3600 SEED=1)"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -132,6 +135,18 @@ SEED ?= 1
 JOBS ?= 2
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants.run --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) $(ONLY:%=--only %)
+
+# Cases are small: threads would only wait for one another.
+FUZZ := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m tests.fuzz
+fuzz: .venv/.installed
+	$(FUZZ) --seconds $(or $(SECONDS),60) --seed $(SEED) $(CASE:%=--case %)
+
+CASES ?= 10000
+property: .venv/.installed
+	$(FUZZ) --methods --cases $(CASES) --seed $(SEED) $(CASE:%=--case %)
+
+soak: .venv/.installed
+	$(FUZZ).soak --seconds $(or $(SECONDS),3600) --seed $(SEED)
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py

@@ -7,8 +7,9 @@ tables themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -92,7 +93,7 @@ class Counts:
         quasi = data.schema.quasi
         odd = [n for n in quasi if data.empty[n].dtype.is_float() or is_list(data.empty[n])]
         if odd:  # -0.0 is 0.0, and a set has no order
-            data = data.only(quasi).map_parts(_as_published)[0]
+            data = data.only(quasi).map_parts(partial(_as_published, odd))[0]
         found = data.class_sizes(quasi)
         return Sizes(tuple(data.schema.quasi), found[:, 0], found[:, 1])
 
@@ -109,5 +110,7 @@ class Counts:
         return self._known[key]
 
 
-def _as_published(part: Table, numbers: np.ndarray) -> Part:
-    return Part(as_published(part))
+def _as_published(odd: Sequence[str], part: Table, numbers: np.ndarray) -> Part:
+    """Of the odd columns alone: the categories of others would be those that this part holds."""
+    shown = as_published(part.without([name for name in part.names if name not in odd]))
+    return Part(part.with_columns([shown[name] for name in odd]))
