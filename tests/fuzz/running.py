@@ -147,6 +147,8 @@ def _named(case: Case, code: int, text: str) -> Outcome:
     told = " / ".join(str(w.get("message", w.get("what", ""))) for w in words).strip(" /")
     if not told:
         return Outcome(case, "fault", f"an error that says nothing: {text}")
+    if "written file" in told:
+        return Outcome(case, "fault", f"its own file is not what was written: {told}")
     remedy = any(one.get("remedy") for one in words)
     return Outcome(
         case, CODES[code], f"{said['error']}: {told}" + ("" if remedy else " [no remedy]")

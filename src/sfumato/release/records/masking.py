@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from ...criteria.classes import equivalence_classes
 from ...data.pair import Pair
@@ -248,8 +249,10 @@ class Work:
         """Identifiers and households reach a release only through a method made for them."""
         pointing = self.table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
         dropped = [name for name in pointing if name not in self.nameless]
-        self.table = as_published(self.table.without(dropped))
-        self.copies = tuple(as_published(copy.without(dropped)) for copy in self.copies)
+        kept = [one.without(dropped) for one in (self.table, *self.copies)]
+        used = _categories(kept) if self.copies else None
+        self.table, *copies = (as_published(one, used) for one in kept)
+        self.copies = tuple(copies)
         if dropped:
             self.notes.append(
                 f"dropped, since they point to people and no step masked them: {', '.join(dropped)}"
@@ -293,6 +296,20 @@ class Work:
             self.copies,
             self.overlapping,
         )
+
+
+def _categories(copies: Sequence[Table]) -> dict[str, list[str]]:
+    """The categories that any of several copies holds: their files are read by one schema."""
+    used = {}
+    for name in copies[0].names:
+        dtype = copies[0][name].dtype
+        if isinstance(dtype, pl.Enum | pl.Categorical):
+            held = {
+                value for copy in copies for value in copy[name].drop_nulls().unique().to_list()
+            }
+            order = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else sorted(held)
+            used[name] = [category for category in order if category in held]
+    return used
 
 
 def _groups_of_originals(partition: Partition, rows: np.ndarray | None, height: int) -> np.ndarray:
