@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .addresses import hidden
+from .texts import one_line, printable
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Complaint:
         object.__setattr__(self, "what", hidden(self.what))
 
     def __str__(self) -> str:
-        place = f"line {self.line}  {self.where}" if self.line is not None else self.where
+        where = one_line(self.where)
+        place = f"line {self.line}  {where}" if self.line is not None else where
         tail = f"  -> {self.remedy}" if self.remedy else ""
         return f"{place}: {self.what}{tail}" if place else f"{self.what}{tail}"
 
@@ -51,10 +53,9 @@ class SfumatoError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        message = hidden(message)  # whoever raised it may have an address in hand
-        super().__init__(f"{message} -> {remedy}" if remedy else message)
-        self.message = message
-        self.remedy = remedy
+        # Names of others stand in it, and addresses; and a traceback goes to a terminal.
+        self.message, self.remedy = printable(hidden(message)), printable(remedy)
+        super().__init__(f"{self.message} -> {self.remedy}" if remedy else self.message)
 
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,32 +64,6 @@ def cannot_write(path: str | Path, error: BaseException) -> OutputError:
     return told or OutputError(
         f"{path} cannot be written: {why}", remedy="check the folder and its permissions"
     )
-
-
-@contextmanager
-def whole(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
-    """A file to write beside the path, which takes its place once it is whole."""
-    if path.exists() and not path.is_file():  # a pipe or a device is written as it is
-        try:
-            yield path
-        except OSError as error:
-            raise cannot_write(path, error) from error
-        return
-    aside = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        aside.unlink(missing_ok=True)
-        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        yield aside
-        aside.replace(path)
-    except Exception as error:
-        if not isinstance(error, OSError) and refused(error) is None:
-            raise
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise cannot_write(path, error) from error
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

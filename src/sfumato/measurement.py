@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from .texts import one_line
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -303,13 +305,13 @@ class Finding:
     def __str__(self) -> str:
         within = self.value >= self.limit if self.at_least else self.value <= self.limit
         if not self.met and within and "because" in self.detail:
-            return f"{self.subject}: {self.detail['because']}"  # no figure is to blame
+            return one_line(f"{self.subject}: {self.detail['because']}")  # no figure is to blame
         found = f"{self.subject} is {self.value:.4g} (limit {self.limit:.4g})"
         if self.broken:
             found += f" in {self.broken:,} of {self.of:,} {self.of_what}"
         if not self.met and "because" in self.detail:
             found += f" ({self.detail['because']})"
-        return found
+        return one_line(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for evidence and `--json`."""

@@ -103,5 +103,5 @@ def _shares_by_column(name: str, people: np.ndarray) -> dict[str, float]:
 
 
 def _most_frequent(original: Table, column: str) -> float:
-    counts = original[column].value_counts()["count"].to_numpy()
+    counts = original[column].alias("of").value_counts()["count"].to_numpy()
     return float(np.max(counts) / original.height)

@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from ..data.classes import ClassCodes, class_codes
+from ..data.exact import each
 from ..data.linkage.linked import TOLERANCE, Known
 from ..data.linkage.linking import KnownColumns, Sample, drawn, require_records, require_reference
 from ..data.pair import Pair
@@ -125,7 +126,7 @@ def _classes(
     tables = [pair.masked, pair.original, *([] if reference is None else [reference])]
     for table in tables[2:]:
         require_reference(table, names)
-    frames = [table.frame.select(names) for table in tables]
+    frames = [table.frame.select(each(names)) for table in tables]
     try:
         stacked = pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError:

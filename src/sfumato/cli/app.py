@@ -18,6 +18,7 @@ from ..errors import OutputError, ParameterError
 from . import applying, base, outcome, show, stopping
 from . import reading as how
 from .base import app
+from .saying import say
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -27,7 +28,7 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        print(f"sfumato {version('sfumato')}")
+        say(f"sfumato {version('sfumato')}")
         raise typer.Exit
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from typer import Option
 
 from ..addresses import holds_secret
+from ..aside import replacing
 from ..errors import ParameterError, ReleaseRefused
-from ..machine import cannot_write
 from . import base, show
+from .saying import say
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -55,8 +55,8 @@ class Applied:
     def show(self) -> None:
         """The changed lines, on standard output."""
         asks = "it asks for less than your plan did: " if self.remedy.weaker else ""
-        print(f"\nwrote {self.target}: {asks}{self.remedy.change}")
-        print("\n".join(self.lines))
+        say(f"\nwrote {self.target}: {asks}{self.remedy.change}")
+        say("\n".join(self.lines))
 
 
 def new_plan(plan: Path, *, replace: bool) -> Path:
@@ -111,12 +111,6 @@ def written(change: Applied | None) -> Iterator[None]:
     if change is None:
         yield
         return
-    aside = change.target.with_name(f".{change.target.name}.part")
-    try:
-        show.write_private(aside, change.text)
+    with replacing(change.target, replace=True, private=True) as aside:
+        aside.write_text(change.text, encoding="utf-8")
         yield
-        os.replace(aside, change.target)
-    except OSError as error:
-        raise cannot_write(change.target, error) from error
-    finally:
-        aside.unlink(missing_ok=True)

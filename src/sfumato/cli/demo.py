@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..aside import write_text
 from ..data.generators import businesses, hospital
 from ..data.io import write
 from ..errors import OutputError
@@ -19,6 +20,7 @@ from ..release.records.release import Release
 from ..release.records.run import protect, read_input
 from ..release.seeds import guessable
 from ..release.tables.run import run_table
+from .saying import say
 from .show import grid, print_json, progress
 from .tables import show_page
 
@@ -69,25 +71,25 @@ def run(folder: Path, records: int, seed: int, *, replace: bool, json: bool) -> 
             raise OutputError(what, remedy="--replace, or --output OTHER")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    (folder / _MARK).write_text("Made by `sfumato demo`, which replaces this folder.\n", "utf-8")
+    about = "Made by `sfumato demo`, which replaces this folder.\n"
+    write_text(folder / _MARK, about, private=False)
 
-    def say(text: str) -> None:
+    def tell_of(text: str) -> None:
         if not json:
-            print(text, flush=True)
+            say(text, flush=True)
 
     register = folder / "register.csv"
     write(hospital(records, seed), register)
-    say(f"1. {register}: {records:,} hospital stays of people who do not exist.")
+    tell_of(f"1. {register}: {records:,} hospital stays of people who do not exist.")
     text = draft_plan(register, path=register.name)
-    (folder / "plan.toml").write_text(text, encoding="utf-8")
-    say(f"2. {folder / 'plan.toml'}: the draft of `sfumato init`, each column with a reason.")
+    write_text(folder / "plan.toml", text, private=True)
+    tell_of(f"2. {folder / 'plan.toml'}: the draft of `sfumato init`, each column with a reason.")
     drafted = with_exception(Plan.read(folder / "plan.toml"))
-    say("3. The same register by several plans:\n")
+    tell_of("3. The same register by several plans:\n")
     results: dict[str, Release] = {}
     for name, plan in plans(drafted).items():
-        (folder / f"{name}.toml").write_text(
-            plan.with_(output=plan.output.model_copy(update={"path": name})).to_toml(), "utf-8"
-        )
+        said = plan.with_(output=plan.output.model_copy(update={"path": name}))
+        write_text(folder / f"{name}.toml", said.to_toml(), private=True)
         table, _ = read_input(plan, folder)
         with progress(quiet=json, name=name) as tell:
             results[name] = protect(table, plan, seed, output=folder / name, progress=tell)
@@ -113,17 +115,15 @@ def _table(folder: Path, seed: int) -> None:
     """The other half: a table of made-up businesses, protected and audited."""
     source = folder / "businesses.csv"
     write(businesses(1500, seed), source)
-    print(
-        f"\n4. {source}: turnover of businesses that do not exist, by size and region.", flush=True
-    )
+    say(f"\n4. {source}: turnover of businesses that do not exist, by size and region.", flush=True)
     plan = Plan.parse(_TABLE)
-    (folder / "table.toml").write_text(_TABLE.lstrip(), encoding="utf-8")
+    write_text(folder / "table.toml", _TABLE.lstrip(), private=True)
     with progress(quiet=False, name="table") as tell:
         release = run_table(plan, folder, seed=seed, progress=tell)
         tell("writing and auditing again", 1, 1)
         release.save(folder / "table", allow_guessable_seed=True)
     show_page(release.view(most_rows=40, most_columns=12))
-    print(release.public_summary)
+    say(release.public_summary)
 
 
 def with_exception(drafted: Plan) -> Plan:

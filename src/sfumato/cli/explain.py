@@ -8,6 +8,7 @@ from typing import Any
 from ..protocols import Declaration
 from ..registry import Entry, find
 from ..release.plan import toml
+from .saying import say
 from .show import print_json
 
 
@@ -109,24 +110,24 @@ def explain(name: str, *, json: bool) -> None:
     if json:
         print_json(found)
         return
-    print(f"{found['name']} ({found['kind']})")
-    print(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
+    say(f"{found['name']} ({found['kind']})")
+    say(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
     if found["acts_on"]:
-        print(f"Acts on: {found['acts_on']}\n")
+        say(f"Acts on: {found['acts_on']}\n")
     if found["parameters"]:
-        print("Parameters")
+        say("Parameters")
         for parameter in found["parameters"]:
             default = (
                 "needed"
                 if parameter["required"]
                 else f"default {toml_or_dash(parameter['default'])}"
             )
-            print(f"  {parameter['name']:<18} {parameter['domain']}; {default}")
-            print(f"  {'':<18} {parameter['meaning']}")
-        print()
+            say(f"  {parameter['name']:<18} {parameter['domain']}; {default}")
+            say(f"  {'':<18} {parameter['meaning']}")
+        say()
     if found["paper"]:
-        print(f"Paper: {found['paper']}\n")
-    print("In a plan\n  " + found["example"].rstrip().replace("\n", "\n  "))
+        say(f"Paper: {found['paper']}\n")
+    say("In a plan\n  " + found["example"].rstrip().replace("\n", "\n  "))
 
 
 def toml_or_dash(default: Any) -> str:

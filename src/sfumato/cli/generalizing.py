@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from ..errors import InputError, MethodError, OutputError, ParameterError
 from . import base, show
+from .saying import say
 
 if TYPE_CHECKING:
     from ..data.generalized.model_ready import ModelReady
@@ -52,7 +53,7 @@ def information(
     if json:
         show.print_json(found.to_dict())
     else:
-        print(found.text())
+        say(found.text())
 
 
 @base.app.command()
@@ -79,7 +80,7 @@ def hierarchy(
             f"column {column!r} has neither a hierarchy nor a partial order", remedy=error.remedy
         ) from error
     write_poset(poset, output)
-    print(f"{column} in {output}")
+    say(f"{column} in {output}")
 
 
 @base.app.command(name="import-xml")
@@ -90,7 +91,7 @@ def import_xml(
     """Print the [columns] of a plan from the DSG privacy toolkit's two files."""
     from ..poset.files.dsg_xml import plan_columns
 
-    print(plan_columns(hierarchy, columns))
+    say(plan_columns(hierarchy, columns))
 
 
 @base.app.command()
@@ -125,12 +126,12 @@ def impute(
     for path, made in zip(paths, found.tables, strict=True):
         write(made, path, replace=replace)
     if found.filled:
-        print(found)
+        say(found)
     else:
-        print("nothing was filled: no cell of these columns is suppressed or generalized")
+        say("nothing was filled: no cell of these columns is suppressed or generalized")
     for name, why in found.left_out.items():
-        print(f"  {name} is left as it is: it {why}")
-    print(*(f"  {path}" for path in paths), sep="\n")
+        say(f"  {name} is left as it is: it {why}")
+    say(*(f"  {path}" for path in paths), sep="\n")
 
 
 @base.app.command()
@@ -174,13 +175,13 @@ def prepare(
     write(found.table, output, replace=replace)
     prepared = _prepared(shown, found)
     if prepared:
-        print(f"prepared {', '.join(prepared)}")
+        say(f"prepared {', '.join(prepared)}")
     else:
         hint = "" if original else " (--original FILE can tell)"
-        print(f"nothing was prepared: no label and no suppressed cell is known{hint}")
-    print(f"{found.table.height:,} rows in {output}; their weights are in {found.weight}")
+        say(f"nothing was prepared: no label and no suppressed cell is known{hint}")
+    say(f"{found.table.height:,} rows in {output}; their weights are in {found.weight}")
     if prepared and original:
-        print("values of the original went into it: do not publish it")
+        say("values of the original went into it: do not publish it")
 
 
 def _shown_values(shown: Table) -> Table | None:
@@ -240,4 +241,4 @@ def draw_marginals(
         raise InputError(f"there is no file {file}", remedy="a CSV of column,value,share")
     made = from_marginals(file, rows, stream(seed, 0, "marginals"))
     write(made, output, replace=replace)
-    print(f"{made.height:,} records in {output}")
+    say(f"{made.height:,} records in {output}")

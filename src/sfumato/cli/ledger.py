@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from ..errors import ParameterError
 from . import base, show, stopping
+from .saying import say
 
 ledger = typer.Typer(
     name="ledger",
@@ -53,9 +54,9 @@ def show_entries(ledger: File = Path(), json: base.Json = False) -> None:
     if rows:
         show.grid(("release", "date", "of", "people", "", "columns"), rows, left=(0, 1, 2, 4, 5))
     else:
-        print(f"no release is known to {found.path}")
+        say(f"no release is known to {found.path}")
     if off:
-        print("it is off: nothing is recorded (sfumato ledger off --undo)")
+        say("it is off: nothing is recorded (sfumato ledger off --undo)")
 
 
 @ledger.command()
@@ -88,9 +89,9 @@ def forget(
         show.print_json({"forgotten": [entry.path for entry in gone]})
         return
     for entry in gone:
-        print(f"forgotten  {entry}")
+        say(f"forgotten  {entry}")
     if not gone:
-        print(f"no release before {day} is known to the ledger")
+        say(f"no release before {day} is known to the ledger")
 
 
 @ledger.command()
@@ -108,4 +109,4 @@ def off(
     if json:
         show.print_json({"ledger": str(found.path), "off": not undo})
         return
-    print(f"{found.path} is {'on' if undo else 'off'}; what was recorded stays until forgotten")
+    say(f"{found.path} is {'on' if undo else 'off'}; what was recorded stays until forgotten")

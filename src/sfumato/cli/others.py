@@ -13,6 +13,7 @@ from . import base, show, stopping
 
 _BROKEN = 3
 """The exit code of what is refused, too."""
+from .saying import say
 
 
 @base.app.command()
@@ -52,8 +53,8 @@ def split(
     if json:
         show.print_json({"participants": kept.height, "reference": out.height})
         return
-    print(f"{kept.height:,} records to release in {participants}")
-    print(f"{out.height:,} held out in {reference}: keep them as private as the original")
+    say(f"{kept.height:,} records to release in {participants}")
+    say(f"{out.height:,} held out in {reference}: keep them as private as the original")
 
 
 @base.app.command()
@@ -109,17 +110,17 @@ def recount(
     if json:
         show.print_json(found.to_dict())
         return
-    print(
+    say(
         f"{found.file}: {found.records:,} records in {found.classes:,} classes, "
         f"k = {found.smallest}"
     )
     for name, (few, far) in found.confidential.items():
         how = "item by item" if name in found.sets else "equal distance"
-        print(f"  {name}: distinct l = {few}, t = {far:.4g} ({how})")
+        say(f"  {name}: distinct l = {few}, t = {far:.4g} ({how})")
     for what in found.not_counted:
-        print(f"  not counted by SQL: {what}")
+        say(f"  not counted by SQL: {what}")
     if sql:
-        print(*(f"{statement};" for statement in found.statements), sep="\n")
+        say(*(f"{statement};" for statement in found.statements), sep="\n")
 
 
 @base.app.command()
@@ -174,7 +175,7 @@ def generate(
     base.refuse_existing(output, replace=replace)
     if kind == "hospital":
         write(generators.hospital(records, seed), output, replace=replace)
-        print(f"{records:,} hospital stays in {output}")
+        say(f"{records:,} hospital stays in {output}")
         return
     if output.suffix != ".parquet":
         raise OutputError(f"{output} is no Parquet file", remedy="name it NAME.parquet")
@@ -188,7 +189,7 @@ def generate(
             made = generators.write_synthetic_sets(
                 output, records, items, mean, sd or 0.6 * mean, seed=seed, replace=replace
             )
-    print(f"{records:,} sets in {output}, what their items are worth in {made}")
+    say(f"{records:,} sets in {output}, what their items are worth in {made}")
 
 
 @base.app.command(name="on-demand")
@@ -225,7 +226,7 @@ def on_demand(
     if json:
         show.print_json({"items": answer, "surest": surest})
         return
-    print("\n".join(map(str, answer)) if answer else "(nothing can be told)")
+    say("\n".join(map(str, answer)) if answer else "(nothing can be told)")
     show.notes_aside(
         f"nobody can be surer than {surest:.3g} of whom this is about; 1/k is {1 / k:.3g}"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..texts import one_line
+from .saying import say
 from .show import grid, notes_aside, print_json
 
 if TYPE_CHECKING:
@@ -44,18 +46,18 @@ def released(
         return
     columns = sum(bool(column["published"]) for column in evidence.columns)
     what = f"released {evidence.records['published']:,} records{_whose(release)}, {columns} columns"
-    print(f"{what}: {_all_met(len(evidence.findings))}")
+    say(f"{what}: {_all_met(len(evidence.findings))}")
     for finding in evidence.findings:
-        print(f"  met  {_limited(finding)}")
+        say(f"  met  {one_line(_limited(finding))}")
         if "sees" in finding.detail:
-            print(f"       {finding.detail['sees']}")
+            say(f"       {one_line(str(finding.detail['sees']))}")
     for sentence in sentences(evidence):
-        print(f"  {sentence}")
+        say(f"  {one_line(sentence)}")
     landing = Landing.of(release.plan)
-    print(f"\npublish  {target}/   ({'' if landing else 'data, '}report.html, evidence.json)")
+    say(f"\npublish  {target}/   ({'' if landing else 'data, '}report.html, evidence.json)")
     if landing is not None:
-        print(f"         its records are the table {landing.title}")
-    print(f"keep     {private}/   (seed, keys, alignment: never publish it)")
+        say(f"         its records are the table {landing.title}")
+    say(f"keep     {private}/   (seed, keys, alignment: never publish it)")
     if change is not None:
         change.show()
     figures(evidence, f"{private}/report.html says why")
@@ -92,7 +94,7 @@ def figures(evidence: Evidence, why: str) -> None:
         rows.append((name, value, before, f"{part}: {summary}" if part else summary))
     grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
     if left := evidence.not_taken:
-        print(f"  do not apply: {', '.join(left)} ({why})")
+        say(f"  do not apply: {', '.join(left)} ({why})")
 
 
 def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool) -> None:
@@ -103,11 +105,11 @@ def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool)
         print_json(evidence.to_dict())
         return
     if "exposure" in evidence:
-        print(_would_pass(evidence, plan))
+        say(_would_pass(evidence, plan))
     for sentence in sentences(evidence, assessed=True):
-        print(f"  {sentence}")
+        say(f"  {one_line(sentence)}")
     if output is not None:
-        print(f"wrote {output}: it shows the original, keep it private")
+        say(f"wrote {output}: it shows the original, keep it private")
     figures(evidence, f"{output} says why" if output else "--json says why")
     notes_aside(*evidence.notes)
 

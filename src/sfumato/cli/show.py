@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json as js
+import io
 import os
 import runpy
 import sys
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..addresses import bare, hidden, is_address
+from ..aside import write_text
 from ..errors import (
     Complaints,
     InputError,
@@ -22,9 +23,11 @@ from ..errors import (
     SfumatoError,
     UnknownName,
 )
-from ..machine import refused, whole
+from ..machine import refused
 from ..progress import silent
 from ..registry import KINDS, entries
+from ..texts import json_text, one_line, printable
+from .saying import say
 
 if TYPE_CHECKING:
     from ..explore.compare import Comparison
@@ -53,7 +56,7 @@ _KIND_TITLES = {
 
 def print_json(content: Any) -> None:
     """One JSON document on standard output."""
-    print(js.dumps(content, indent=2, ensure_ascii=False, default=str))
+    say(json_text(content, indent=2, default=str))
 
 
 def grid(
@@ -70,16 +73,21 @@ def grid(
 
     drawn = Table(box=box.SIMPLE_HEAD if boxed else None, pad_edge=False)
     for i, title in enumerate(head):
-        drawn.add_column(title, justify="left" if i in left else "right", no_wrap=no_wrap)
+        drawn.add_column(_cell(title), justify="left" if i in left else "right", no_wrap=no_wrap)
     for row in rows:
-        drawn.add_row(*row)
+        drawn.add_row(*map(_cell, row))
     console().print(drawn)
+
+
+def _cell(text: str) -> str:
+    """One cell on one line; the blanks before a code tell its depth."""
+    return printable(text.replace("\n", " "))
 
 
 def notes_aside(*notes: str) -> None:
     """Notes, on standard error."""
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {one_line(note)}", file=sys.stderr)
 
 
 def console(*, error: bool = False) -> Any:
@@ -106,7 +114,11 @@ def progress(*, quiet: bool, name: str = "") -> Iterator[Callable[[str, int, int
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(error=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+        def tell(what: str, done: int, of: int) -> None:
+            bar.update(task, description=one_line(what), completed=done, total=of)
+
+        yield tell
 
 
 def _stages(name: str) -> Callable[[str, int, int], None]:
@@ -116,7 +128,7 @@ def _stages(name: str) -> Callable[[str, int, int], None]:
     def tell(what: str, done: int, of: int) -> None:
         nonlocal last
         if what != last:
-            print(f"   {name}: {what}", file=sys.stderr, flush=True)
+            say(f"   {name}: {one_line(what)}", file=sys.stderr, flush=True)
         last = what
 
     return tell
@@ -137,17 +149,9 @@ def load_plugins(files: list[Path] | None) -> None:
             ) from error
 
 
-def write_private(path: Path, text: str) -> None:
-    """A file that only its owner may read: a plan names people's columns, and where they lie."""
-    path.unlink(missing_ok=True)
-    with open(path, "x", encoding="utf-8", opener=lambda p, how: os.open(p, how, 0o600)) as file:
-        file.write(text)
-
-
 def write_plan(target: Path, text: str) -> None:
     """Write a draft, whole or not at all."""
-    with whole(target, mode=0o600) as aside:
-        aside.write_text(text, encoding="utf-8")
+    write_text(target, text, private=True)
 
 
 def drafted(target: Path, text: str, *, json: bool) -> None:
@@ -163,11 +167,11 @@ def drafted(target: Path, text: str, *, json: bool) -> None:
         if inside and " = {" in line:
             name, _, rest = line.partition(" = ")
             role = rest.partition('role = "')[2].partition('"')[0]
-            print(f"  {role:<13} {name:<22} {rest.rpartition('  # ')[2]}")
+            say(f"  {role:<13} {name:<22} {rest.rpartition('  # ')[2]}")
     first = text.partition("# Please check first:\n")[2].partition("\n\n")[0]
     if first:
-        print("\nplease check first:", first.replace("#   ", "  "), sep="\n")
-    print(f"\nwrote {target}: read it, correct the guesses, then\n  sfumato protect {target}")
+        say("\nplease check first:", first.replace("#   ", "  "), sep="\n")
+    say(f"\nwrote {target}: read it, correct the guesses, then\n  sfumato protect {target}")
 
 
 def role_of(made: Guess) -> str:
@@ -178,7 +182,8 @@ def role_of(made: Guess) -> str:
 
     roles = [role.value for role in Role if role != Role.UNDECIDED]
     while True:
-        words = f"{made.name}: {made.why}\n  its role ({', '.join(roles)})"
+        asked = one_line(f"{made.name}: {made.why}")
+        words = f"{asked}\n  its role ({', '.join(roles)})"
         given = str(typer.prompt(words, default=made.role.value, err=True)).strip()
         if given in roles:
             return given
@@ -200,7 +205,7 @@ def tuned(found: Tuned, *, json: bool) -> None:
         rows.append((str(trial.value), *(f"{figure:.4g}" for figure in figures)))
     grid((found.parameter, found.measure, "from", "to", *found.trials[0].also), rows, left=())
     if found.met:
-        print(f"{found.parameter} = {found.value}   keeps {found.measure} <= {found.at_most:g}")
+        say(f"{found.parameter} = {found.value}   keeps {found.measure} <= {found.at_most:g}")
 
 
 def listed(kind: str, *, json: bool) -> None:
@@ -215,12 +220,12 @@ def listed(kind: str, *, json: bool) -> None:
     for one in KINDS:
         chosen = [entry for entry in found if entry.kind == one]
         if chosen:
-            print(_KIND_TITLES[one])
+            say(_KIND_TITLES[one])
             for entry in chosen:
                 alias = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
-                print(f"  {entry.name:<24} {entry.summary}{alias}")
-            print()
-    print("sfumato explain NAME tells more.")
+                say(f"  {entry.name:<24} {entry.summary}{alias}")
+            say()
+    say("sfumato explain NAME tells more.")
 
 
 def failed(error: SfumatoError, *, json: bool) -> None:
@@ -228,29 +233,30 @@ def failed(error: SfumatoError, *, json: bool) -> None:
     if json:
         print_json(error.to_dict())
     if isinstance(error, ReleaseRefused):
-        print(f"refused: {error.message}", file=sys.stderr)
+        say(f"refused: {error.message}", file=sys.stderr)
         if any(hasattr(remedy, "plan") for remedy in error.remedies):
-            print(
+            say(
                 "  `sfumato protect PLAN --apply 1` does the first and writes PLAN.new.toml",
                 file=sys.stderr,
             )
     elif isinstance(error, Complaints):
         _complaints(error)
     else:
-        print(f"error: {error.message}", file=sys.stderr)
+        say(f"error: {error.message}", file=sys.stderr)
         if error.remedy:
-            print(f"  -> {error.remedy}", file=sys.stderr)
+            say(f"  -> {error.remedy}", file=sys.stderr)
 
 
 def _complaints(error: Complaints) -> None:
     count = len(error.complaints)
-    print(f"{error.subject} has {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
+    say(f"{error.subject} has {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
     places = [f"line {c.line}" if c.line is not None else "" for c in error.complaints]
     width = max(map(len, places), default=0)
     for place, complaint in zip(places, error.complaints, strict=True):
         where = f"{complaint.where}: " if complaint.where else ""
         remedy = f"   -> {complaint.remedy}" if complaint.remedy else ""
-        print(f"  {place:<{width}}  {where}{complaint.what}{remedy}", file=sys.stderr)
+        said = one_line(f"{where}{complaint.what}") + remedy
+        say(f"  {place:<{width}}  {said}", file=sys.stderr)
 
 
 def is_abort(error: Exception) -> bool:
@@ -262,7 +268,7 @@ def ended(error: Exception, folder: Path, left: str, given: Sequence[str], *, js
     """The exit code of a command that failed, once it is said why; `left` is what it has written to
     `folder`."""
     if _unprintable(error):
-        print(f"error: standard output cannot be written: {error}; {left}", file=sys.stderr)
+        say(f"error: standard output cannot be written: {error}; {left}", file=sys.stderr)
         return OutputError.exit_code
     if not isinstance(error, MachineError):
         error = refused(error, getattr(error, "filename", None) or folder, left=left) or error
@@ -277,7 +283,7 @@ def _unprintable(error: Exception) -> bool:
     if not isinstance(error, OSError) or error.filename is not None:
         return False
     try:
-        print(flush=True)  # the library has forgotten what it could not print
+        say(flush=True)  # the library has forgotten what it could not print
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -300,10 +306,12 @@ def usage_or_fault(error: Exception, left: str, given: Sequence[str], *, json: b
             error.message = told(str(error.message))
         if json:
             print_json({"error": "usage", "message": error.format_message()})
-        error.show(file=sys.stderr)
+        sink = io.StringIO()
+        error.show(file=sink)
+        say(sink.getvalue().rstrip("\n"), file=sys.stderr)
         return 2
-    print(told("".join(traceback.format_exception(error))), file=sys.stderr)
-    print(f"this is a fault in Sfumato, not in your data; {left}", file=sys.stderr)
+    say(told("".join(traceback.format_exception(error))), file=sys.stderr)
+    say(f"this is a fault in Sfumato, not in your data; {left}", file=sys.stderr)
     if json:
         print_json({"error": "fault", "message": told(f"{type(error).__name__}: {error}")})
     return 1
@@ -323,11 +331,11 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     grid(head, rows, boxed=False)
     for name, found in evidence.measurements.items():
         if "control_is" in found.detail:
-            print(f"{name}: non-participants: {found.detail['control_is']}")
+            say(f"{name}: non-participants: {found.detail['control_is']}")
     for name, why in evidence.not_taken.items():
-        print(f"{name}: not tried: {why}")
+        say(f"{name}: not tried: {one_line(why)}")
     for note in evidence.notes:
-        print(f"note: {note}")
+        say(f"note: {one_line(note)}")
 
 
 def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
@@ -335,15 +343,15 @@ def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
     if json:
         print_json({"releases": found.data.to_dicts(), "failed": dict(found.failed)})
         return
-    print(f"{found.data.height} releases; these no other one beats:")
+    say(f"{found.data.height} releases; these no other one beats:")
     width = max(len(label) for label in found.front["label"])
-    print(f"  {'':<{width}}  {found.loss.name:>18}  {found.risk.name:>18}")
+    say(f"  {'':<{width}}  {found.loss.name:>18}  {found.risk.name:>18}")
     for row in found.front.iter_rows(named=True):
-        print(f"  {row['label']:<{width}}  {row['loss']:>18.4g}  {row['risk']:>18.4g}")
+        say(f"  {row['label']:<{width}}  {row['loss']:>18.4g}  {row['risk']:>18.4g}")
     for label, why in found.failed.items():
-        print(f"not made: {label}: {why}")
+        say(f"not made: {label}: {why}")
     if output is not None:
-        print(f"wrote {output}")
+        say(f"wrote {output}")
 
 
 def side_by_side(found: Comparison, output: Path | None, *, json: bool) -> None:
@@ -358,7 +366,7 @@ def side_by_side(found: Comparison, output: Path | None, *, json: bool) -> None:
         last = about
     grid(("", "", *found.names), rows, left=(0, 1))
     if output is not None:
-        print(f"wrote {output}: it compares with the original, keep it private")
+        say(f"wrote {output}: it compares with the original, keep it private")
 
 
 def compared(found: Components, output: Path | None, *, json: bool) -> None:
@@ -371,9 +379,9 @@ def compared(found: Components, output: Path | None, *, json: bool) -> None:
         for row in found.table.iter_rows()
     ]
     grid([name.replace("_", " ") for name in found.table.columns], rows, left=(), boxed=False)
-    print("distance: Kolmogorov-Smirnov, 0 the same to 1 apart; p: that of a sub-sample")
+    say("distance: Kolmogorov-Smirnov, 0 the same to 1 apart; p: that of a sub-sample")
     if output is not None:
-        print(f"wrote {output}")
+        say(f"wrote {output}")
 
 
 def answered(question: str, answer: Interval, *, json: bool) -> None:
@@ -381,9 +389,9 @@ def answered(question: str, answer: Interval, *, json: bool) -> None:
     if json:
         print_json({"question": question, "low": answer.low, "high": answer.high})
     elif answer.exact:
-        print(f"{answer.low:g}")
+        say(f"{answer.low:g}")
     else:
-        print(f"between {answer.low:g} and {answer.high:g}")
+        say(f"between {answer.low:g} and {answer.high:g}")
 
 
 def recovered(found: Recovered, *, json: bool) -> None:
@@ -392,14 +400,14 @@ def recovered(found: Recovered, *, json: bool) -> None:
         print_json(found.to_dict())
         return
     for label, statistics in found.by_step.items():
-        print(f"step {label}")
+        say(f"step {label}")
         for what, values in statistics.items():
-            print(f"  {what}")
+            say(f"  {what}")
             for name, value in dict(values).items():
                 shown = f"{value:.6g}" if isinstance(value, float) else _brief(value)
-                print(f"    {name:<24} {shown}")
+                say(f"    {name:<24} {shown}")
     for note in found.notes:
-        print(f"note: {note}")
+        say(f"note: {one_line(note)}")
 
 
 def recovered_tree(found: RecoveredTree, *, json: bool) -> None:
@@ -407,8 +415,8 @@ def recovered_tree(found: RecoveredTree, *, json: bool) -> None:
     if json:
         print_json(found.to_dict())
         return
-    print(f"{found.target}, with the noise of {', '.join(found.recovered)} undone class by class")
-    print(found.rules)
+    say(f"{found.target}, with the noise of {', '.join(found.recovered)} undone class by class")
+    say(found.rules)
 
 
 def _brief(value: Any) -> str:

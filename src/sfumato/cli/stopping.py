@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # what is imported before signals are heard cannot be interru
     from pathlib import Path
     from types import FrameType
 
+from .saying import say
+
 NOTHING = "nothing was written"
+
 CODE = 130
 """What Typer makes of Ctrl-C."""
 _AGAIN = 0.05
@@ -43,7 +46,7 @@ class Stopping:
         """The exit code, once what is left is said; nobody interrupts that."""
         for one in self.ours:
             signal.signal(one, signal.SIG_IGN)
-        print(f"interrupted; {left()}", file=sys.stderr)
+        say(f"interrupted; {left()}", file=sys.stderr)
         return 128 + (self.came or signal.SIGINT)
 
     def unheard(self, hook: Callable[[Any], Any], what: Any) -> None:

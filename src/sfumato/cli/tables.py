@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from ..errors import ParameterError
 from . import applying, base, show
+from .saying import say
 
 if TYPE_CHECKING:
     from ..release.plan.plan import Plan
@@ -49,8 +50,8 @@ def init(
     if json:
         show.print_json({"plan": str(output), "text": text})
         return
-    print(text)
-    print(f"wrote {output}: read it, correct it, then\n  sfumato protect {output}")
+    say(text)
+    say(f"wrote {output}: read it, correct it, then\n  sfumato protect {output}")
 
 
 @tables.command()
@@ -182,11 +183,11 @@ def _pairs(given: str) -> dict[str, str]:
 def show_page(page: View) -> None:
     """A page of a table, codes down and across."""
     if page.at:
-        print(", ".join(f"{name} = {code}" for name, code in page.at.items()))
+        say(", ".join(f"{name} = {code}" for name, code in page.at.items()))
     rows = [(head, *line) for head, line in zip(page.rows, page.texts, strict=True)]
     show.grid((page.row_name, *page.columns), rows, no_wrap=True)
     if page.left_out or page.columns_left_out:
-        print(f"{page.left_out:,} more rows, {page.columns_left_out:,} more columns")
+        say(f"{page.left_out:,} more rows, {page.columns_left_out:,} more columns")
 
 
 def _released(
@@ -209,15 +210,15 @@ def _released(
     show_page(release.view(at, most_rows=40, most_columns=12))
     hidden = int(release.outcome.hidden.sum())
     # What is printed gets copied: how many are sensitive stands in the private report alone.
-    print(f"{release.cells.n:,} cells" + (f", {hidden:,} suppressed" if hidden else ""))
-    print(release.public_summary)
+    say(f"{release.cells.n:,} cells" + (f", {hidden:,} suppressed" if hidden else ""))
+    say(release.public_summary)
     if change is not None:
         change.show()
-    print(f"\npublish  {target}/   (data, report.html, evidence.json)")
-    print(f"keep     {private}/   (true values, needs, intervals: never publish it)")
+    say(f"\npublish  {target}/   (data, report.html, evidence.json)")
+    say(f"keep     {private}/   (true values, needs, intervals: never publish it)")
 
 
 def _audited(found: Any) -> None:
     head, *rows = found.rows(most=40)
     show.grid(head, rows, left=(0, 4))
-    print(found.summary())
+    say(found.summary())

@@ -123,7 +123,8 @@ def wild(series: pl.Series, column: Column) -> np.ndarray:
 def first_equal(frame: pl.DataFrame) -> np.ndarray:
     """For each row the first row that is equal to it; missing equals missing."""
     # The least row index is the first, and Polars finds a least much sooner than a first.
-    first = pl.col(_ROW).min().over(*frame.columns)
+    frame = pl.DataFrame([series.alias(f"{j}") for j, series in enumerate(frame)])
+    first = pl.col(_ROW).min().over(frame.columns)
     found = frame.lazy().with_row_index(_ROW).select(first).collect()
     return found.get_column(_ROW).cast(pl.Int64).to_numpy()
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from .schema import refuse_names
+
 
 def from_pandas(source: Any) -> pl.DataFrame:
     """A pandas frame, whose ordered categories keep their order.
@@ -50,6 +52,7 @@ def from_arrow(source: Any) -> pl.DataFrame:
     """An Arrow table, whose ordered dictionaries keep their order."""
     import pyarrow as pa
 
+    refuse_names(source.schema.names)
     # Chunks stay as they came: joining them would copy every column.
     frame = pl.DataFrame(pl.from_arrow(source, rechunk=False))
     kept = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Complaint, SchemaError, suggest
 from ..poset.values.text import SUPPRESSED as SUPPRESSED  # how a suppressed value is published
 from ..protocols import Poset, PosetSource
+from ..texts import one_line
 
 if TYPE_CHECKING:
     from .domain import Domain
@@ -93,6 +94,7 @@ class Schema(Mapping[str, Column]):
 
     def __init__(self, columns: Iterable[Column]) -> None:
         listed = tuple(columns)
+        refuse_names([column.name for column in listed])
         self._columns = {column.name: column for column in listed}
         if len(self._columns) != len(listed):
             seen: set[str] = set()
@@ -124,7 +126,7 @@ class Schema(Mapping[str, Column]):
         return hash(tuple(self.names))
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{c.name}: {c.kind} {c.role}" for c in self)
+        inside = ", ".join(f"{one_line(c.name)}: {c.kind} {c.role}" for c in self)
         return f"Schema({inside})"
 
     @property
@@ -166,6 +168,19 @@ class Schema(Mapping[str, Column]):
     def only(self, names: Iterable[str]) -> Schema:
         """A copy with these columns, in this order."""
         return Schema(self[name] for name in names)
+
+
+def refuse_names(names: Sequence[str], label: str = "the table") -> None:
+    """Refuse names that Polars does not keep: from ^ to $ they are patterns, even to its methods of
+    one column, and a column without a name is given one.
+
+    >>> refuse_names(["^age", "age$", "*", " "])
+    """
+    pattern = "a name from ^ to $ would be taken for a pattern, which other columns may fit"
+    wrong = {name: pattern for name in names if name.startswith("^") and name.endswith("$")}
+    wrong |= {name: "a column has no name" for name in names if not name}
+    if wrong:
+        raise SchemaError(label, [Complaint(n, what, "rename it") for n, what in wrong.items()])
 
 
 def missing_column(name: str, known: Iterable[str]) -> Complaint:

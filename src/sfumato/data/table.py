@@ -16,9 +16,11 @@ import polars as pl
 from ..errors import Complaint, InputError, SchemaError, SfumatoError, suggest
 from ..protocols import PosetSource
 from ..registry import find
+from ..texts import one_line, printable
+from .exact import each
 from .kinds import Misfit, complaint, fit, kind_of, lists_of, order_of
 from .ordered import from_arrow, from_pandas
-from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column
+from .schema import SUPPRESSED, Column, Kind, Role, Schema, missing_column, refuse_names
 from .sets.flat_lists import canonical
 
 _ROLE_WORDS = tuple(role.value for role in Role)
@@ -123,7 +125,7 @@ class Table:
         """A copy without some columns."""
         kept = [name for name in self.names if name not in set(names)]
         return Table(
-            self._frame.select(kept), self._schema.only(kept), self._suppressed, self._origin
+            self._frame.select(each(kept)), self._schema.only(kept), self._suppressed, self._origin
         )
 
     def take(self, rows: np.ndarray) -> Table:
@@ -155,7 +157,9 @@ class Table:
 
     def __repr__(self) -> str:
         roles = "; ".join(
-            f"{role}: {', '.join(names)}" for role in Role if (names := self._schema.of_role(role))
+            f"{role}: {one_line(', '.join(names))}"
+            for role in Role
+            if (names := self._schema.of_role(role))
         )
         return f"Table({self.height:,} records x {len(self._schema)} columns; {roles})"
 
@@ -178,11 +182,17 @@ class Table:
 def _escape(value: object) -> str:
     import html
 
-    return html.escape(str(value))
+    return html.escape(printable(str(value)))
 
 
 def as_frame(source: Any) -> tuple[pl.DataFrame, str]:
     """A Polars frame from anything tabular, and the kind of object it was."""
+    frame, origin = _as_frame(source)
+    refuse_names(frame.columns)
+    return frame, origin
+
+
+def _as_frame(source: Any) -> tuple[pl.DataFrame, str]:
     if isinstance(source, Table):
         return source.frame, source._origin
     if isinstance(source, pl.LazyFrame):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..data import exact
 from ..data.codec import Codes, encoded, encoded_as
 from ..data.sets.flat_lists import is_list
 from ..data.table import Table
@@ -149,7 +150,7 @@ def distinct(
         raise ValueError("no columns to count by")
     each = [codes(table, name) for name in names]
     rows, count = _counted(each, table.height, weights)
-    frame = table.frame.select(names)[pl.Series(rows.astype(np.uint64))]
+    frame = table.frame.select(exact.each(names))[pl.Series(rows.astype(np.uint64))]
     marks = {name: mask[rows] for name, mask in table.marks.items() if name in names}
     found = Table(frame, table.schema.only(names), marks)
     for name in names:

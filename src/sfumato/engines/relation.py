@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from ..data.encoding import at_ranks
+from ..data.exact import each, exactly
 from ..data.io.files import write_parquet
 from ..data.schema import Schema
 from ..data.table import Table
@@ -171,7 +172,7 @@ class Whole(Relation):
 
     def only(self, columns: Sequence[str]) -> Whole:
         schema = self.schema.only(columns)
-        frame = self.table.frame.select(schema.names)
+        frame = self.table.frame.select(each(schema.names))
         return Whole(Table(frame, schema, self.table.marks), self.numbers)
 
     def with_schema(self, schema: Schema) -> Whole:
@@ -236,9 +237,9 @@ class Whole(Relation):
         keys = (self.numbers,) if order is None else (self.numbers, order(self.numbers))
         path, rows = folder / "part-00000.parquet", np.lexsort(keys)
         frame = self.table.take(rows).frame
-        write_parquet(frame.drop(list(beside)), path)
+        write_parquet(frame.drop(each(beside)), path)
         if alignment is not None:
-            more = frame.select(pl.col(name).alias(told) for name, told in beside.items())
+            more = frame.select(exactly(name).alias(told) for name, told in beside.items())
             write_parquet(aligned(self.numbers[rows], 0, more), alignment / path.name)
         return [path]
 

@@ -19,8 +19,9 @@ from ..data.schema import Column, Kind, Schema
 from ..data.table import Table
 from .relation import MOST_COUNTED, Counted, Masked, Part, Relation, Tally
 
-OTHER = "__other"
-"""The column of the other numbers (uint64)."""
+OTHER, WHOSE, NOW = "__other", "__whose", "as published"
+"""Columns beside those of a table, by whoever runs plans: of the other numbers (uint64), of whose a
+record is, and of what is published in place of a value. No column of a table is called so."""
 
 
 class Renumbered(Relation):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..data.exact import each
 from ..data.io.files import write_parquet
 from ..data.table import Table
 from ..progress import report
@@ -124,7 +125,7 @@ def written(
     """The records as `part-*.parquet`, one for each table, in their order; and in `alignment` which
     record each was, with the columns that go there."""
     paths: list[Path] = []
-    first, told = 0, Table(empty.frame.select(list(beside)), empty.schema.only(beside))
+    first, told = 0, Table(empty.frame.select(each(beside)), empty.schema.only(beside))
     empty = empty.without(list(beside))
     for arrow in chain(tables, [None]):
         if arrow is None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from ..data.exact import each
 from ..data.schema import Schema
 from ..data.table import Table
 from ..progress import report
@@ -80,7 +81,7 @@ class Sliced(Relation):
 
     def only(self, columns: Sequence[str]) -> Sliced:
         schema = self.schema.only(columns)
-        return self._like(Table(self.empty.frame.select(schema.names), schema))
+        return self._like(Table(self.empty.frame.select(each(schema.names)), schema))
 
     def with_schema(self, schema: Schema) -> Sliced:
         return self._like(self.empty.with_schema(schema))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..aside import replacing
 from ..errors import OutputError
-from ..machine import whole
 
 FIGURES = (".svg", ".png", ".pdf", ".html", ".json")
 TABLES = (".csv", ".parquet")
@@ -69,5 +69,5 @@ def _undrawn(path: Path, why: str) -> OutputError:
 
 def write_by(path: Path, write: Callable[[Path], Any]) -> None:
     """Have a file written beside the path, and put in its place once it is whole."""
-    with whole(path) as aside:
+    with replacing(path, replace=True) as aside:
         write(aside)

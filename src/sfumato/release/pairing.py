@@ -288,6 +288,6 @@ def _private_folder(masked: str) -> Path:
 def _read_rows(path: Path, columns: list[str], wrong: str, remedy: str) -> pl.DataFrame:
     """The numbers of rows that a private folder keeps."""
     try:
-        return pl.read_parquet(path, columns=columns)
+        return pl.read_parquet(path, columns=columns, glob=False)
     except (pl.exceptions.PolarsError, OSError):
         raise InputError(f"{path} {wrong}", remedy=remedy) from None

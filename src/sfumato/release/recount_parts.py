@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from ..data.domain import Domain
+from ..data.exact import each
 from ..data.io.back import restored
-from ..data.io.sql import quoted
 from ..data.linkage.earlier import PARTS
 from ..data.schema import SUPPRESSED, Column, Kind, Role, Schema
 from ..data.table import Table
@@ -30,7 +30,7 @@ from ..errors import InputError, MeasureError
 from ..measurement import Finding
 from ..progress import report
 from ..protocols import Criterion
-from .sql_recount import connected, exactly, source_of, text_of
+from .sql_recount import connected, source_of, text_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -127,14 +127,19 @@ class _Parts:
     called: str
     mark: str
 
+    @cached_property
+    def _columns(self) -> dict[str, str]:
+        """What each column is called here: SQL does not tell capitals apart, and names of the file
+        may be ours."""
+        return {name: f"c{i}" for i, name in enumerate(_names(self.folder))}
+
     @property
     def _source(self) -> str:
-        parts = source_of(self.folder)
         if self.people is None:
-            return parts
+            return _renamed(self.folder)
         shown = _placed(self.base, self.folder)
         who = _placed(self.base, self.people)
-        person = f"p.{quoted(self.called)} AS {quoted(_KEY)}"
+        person = f"p.c{_names(self.people).index(self.called)} AS {_KEY}"
         return f"(SELECT d.*, {person} FROM ({shown}) d JOIN ({who}) p USING (__row))"
 
     @cached_property
@@ -155,8 +160,7 @@ class _Parts:
         for column in self.schema:
             if not column.generalized:
                 continue
-            name = quoted(column.name)
-            source = source_of(self.folder)
+            name, source = self._columns[column.name], _renamed(self.folder)
             sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL"
             texts = self._frame(f"{sql} LIMIT {_LABELS + 1}").to_series().sort()
             if len(texts) <= _LABELS and not (
@@ -170,8 +174,8 @@ class _Parts:
         """The records as so many tables at most, each class in one of them."""
         with tempfile.TemporaryDirectory(dir=temporary, prefix="sfumato-") as place:
             shown = [self._shown(name) for name in self.schema.names]
-            shown += [] if self.people is None else [quoted(_KEY)]
-            keys = ", ".join(quoted(name) for name in self.schema.quasi)
+            shown += [] if self.people is None else [_KEY]
+            keys = ", ".join(self._columns[name] for name in self.schema.quasi)
             bucket = f"hash({keys}) % {buckets}" if keys and buckets > 1 else "0"
             told = f"SELECT {', '.join(shown)} FROM {self._source}"
             sql = f"SELECT *, {bucket} AS __bucket FROM ({told})"
@@ -184,28 +188,31 @@ class _Parts:
 
     def _shown(self, name: str) -> str:
         """A column as it is dealt: labels as their numbers, each a type of DuckDB's."""
+        own = self._columns[name]
         if name not in self.labels or self.labels[name].is_empty():
-            return quoted(name)
+            return own
         number = self.schema.names.index(name)
         listed = ", ".join(map(text_of, self.labels[name]))
         self.base.execute(f"CREATE OR REPLACE TYPE labels_{number} AS ENUM ({listed})")
-        return f"enum_code({quoted(name)}::labels_{number}) AS {quoted(name)}"
+        return f"enum_code({own}::labels_{number}) AS {own}"
 
     def _table(self, folder: Path) -> Table:
         frame = pl.read_parquet(
             sorted(folder.glob("*.parquet")), glob=False, hive_partitioning=False
         )
+        held = {own: name for name, own in self._columns.items() if own in frame.columns}
+        frame = frame.rename(held)
         series = []
         for name, texts in self.labels.items():
             words = texts.replace(self.mark, SUPPRESSED)
             codes = frame.get_column(name).cast(pl.UInt32)
             series.append(codes.cat.to(pl.Enum(words)).alias(name))
         plain = [name for name in self.schema.names if name not in self.labels]
-        values = restored(frame.select(plain), self.schema.only(plain), suppressed=self.mark)
+        values = restored(frame.select(each(plain)), self.schema.only(plain), suppressed=self.mark)
         series += values.frame.get_columns()
         if self.people is not None:
             series.append(frame.get_column(_KEY))
-        made = pl.DataFrame(series).select([*self.schema.names, *self._person_column])
+        made = pl.DataFrame(series).select(each([*self.schema.names, *self._person_column]))
         schema = Schema([*(self._known(column) for column in self.schema), *self._person_columns])
         return Table(made, schema, values.marks)
 
@@ -233,12 +240,13 @@ class _Parts:
         return {}
 
     def _counted(self, name: str) -> Domain:
-        own = quoted(name)
-        sql = f"SELECT {own}, count(*) AS __n FROM {source_of(self.folder)} GROUP BY {own}"
+        own = self._columns[name]
+        sql = f"SELECT {own}, count(*) AS n FROM {_renamed(self.folder)} GROUP BY {own}"
         frame = self._frame(sql)
-        values = restored(frame.select(name), self.schema.only([name]), suppressed=self.mark)[name]
+        held = frame.get_column(own).alias(name).to_frame()
+        values = restored(held, self.schema.only([name]), suppressed=self.mark)[name]
         values = values.fill_nan(None) if values.dtype.is_float() else values
-        counted = pl.DataFrame({"v": values, "n": frame.get_column("__n")}).group_by("v").sum()
+        counted = pl.DataFrame({"v": values, "n": frame.get_column("n")}).group_by("v").sum()
         known = counted.filter(pl.col("v").is_not_null()).sort("v")
         missing = counted.filter(pl.col("v").is_null())["n"].sum()
         counts = known["n"].to_numpy().astype(np.int64)
@@ -249,26 +257,46 @@ class _Parts:
         if "people" not in found.detail:
             return found
         assert self.people is not None
-        sql = f"SELECT count(DISTINCT {quoted(self.called)}) FROM {source_of(self.people)}"
+        person = _names(self.people).index(self.called)
+        sql = f"SELECT count(DISTINCT c{person}) FROM {_renamed(self.people)}"
         ((people,),) = self.base.execute(sql).fetchall()
         because = f"{people:,} people have {self.records:,} records, by `{self.called}`"
         detail = {**found.detail, "people": int(people), "by": self.called, "because": because}
         return replace(found, detail=detail)
 
 
+def _names(folder: Path) -> list[str]:
+    """The columns of the parts, as the first of them has them."""
+    return list(pl.read_parquet_schema(next(iter(sorted(folder.glob(PARTS))))))
+
+
+def _renamed(folder: Path, *more: str) -> str:
+    """The records, their columns named by their places; with `more` that DuckDB knows of them."""
+    listed = ", ".join([*(f"c{i}" for i in range(len(_names(folder)))), *more])
+    asked = "".join(f", {name} = true" for name in more)
+    shown = f"* EXCLUDE ({', '.join(more)}), {', '.join(more)}" if more else "*"
+    return f"(SELECT {shown} FROM {source_of(folder)[:-1]}{asked})) AS d({listed})"
+
+
 def _placed(base: duckdb.DuckDBPyConnection, folder: Path) -> str:
     """The records of all parts, with their place (`__row`) in the order of the parts."""
+    files = source_of(folder).removeprefix("read_parquet")
     sql = (
-        f"SELECT parse_filename(file_name) AS f, num_rows FROM parquet_file_metadata("
-        f"{text_of(f'{exactly(str(folder))}/{PARTS}')}) ORDER BY f"
+        "SELECT parse_filename(file_name) AS f, num_rows "
+        f"FROM parquet_file_metadata{files} ORDER BY f"
     )
     first, listed = 0, []
     for name, rows in base.execute(sql).fetchall():
         listed.append(f"({text_of(name)}, {first})")
         first += int(rows)
-    files = source_of(folder)[:-1] + ", filename = true, file_row_number = true)"
+    strange = {"filename", "file_row_number"} & {name.lower() for name in _names(folder)}
+    if strange:
+        raise InputError(
+            f"a column is called {min(strange)!r}, as one of DuckDB's is", remedy="rename it"
+        )
+    files = _renamed(folder, "filename", "file_row_number")
     return (
-        f"SELECT d.* EXCLUDE (filename, file_row_number), o.first + d.file_row_number AS __row "
-        f"FROM {files} d JOIN (VALUES {', '.join(listed)}) o(f, first) "
+        "SELECT d.* EXCLUDE (filename, file_row_number), o.first + d.file_row_number AS __row "
+        f"FROM {files} JOIN (VALUES {', '.join(listed)}) o(f, first) "
         "ON parse_filename(d.filename) = o.f"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -104,6 +105,7 @@ def sql_recount(
     file = data_file(place)
     source = source_of(file)
     evidence = _evidence(file.parent / EVIDENCE)
+    _refuse_alike(evidence.published)
     quasi = evidence.of_role("quasi") if quasi is None else quasi
     confidential = evidence.of_role("confidential") if confidential is None else confidential
     if not quasi:
@@ -242,6 +244,18 @@ def _require(there: Sequence[str], named: Sequence[str], file: Path) -> None:
             raise InputError(f"{file} has no column {name!r}", remedy=remedy)
 
 
+def _refuse_alike(names: Sequence[str]) -> None:
+    """SQL does not tell capitals apart: it would count one column in place of the other."""
+    lower = Counter(name.lower() for name in names)
+    alike = [name for name in names if lower[name.lower()] > 1]
+    if alike:
+        raise InputError(
+            f"the columns {' and '.join(map(repr, alike))} differ only in capitals, which SQL does "
+            "not tell apart",
+            remedy="rename one of them; the evidence has the counts of all",
+        )
+
+
 @dataclass(frozen=True)
 class _Evidence:
     """What the evidence beside a file says of it."""
@@ -249,6 +263,10 @@ class _Evidence:
     columns: tuple[Mapping[str, Any], ...] = ()
     mark: str = SUPPRESSED
     beyond: tuple[str, ...] = ()
+
+    @property
+    def published(self) -> list[str]:
+        return [c["name"] for c in self.columns if c.get("published")]
 
     def of_role(self, role: str) -> list[str]:
         return [c["name"] for c in self.columns if c.get("published") and c["role"] == role]

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from ..data.exact import each, exactly
 from ..data.linkage.linking import require_records
 from ..data.pair import Pair
 from ..data.schema import SET_ASIDE
@@ -24,8 +25,14 @@ def correlations(frame: pl.DataFrame) -> dict[str, float]:
     pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
     if not pairs:
         return {}
-    found = frame.select(pl.corr(a, b).alias(f"{a} & {b}") for a, b in pairs).row(0, named=True)
-    return {pair: 0.0 if r is None or np.isnan(r) else float(r) for pair, r in found.items()}
+    words = [f"{a} & {b}" for a, b in pairs]
+    if len(set(words)) < len(words):  # columns may be called "a & b"
+        words = [f"{a!r} & {b!r}" for a, b in pairs]
+    found = frame.select(
+        pl.corr(exactly(a), exactly(b)).alias(f"{j}") for j, (a, b) in enumerate(pairs)
+    ).row(0)
+    shown = (0.0 if r is None or np.isnan(r) else float(r) for r in found)
+    return dict(zip(words, shown, strict=True))
 
 
 def frequencies(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
@@ -33,7 +40,9 @@ def frequencies(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
     others = [s for s in frame if not s.dtype.is_numeric() and not s.dtype.is_nested()]
     return {
         s.name: {
-            str(value): count / len(s) for value, count in s.value_counts().iter_rows() if len(s)
+            str(value): count / len(s)
+            for value, count in s.alias("of").value_counts().iter_rows()
+            if len(s)
         }
         for s in others
     }
@@ -185,7 +194,7 @@ class FunctionLoss(TableLoss):
         found = []
         for side, table in (("original", pair.original), ("masked", pair.masked)):
             try:
-                found.append(taken(table.frame.select(names)))
+                found.append(taken(table.frame.select(each(names))))
             except Exception as error:
                 raise MeasureError(
                     f"{_said(self.function)} cannot be taken of the {side} table: {error}",

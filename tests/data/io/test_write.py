@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sfumato import aside
 from sfumato.data.io import read, read_back, read_with_notes, write, write_file, writing
 from sfumato.data.schema import Column, Kind, Schema
 from sfumato.data.table import Table, table
@@ -253,8 +255,10 @@ def test_the_bytes_are_on_the_disk_before_the_name(
         real_sync(handle)
 
     def link(source: Any, target: Any) -> None:
-        assert Path(source).name.startswith(".")
-        assert Path(source).parent == Path(target).parent
+        folder = Path(source).parent
+        assert folder.name.startswith(".")
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert folder.parent == Path(target).parent
         events.append("name")
         real_link(source, target)
 
@@ -266,14 +270,14 @@ def test_the_bytes_are_on_the_disk_before_the_name(
 
 def test_a_faster_writer_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
-    real = writing.flush
+    real = aside.flush
 
     def race(which: Path) -> None:
         if which != tmp_path:
             path.write_text("theirs")
         real(which)
 
-    monkeypatch.setattr(writing, "flush", race)
+    monkeypatch.setattr(aside, "flush", race)
     with pytest.raises(OutputError, match="exists already"):
         write(table({"a": [1]}), path)
     assert path.read_text() == "theirs"

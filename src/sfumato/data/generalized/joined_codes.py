@@ -68,27 +68,24 @@ def _ranked(
     frame: pl.DataFrame, keys: pl.Series, key: str, code: str, count: str | None
 ) -> pl.DataFrame:
     """A row for each code of each record: key, code, how often, and its place, from 1."""
-    times = pl.col(count).cast(pl.Int64).sum() if count else pl.len().cast(pl.Int64)
+    ones = pl.Series("times", [1], dtype=pl.Int64).new_from_index(0, frame.height)
+    times = frame.get_column(count).cast(pl.Int64).alias("times") if count else ones
     try:
-        found = frame.with_columns(pl.col(key).cast(keys.dtype), pl.col(code).cast(pl.String))
+        known = frame.get_column(key).cast(keys.dtype).alias("key")
+        found = pl.DataFrame([known, frame.get_column(code).cast(pl.String).alias("code"), times])
     except pl.exceptions.PolarsError as error:
         what = f"holds {frame.schema[key]}, and in the table {keys.dtype}"
         complaint = Complaint(key, what, "give both the same type")
         raise SchemaError("the detail table", [complaint]) from error
     found = (
-        found.drop_nulls([key, code])
-        .filter(pl.col(key).is_in(keys.drop_nulls().implode()))
-        .group_by(key, code)
-        .agg(times.alias("times"))
+        found.drop_nulls(["key", "code"])
+        .filter(pl.col("key").is_in(keys.drop_nulls().implode()))
+        .group_by("key", "code")
+        .agg(pl.col("times").sum())
         .filter(pl.col("times") > 0)
-        .sort(key, "times", code, descending=[False, True, False])
+        .sort("key", "times", "code", descending=[False, True, False])
     )
-    return found.select(
-        pl.col(key).alias("key"),
-        pl.col(code).alias("code"),
-        "times",
-        pl.int_range(1, pl.len() + 1).over(key).alias("place"),
-    )
+    return found.with_columns(pl.int_range(1, pl.len() + 1).over("key").alias("place"))
 
 
 def _with_pairs(

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from ...aside import replacing
 from ...errors import ParameterError
 from ...kernels.sets.drawing import alias_table, draw_sets
 from ...kernels.threads import cores
@@ -222,7 +223,6 @@ class _Source:
     def write(self, path: Any, n: int, *, replace: bool) -> Path:
         """The records as a Parquet file, and the utilities beside it."""
         from ..io.set_files import write_lists
-        from ..io.writing import replacing
 
         _check_count(n)
         target = Path(path)

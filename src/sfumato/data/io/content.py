@@ -10,7 +10,7 @@ import polars as pl
 
 from ...bounds import Limits
 from ...errors import Complaint, InputError
-from ..schema import NUMERIC
+from ..schema import NUMERIC, refuse_names
 from . import numbers
 from .cells.infer import Formats, declare, interpret
 from .cells.sentinels import by_column, point_out
@@ -122,6 +122,7 @@ def read_content(end: Endpoint, asked: Asked) -> Content:
         found = _stat(end, asked)
     else:
         frame, notes = typed_source(end, asked.table, asked.query, asked.encoding, asked.limits)
+        refuse_names(frame.columns, end.label)
         frame = in_order(frame, asked.key, end.label) if asked.key else frame
         found = typed(frame, notes, end, asked)
     named = by_column(asked.sentinels, found.frame.columns, end.label)
@@ -152,6 +153,7 @@ def _untyped(end: Endpoint, asked: Asked) -> Content:
 def untyped(parsed: Parsed, end: Endpoint, asked: Asked) -> Content:
     """The content of cells that are text."""
     sheet = end.format in SHEETS
+    refuse_names(parsed.frame.columns, end.label)
     reading = interpret(
         parsed.frame,
         kinds={**asked.kinds, **dict.fromkeys(asked.as_text, "nominal")},
@@ -198,6 +200,7 @@ def _parsed(end: Endpoint, asked: Asked) -> Parsed:
 
 def _stat(end: Endpoint, asked: Asked) -> Content:
     frame, words, notes = read_stat(end, asked.encoding, asked.limits)
+    refuse_names(frame.columns, end.label)
     # A code that means "no answer" is one before it is shown by its label.
     sentinels = by_column(asked.sentinels, frame.columns, end.label)
     frame = declare(frame, {}, None, sentinels).frame
@@ -226,6 +229,7 @@ def typed(frame: pl.DataFrame, notes: list[str], end: Endpoint, asked: Asked) ->
     """The content of a source whose columns have types of their own."""
     asked.limits.check_columns(frame.width, end.label)
     check_cells(frame, end.label, asked.limits)
+    refuse_names(frame.columns, end.label)
     frame, more = settle(frame, end.label)
     sentinels = by_column(asked.sentinels, frame.columns, end.label)
     declared = declare(frame, asked.kinds, asked.dates, sentinels)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from ...errors import Complaint, InputError, SchemaError
+from ..exact import each
 from ..table import Table
 from .content import typed
 from .folders import ROW
@@ -53,7 +54,7 @@ class Pieces:
         names = [name for name in self.empty.names if name in frame.columns]
         request = self._request.only(names)
         try:
-            content = typed(frame.select(names), [], part, request.asked)
+            content = typed(frame.select(each(names)), [], part, request.asked)
             made = request.made(content).table
         except SchemaError as error:
             raise SchemaError(part.label, moved(error.complaints, before)) from None

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ...errors import InputError, OutputError, Unsettled
+from ..exact import cast_to
 from .postgres import (
     check_length,
     columns_for,
@@ -119,7 +120,7 @@ class PostgresTable:
             with parquet.ParquetWriter(back / part.name, none.to_arrow().schema) as sink:
                 for sent in _batches(part):
                     while held.height < sent.height and (more := next(pieces, None)) is not None:
-                        held = pl.concat([held, more.cast(none.schema, strict=False)])
+                        held = pl.concat([held, cast_to(more, none.schema, strict=False)])
                     got, held = held.head(sent.height), held.slice(sent.height)
                     _compare(sent, got, done)
                     sink.write_table(got.to_arrow())
@@ -235,9 +236,9 @@ def _batches(part: Path) -> Iterator[pl.DataFrame]:
     with parquet.ParquetFile(part) as source:
         none = pl.DataFrame(pl.from_arrow(source.schema_arrow.empty_table()))
         types = pl.Schema({name: _kept(dtype) for name, dtype in none.schema.items()})
-        yield none.cast(types)
+        yield cast_to(none, types)
         for batch in source.iter_batches(max(1, _CELLS // max(1, none.width))):
-            yield pl.DataFrame(pl.from_arrow(batch)).cast(types)
+            yield cast_to(pl.DataFrame(pl.from_arrow(batch)), types)
 
 
 def _kept(dtype: pl.DataType) -> Any:

@@ -11,7 +11,8 @@ import polars as pl
 
 from ...bounds import Limits
 from ...errors import Complaint, InputError, SchemaError
-from ..schema import Kind, Role
+from ..exact import each
+from ..schema import Kind, Role, refuse_names
 from ..table import DROP, Table, with_others, with_person, wrong_others
 from ..table import table as make_table
 from .cells.infer import Formats
@@ -226,10 +227,13 @@ def read_cells(source: Any) -> pl.DataFrame:
     like."""
     end = locate(source, None)
     if end.format in TEXT:
-        return parse(load(end, Limits()), end.label, header=True, limits=Limits()).frame
-    if end.format in SHEETS:
-        return headed(read_sheet(end, limits=Limits())[0], True, end.label)[0]
-    return typed_source(end, limits=Limits())[0]
+        frame = parse(load(end, Limits()), end.label, header=True, limits=Limits()).frame
+    elif end.format in SHEETS:
+        frame = headed(read_sheet(end, limits=Limits())[0], True, end.label)[0]
+    else:
+        frame = typed_source(end, limits=Limits())[0]
+    refuse_names(frame.columns, end.label)
+    return frame
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,7 @@ def _laid_over(made: Table, words: _Words, end: Endpoint) -> Table:
     columns = list(dict.fromkeys(named))
     try:
         laid = make_table(
-            made.frame.select(columns),
+            made.frame.select(each(columns)),
             kinds={**dict.fromkeys(columns, str(Kind.SET)), **words.kinds},
             posets=words.posets,
             categories=words.categories,

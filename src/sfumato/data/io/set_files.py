@@ -13,14 +13,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ...aside import replacing
 from ...errors import InputError, OutputError, SchemaError
 from ...progress import report
+from ..exact import exactly
 from ..schema import missing_column
 from ..sets.packing import Block, Packing
 from ..sets.table import SetTable
 from .files import settle, unreadable
 from .source import locate, present
-from .writing import replacing
 
 _AT_ONCE = 1 << 18
 """Records that are decoded in one go."""
@@ -102,7 +103,12 @@ class _Lists:
         except pa.ArrowNotImplementedError:
             pass  # a dictionary that was continued as plain text
         size = self.file.metadata.row_group(group).num_rows
-        part = pl.scan_parquet(self.path).select(self.name).slice(row, size).collect()
+        part = (
+            pl.scan_parquet(self.path, glob=False)
+            .select(exactly(self.name))
+            .slice(row, size)
+            .collect()
+        )
         return self._settled(part.to_series()).get_chunks()
 
     def _extent(self) -> tuple[int, tuple[int, int] | None]:

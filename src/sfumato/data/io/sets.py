@@ -10,6 +10,7 @@ import polars as pl
 from ...errors import InputError, SchemaError
 from ...poset.sets.items import Items
 from ...poset.values.text import text
+from ..exact import each, exactly
 from ..schema import Role, missing_column
 from ..table import Table
 from .text.sniff import to_utf8
@@ -152,7 +153,7 @@ def gather(
             key, item = str(spec["id"]), str(spec["item"])
             if "utility" in spec:
                 posets[item] = utilities(frame, item, str(spec["utility"]), label)
-                frame = frame.drop(str(spec["utility"]))
+                frame = frame.drop(exactly(str(spec["utility"])))
             frame, more = from_long(frame, key, item, label)
             notes += more
     return frame, notes, posets
@@ -236,9 +237,9 @@ def from_long(
             remedy="every item needs the id of its set",
         )
     others = [name for name in frame.columns if name not in (key, item)]
-    grouped = frame.group_by(key, maintain_order=True)
+    grouped = frame.group_by(exactly(key), maintain_order=True)
     if others:
-        spread = grouped.agg(pl.col(others).n_unique())
+        spread = grouped.agg(one.n_unique() for one in each(others))
         for name in others:
             varies = spread.get_column(name) > 1
             if varies.any():
@@ -247,9 +248,9 @@ def from_long(
                     f"column {name!r} of {label} varies within {key!r} = {where!r}",
                     remedy=f"leave {name!r} out (query=...), or make it part of {item!r}",
                 )
-    result = grouped.agg(
-        pl.col(item).drop_nulls(), *(pl.col(name).first() for name in others)
-    ).select(frame.columns)
+    result = grouped.agg(exactly(item).drop_nulls(), *(one.first() for one in each(others))).select(
+        each(frame.columns)
+    )
     empty = items.null_count()
     if empty:
         notes.append(f"{empty:,} records without {item!r} add nothing to their sets")

@@ -18,6 +18,7 @@ import polars as pl
 
 from ...bounds import from_json
 from ...errors import Complaint, InputError, SchemaError, suggest
+from ..exact import exactly
 from ..schema import missing_column
 from .dates import dates
 from .queries import (
@@ -109,7 +110,7 @@ def in_order(frame: pl.DataFrame, key: str, label: str) -> pl.DataFrame:
     """The records in the order of a key, which tells each from all others."""
     if key not in frame.columns:
         raise SchemaError(label, [missing_column(key, frame.columns)])
-    return check_key(frame.sort(key), key, label, None)
+    return check_key(frame.sort(exactly(key)), key, label, None)
 
 
 def check_key(frame: pl.DataFrame, key: str, label: str, last: Any) -> pl.DataFrame:
@@ -219,7 +220,7 @@ def _framed(arrow: Any, relation: Any) -> pl.DataFrame:
         for name, kind in zip(relation.columns, relation.types, strict=True)
         if str(kind.id) == "enum"
     }
-    return frame.with_columns(pl.col(n).cast(pl.String).cast(e) for n, e in enums.items())
+    return frame.with_columns(exactly(n).cast(pl.String).cast(e) for n, e in enums.items())
 
 
 # --- SQLite ---------------------------------------------------------------------------------------

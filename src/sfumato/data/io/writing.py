@@ -7,15 +7,15 @@ import gzip
 import io
 import json
 import os
-import secrets
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ...aside import flush as flush
+from ...aside import replacing
 from ...errors import InputError, OutputError
 from ...machine import cannot_write, refused
 from ..schema import SUPPRESSED
@@ -76,9 +76,9 @@ def write_both(*files: tuple[Table, Path], replace: bool = False) -> None:
             end = _target(path, None)
             if os.path.lexists(end.file):
                 _may_replace(end, _stem(end.file), replace=replace)
-            temporary = stack.enter_context(replacing(end.file, replace=replace))
+            kept = replacing(end.file, replace=replace, private=True)
+            temporary = stack.enter_context(kept)
             _write_to(table, end, temporary, SUPPRESSED, False, _stem(end.file))
-            temporary.chmod(0o600)
 
 
 def write_file(
@@ -139,6 +139,8 @@ def _write_to(
         elif end.format == "fimi":
             _put(path, _fimi_bytes(table), gzipped=end.gzipped)
         else:
+            if end.format in DATABASES:
+                _refuse_alike(table.names, end)
             frame = storable(table, suppressed=suppressed)
             _WRITERS[end.format](frame, path, name)
     except (OSError, pl.exceptions.PolarsError, sqlite3.Error) as error:
@@ -183,6 +185,19 @@ def _put(path: Path, body: bytes, *, gzipped: bool) -> None:
             packed.write(body)
         body = sink.getvalue()
     path.write_bytes(body)
+
+
+def _refuse_alike(names: Sequence[str], end: Endpoint) -> None:
+    """Refuse two names that a database takes for one: it would rename a column, or read another."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise OutputError(
+                f"column {name!r} differs from {other!r} only in capitals, which {end.format} does "
+                "not tell apart",
+                remedy='rename one of them, or format = "csv" or "parquet"',
+            )
 
 
 def _write_duckdb(frame: pl.DataFrame, path: Path, name: str) -> None:
@@ -300,63 +315,3 @@ def _tables_in(end: Endpoint) -> list[str]:
     except InputError:
         return []
     return [str(name) for name in found.to_series().to_list()]
-
-
-@contextmanager
-def replacing(target: Path, *, replace: bool) -> Iterator[Path]:
-    """A temporary sibling to write; on success it takes the target's place at once, else it is
-    removed.
-
-    The bytes are on the disk before the name is, so that a crash leaves the old file, the new one,
-    or none.
-    """
-    folder = target.parent
-    if not folder.is_dir():
-        raise OutputError(f"there is no folder {folder}", remedy="make it first")
-    temporary = folder / f".{target.name}.{secrets.token_hex(6)}.tmp"
-    try:
-        yield temporary
-        flush(temporary)
-        if replace:
-            os.replace(temporary, target)
-        else:
-            _rename_if_absent(temporary, target)
-        flush(folder)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise cannot_write(target, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _rename_if_absent(temporary: Path, target: Path) -> None:
-    """Give the file its name unless another writer was faster, which a hard link notices."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise OutputError(
-            f"{target} exists already", remedy="replace=True, or another path"
-        ) from None
-    except OSError:
-        # A file system without hard links: the check and the rename are then two steps.
-        if os.path.lexists(target):
-            raise OutputError(
-                f"{target} exists already", remedy="replace=True, or another path"
-            ) from None
-        os.rename(temporary, target)
-
-
-def flush(path: Path) -> None:
-    """Have the system put a file or a folder on the disk."""
-    if path.is_dir():
-        if not hasattr(os, "O_DIRECTORY"):
-            return  # Windows cannot open folders
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    else:
-        handle = os.open(path, os.O_RDWR)  # Windows flushes only what can be written to
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -10,6 +10,7 @@ import polars as pl
 
 from ...errors import InputError, SchemaError
 from ..codec import code
+from ..exact import exactly
 from ..io.sets import split
 from ..kinds import is_text, kind_of
 from ..schema import SUPPRESSED, Kind, Schema
@@ -26,7 +27,7 @@ def like_original(given: Any, original: Table) -> Table:
     for name in frame.columns:
         series = frame.get_column(name)
         if name not in original.schema:
-            columns.append(table(frame.select(name)).schema[name])
+            columns.append(table(frame.select(exactly(name))).schema[name])
             continue
         column = original.schema[name]
         if _holds_sets(series, original, name):

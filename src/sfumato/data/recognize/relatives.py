@@ -135,7 +135,7 @@ def _is_shared_code(view: View) -> bool:
         return False
     if len({re.sub(r"\d", "", text) for text in view.listed}) > 1:
         return False
-    present = view.whole.drop_nulls()
+    present = view.whole.drop_nulls().alias("of")
     sizes = present.value_counts()["count"]
     mean, most = len(present) / len(sizes), sizes.quantile(0.99) or 0
     return _SMALLEST <= mean <= _LARGEST and most <= _MEMBERS

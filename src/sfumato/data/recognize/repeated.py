@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from ...kernels.statistics.information import entropy
+from ..exact import each
 from ..generalized.information import estimable
 from ..schema import Kind
 from ..table import Table
@@ -73,7 +74,7 @@ def repeated_fields(table: Table, columns: Sequence[str]) -> list[Repeated]:
 def _codes(table: Table, columns: Sequence[str]) -> dict[str, np.ndarray]:
     """The columns in the form in which entropies can be estimated; none of few records."""
     chosen = [name for name in columns if table.schema[name].kind != Kind.SET]
-    rows = sample(table).select(chosen)
+    rows = sample(table).select(each(chosen))
     if len(chosen) * (len(chosen) - 1) // 2 > _MOST_PAIRS:
         rows = rows.gather_every(max(1, rows.height // _ROWS))
     if rows.height < ENOUGH:

@@ -17,6 +17,7 @@ from ...poset.sets.items import Items
 from ...poset.trees.sources import Bins
 from ...poset.values.text import text
 from ..codec import code, floats
+from ..exact import each
 from ..schema import NUMERIC, Column, Kind, Role, Schema, missing_column
 from ..table import Table
 from .items import items_above
@@ -229,7 +230,7 @@ def _replaced(table: Table, gone: Sequence[str], lists: pl.Series, column: Colum
     order = [*rest[:before], column.name, *rest[before:]]
     kept = table.with_columns([lists], [column])
     marks = {name: mask for name, mask in kept.marks.items() if name != column.name}
-    return Table(kept.frame.select(order), kept.schema.only(order), marks, kept._origin)
+    return Table(kept.frame.select(each(order)), kept.schema.only(order), marks, kept._origin)
 
 
 def split_items(

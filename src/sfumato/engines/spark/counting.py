@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ...data.exact import each
 from ...data.table import Table
 from ..batches import NUMBER, loaded, stored
 from .cells import MADE, PACKET, packed, packet_batch, unpacked
@@ -58,7 +59,7 @@ def _added(frames: list[pl.DataFrame]) -> pl.DataFrame:
         return frames[0]
     every = pl.concat(frames)
     names = [name for name in every.columns if name != _COUNT]
-    return every.group_by(names).agg(pl.col(_COUNT).sum())
+    return every.group_by(each(names)).agg(pl.col(_COUNT).sum())
 
 
 def _of_task(opened: Opened, batches: Batches) -> pl.DataFrame | None:
@@ -66,7 +67,9 @@ def _of_task(opened: Opened, batches: Batches) -> pl.DataFrame | None:
     for batch in batches:
         for _, part, _ in opened.parts(batch):
             keys = keyed(part)
-            pending.append(keys.group_by(keys.columns).agg(pl.len().cast(pl.Int64).alias(_COUNT)))
+            pending.append(
+                keys.group_by(each(keys.columns)).agg(pl.len().cast(pl.Int64).alias(_COUNT))
+            )
             if sum(frame.height for frame in pending[1:]) > _MOST_PENDING:
                 pending = [_added(pending)]
     return _added(pending) if pending else None

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ...data.exact import each
 from ...data.table import Table
 from ..batches import loaded
 from .cells import NUMBERS, PART, place, unpacked
@@ -105,7 +106,7 @@ class Taken:
     def load(self, row: Mapping[str, Any], like: Table) -> tuple[Table, np.ndarray]:
         """The columns of a part that the layer has."""
         names = list(self.names)
-        own = Table(like.frame.select(names), like.schema.only(names))
+        own = Table(like.frame.select(each(names)), like.schema.only(names))
         mine = {n: row[self.prefix + n] for n in self.source.wanted(self.names)}
         return self.source.load({PART: row[PART], **mine}, own)
 

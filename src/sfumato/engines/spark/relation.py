@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from ...data.exact import each
 from ...data.schema import Schema
 from ...data.table import Table
 from ...errors import OutputError
@@ -77,7 +78,7 @@ class SparkRelation(Relation):
 
     def only(self, columns: Sequence[str]) -> SparkRelation:
         schema = self.schema.only(columns)
-        return self._with(Table(self.empty.frame.select(schema.names), schema))
+        return self._with(Table(self.empty.frame.select(each(schema.names)), schema))
 
     def with_schema(self, schema: Schema) -> SparkRelation:
         return self._with(self.empty.with_schema(schema))

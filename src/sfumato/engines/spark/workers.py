@@ -20,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
+from ...data.exact import each
 from ...data.io.files import write_parquet
 from ...data.table import Table
 from ...errors import SfumatoError
@@ -290,7 +291,7 @@ def written(
     shown = published(arrow, table.without(list(beside)))
     parquet.write_table(shown, folders[0] / name, compression="zstd", row_group_size=PAGE)
     for folder in folders[1:]:
-        hidden = Table(table.frame.select(list(beside)), table.schema.only(beside))
+        hidden = Table(table.frame.select(each(beside)), table.schema.only(beside))
         more = published(arrow, hidden).rename_columns(list(beside.values()))
         told_beside = pl.DataFrame([pl.Series(n, more.column(n)) for n in more.column_names])
         known = aligned(numbers, first, told_beside)

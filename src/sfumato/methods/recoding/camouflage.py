@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...data.codec import encode, floats
+from ...data.exact import each
 from ...data.schema import NUMERIC, Column, Kind, Role
 from ...data.table import Table, as_frame
 from ...data.table import table as make_table
@@ -109,7 +110,7 @@ class Camouflaged:
         }
         self._table, self._public, self._vectors = table, tuple(public), vectors
         spans = {name: _span(hull) for name, hull in self._hulls.items()}
-        frame = table.frame.select([table.schema[name].name for name in public])
+        frame = table.frame.select(each(table.schema[name].name for name in public))
         self._records = Records(frame, spans)
 
     @property

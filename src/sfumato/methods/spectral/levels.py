@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from ...data.codec import bind, decode, encode
+from ...data.exact import each
 from ...data.points.encoding import Encoding
 from ...data.schema import ORDERED, Column, Kind
 from ...data.table import Table
@@ -73,7 +74,7 @@ class Levels:
 
     def _inside(self, name: str, level: str, leaves: pl.Series, groups: pl.Series) -> np.ndarray:
         """The group of each value, as its place among the groups."""
-        seen = self.table.frame.select(name, level).unique().drop_nulls()
+        seen = self.table.frame.select(each([name, level])).unique().drop_nulls()
         group = dict(zip(seen[name].to_list(), seen[level].to_list(), strict=True))
         at = {value: k for k, value in enumerate(groups.to_list())}
         return np.array([at[group[leaf]] for leaf in leaves.to_list()])

@@ -147,8 +147,10 @@ class MultipleImputation(Method):
             raise MethodError(
                 'rows = "rare" needs quasi-identifiers to count', remedy="give columns that role"
             )
-        coded = pl.DataFrame({n: pl.Series(encode(table[n]).codes) for n in quasi})
-        shared: np.ndarray = coded.select(pl.len().over(quasi)).to_series().to_numpy()
+        coded = pl.DataFrame(
+            [pl.Series(f"{j}", encode(table[n]).codes) for j, n in enumerate(quasi)]
+        )
+        shared: np.ndarray = coded.select(pl.len().over(coded.columns)).to_series().to_numpy()
         return shared < self.k
 
     def _fit(

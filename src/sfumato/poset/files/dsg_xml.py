@@ -18,6 +18,7 @@ from xml.parsers import expat
 
 from ...errors import InputError, SfumatoError
 from ...registry import find
+from ...texts import escaped
 from ..partial_order import PartialOrder
 
 DEFAULT = "Default"
@@ -321,5 +322,5 @@ def toml_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(toml_text, value)) + "]"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return escaped(json.dumps(value, ensure_ascii=False))
     return json.dumps(value)

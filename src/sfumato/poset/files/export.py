@@ -6,8 +6,8 @@ import csv
 import io
 from pathlib import Path
 
+from ...aside import write_text
 from ...errors import OutputError
-from ...machine import whole
 from ...protocols import Poset
 from ..partial_order import PartialOrderPoset
 from ..trees.tree import Tree
@@ -50,5 +50,4 @@ def poset_csv(poset: Poset) -> str:
 def write_poset(poset: Poset, path: str | Path) -> None:
     """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
     content = poset_csv(poset)
-    with whole(Path(path)) as aside:
-        aside.write_text(content, encoding="utf-8")
+    write_text(Path(path), content, private=False)

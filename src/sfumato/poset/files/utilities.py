@@ -36,11 +36,13 @@ def _is_parquet(path: str) -> bool:
 
 def _parquet_rows(path: str, item: str, utility: str, name: str) -> Iterable[tuple[int, Any, Any]]:
     import polars as pl
+    import polars.selectors as cs
 
     try:
         columns = pl.read_parquet_schema(path)
         _has_columns(list(columns), item, utility, name)
-        found = pl.read_parquet(path, columns=[item, utility])
+        file = pl.scan_parquet(path, glob=False)
+        found = file.select(cs.by_name(item), cs.by_name(utility)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(f"{name} cannot be read ({error}) -> mend `path`") from error
     items, worth = found.get_column(item).to_list(), found.get_column(utility).to_list()

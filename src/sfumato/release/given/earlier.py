@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from ...bounds import from_json
 from ...criteria.classes import equivalence_classes
 from ...criteria.coverage.covering import covering
+from ...data.exact import each
 from ...data.linkage.earlier import data_file, read_published, read_release
 from ...data.pair import Pair
 from ...data.people.keys import found_again, person_keys
@@ -148,7 +149,9 @@ def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str],
 
 def _check_named(original: Table, by: Sequence[str]) -> None:
     """People without a key would be taken for one another."""
-    nameless = original.frame.select(pl.all_horizontal(pl.col(by).is_null())).to_series()
+    nameless = original.frame.select(
+        pl.all_horizontal(one.is_null() for one in each(by))
+    ).to_series()
     if nameless.any():
         raise ParameterError(
             f"{int(nameless.sum())} records have no {', '.join(by)} (row "

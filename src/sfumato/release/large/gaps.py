@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...data.schema import Kind, Role, Schema
+from ...engines.renumbered import NOW, OTHER, WHOSE
 from ...errors import Complaint, ParameterError, PlanError
 from ...protocols import Criterion, Declaration, Engine, Measure, Partitioner
 from ...registry import Entry, entries
@@ -53,6 +54,9 @@ def gaps(plan: Plan, schema: Schema) -> Iterator[Complaint]:
             what, _, hint = why.partition(": ")
             remedy = f"{hint}, {_LOCAL}" if hint else _instead(step.use, plan.engine)
             yield Complaint(f"step {index + 1} ({step.use.name})", what, remedy)
+    for name in (OTHER, WHOSE, NOW):
+        if name in schema:
+            yield Complaint(name, "its name is one that engines use", "rename it")
     for column, other in _alike(schema):
         what = f"is {other!r} but for its letters' case, which databases do not tell apart"
         yield Complaint(column, what, "rename one of them")

@@ -19,7 +19,7 @@ from ...data.schema import Kind, Role
 from ...data.table import Table
 from ...engines.blockwise import run_search
 from ...engines.relation import Part, Relation
-from ...engines.renumbered import OTHER, Renumbered
+from ...engines.renumbered import NOW, OTHER, Renumbered
 from ...engines.spread import Spread, Told
 from ...errors import MethodError
 from ...progress import Listener, listening
@@ -30,7 +30,6 @@ from ..plan.step import Step, step_key
 from ..records.masking import Work
 from ..records.randomness import lasting
 
-_NOW = "as published"
 NOBODY = Partition(np.empty(0, dtype=np.int64))
 """The groups of no records: a search made some, which lie where the records are."""
 
@@ -165,14 +164,14 @@ def _recoded(
     for name in schema.quasi:
         if name in touched and schema[name].generalized:
             shown, _ = after.only([name]).map_parts(partial(_renamed, name))
-            pairs = shown.join(before, [name]).count_by([name, _NOW]).table
-            pairs = pairs.take(np.flatnonzero(~pairs.suppressed(_NOW)))
+            pairs = shown.join(before, [name]).count_by([name, NOW]).table
+            pairs = pairs.take(np.flatnonzero(~pairs.suppressed(NOW)))
             if pairs.height != pairs[name].n_unique():
                 local.add(name)
     return local
 
 
 def _renamed(name: str, part: Table, numbers: np.ndarray) -> Part:
-    column = part.schema[name].with_(name=_NOW)
-    marks = {_NOW: part.suppressed(name)}
-    return Part(Table(part.frame.rename({name: _NOW}), type(part.schema)([column]), marks))
+    column = part.schema[name].with_(name=NOW)
+    marks = {NOW: part.suppressed(name)}
+    return Part(Table(part.frame.rename({name: NOW}), type(part.schema)([column]), marks))

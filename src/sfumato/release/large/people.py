@@ -14,7 +14,7 @@ from ...data.schema import Column, Kind, Role, Schema
 from ...data.table import Table
 from ...engines.batches import together
 from ...engines.relation import Part, Relation
-from ...engines.renumbered import renumbered
+from ...engines.renumbered import WHOSE, renumbered
 from ...engines.sampled import SAMPLE
 from ...errors import Complaint, SchemaError
 from ...rng import Key
@@ -24,8 +24,6 @@ from ..records.randomness import lasting_key, of_people, people_numbers
 
 _AT_ONCE = 1 << 19
 """Records whose people are numbered at once."""
-WHOSE = "__whose"
-"""The column that tells whose a record is, beside what is published."""
 
 
 def people_of(

@@ -8,10 +8,10 @@ import polars as pl
 
 from ...data.io.writing import csv_bytes
 from ...engines.relation import Relation
+from ...engines.renumbered import WHOSE
 from ...progress import report
 from ..plan.plan import Output
 from ..records.randomness import Bits
-from .people import WHOSE
 from .printing import as_stored
 
 DATA, ALIGNMENT = "data", "alignment"

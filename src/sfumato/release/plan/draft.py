@@ -22,6 +22,7 @@ from ...data.people.repeated import Counted, people_counted
 from ...data.recognize import repeated_fields
 from ...data.schema import Column, Kind, Role
 from ...data.table import Table
+from ...texts import one_line
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
 from .plan import Input
@@ -159,7 +160,12 @@ def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
             f"#   which of {', '.join(names)} tells who a record is about, from one release to the "
             'next? [input] person = "..."'
         )
-    return ["# Please check first:", *map(_printable, lines), ""] if lines else []
+    return ["# Please check first:", *map(_noted, lines), ""] if lines else []
+
+
+def _noted(line: str) -> str:
+    """A comment that stands in, on one line whatever a column is called."""
+    return f"#   {one_line(line.removeprefix('#'))}"
 
 
 def _repeated(table: Table, guesses: list[Guess]) -> list[str]:
@@ -176,11 +182,6 @@ def _repeated(table: Table, guesses: list[Guess]) -> list[str]:
     return lines
 
 
-def _printable(line: str) -> str:
-    """A comment on one line, whatever a column is called."""
-    return "".join(c if c.isprintable() else " " for c in line)
-
-
 def _head(
     read: ReadTable,
     guesses: list[Guess],
@@ -191,14 +192,14 @@ def _head(
     table = read.table
     many = f"{table.height:,}" if read.share == 1 else f"about {table.height / read.share:,.0f}"
     lines = [
-        f"# A draft for {_called(path)}: {many} records, {len(table.names)} columns.",
+        toml.comment(f"A draft for {_called(path)}: {many} records, {len(table.names)} columns."),
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
         *_check_first(guesses, read),
     ]
     if read.share < 1:
         lines.append(_SAMPLED.format(table.height))
-    lines += [f"# The reader noted: {_one_line(note)}" for note in read.notes]
+    lines += [f"# The reader noted: {one_line(note)}" for note in read.notes]
     given: dict[str, Any] = {"path": path} if path else {}
     given |= _told(read_again(read.decided, options, guesses))
     sets = specs(options.get("sets"))
@@ -219,7 +220,7 @@ def _head(
 def _called(path: str | None) -> str:
     if not path:
         return "the table"
-    return _one_line(path if is_address(path) else Path(path).name)
+    return one_line(path if is_address(path) else Path(path).name)
 
 
 def _told(options: dict[str, Any]) -> dict[str, Any]:
@@ -307,7 +308,7 @@ def _columns(table: Table, guesses: list[Guess]) -> str:
 
 def _said(made: Guess) -> str:
     """The reason on one line, and how sure it is."""
-    why = _printable(made.why)
+    why = one_line(made.why)
     return why if made.confidence == 1 else f"{why} ({made.confidence:.0%} sure)"
 
 
@@ -317,12 +318,7 @@ def _labels(column: Column) -> str:
              for code, name in column.labels[:_MOST_LABELS]]  # fmt: skip
     more = " ..." if len(column.labels) > _MOST_LABELS else ""
     parts = filter(None, (column.label, ", ".join(codes) + more))
-    return _one_line(": ".join(parts))
-
-
-def _one_line(text: str) -> str:
-    """Words from a file within a comment: nothing of them may become a line of the plan."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return one_line(": ".join(parts))
 
 
 def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
@@ -338,7 +334,7 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     if names and several is None:
         step("drop", "the identifiers")
     if households:
-        lines.append(_TIES.format(", ".join(map(_printable, households)), toml.value(households)))
+        lines.append(_TIES.format(", ".join(map(one_line, households)), toml.value(households)))
     old = [name for name in over_89(table, guesses) if name not in listed]
     if old:
         why = "ages over 89 go into one category (HIPAA 3)"
@@ -348,7 +344,9 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     whole = [name for name in whole if name not in (*names, *households)]
     if whole:
         lines += [
-            f"# No step guards {', '.join(whole)}: published whole. Whoever knows some of the",
+            toml.comment(
+                f"No step guards {', '.join(whole)}: published whole. Whoever knows some of the"
+            ),
             '# items finds the person: unless nobody can, make it role = "quasi" and',
             '# use = "set-mondrian".',
         ]
@@ -356,7 +354,7 @@ def _steps(table: Table, guesses: list[Guess], listed: list[str]) -> str:
     if several is not None:
         # Groups of k records would nearly all be joined again, and joined groups lose more.
         size *= max(1, round(several.records / several.people / 2))
-        lines += [f"# {_one_line(str(several))}:", *_SEVERAL.format(k=_K).splitlines()]
+        lines += [f"# {one_line(str(several))}:", *_SEVERAL.format(k=_K).splitlines()]
         more = [f'criteria = [{{ use = "k-anonymity", k = {_K} }}]']
     if any(made.kind == Kind.SET for made in quasi):
         step("set-mondrian", "of each set, what at least k people share", f"k = {size}", *more)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from ...data.exact import each, exactly
 from ...data.recognize import WHATS, Found, determined, recognize
 from ...data.recognize.places import postal_districts
 from ...data.recognize.view import View, views
@@ -215,7 +216,7 @@ def long_form(table: Table) -> LongForm | None:
             continue
         varies = _varying(table, key)
         if len(varies) == 1 and table.schema[varies[0]].kind in _SINGLE:
-            pairs = table.frame.select(key, varies[0]).n_unique()
+            pairs = table.frame.select(each([key, varies[0]])).n_unique()
             if pairs > _PAIRS * table.height:
                 return LongForm(key, varies[0])
     return None
@@ -229,8 +230,9 @@ def _varying(table: Table, key: str) -> list[str]:
 
 
 def _differing(frame: pl.DataFrame, key: str) -> list[str]:
-    spread = frame.group_by(key).agg(pl.exclude(key).n_unique())
-    return [name for name in frame.columns if name != key and (spread[name] > 1).any()]
+    others = [name for name in frame.columns if name != key]
+    spread = frame.group_by(exactly(key)).agg(one.n_unique() for one in each(others))
+    return [name for name in others if (spread[name] > 1).any()]
 
 
 def read_again(

@@ -27,7 +27,7 @@ def rewritten(text: str, plan: Plan, base: Path | None = None) -> str:
     """
     plan = replace(plan, input=plan.input.bare())
     try:
-        file = _File(text.splitlines())
+        file = _File(toml.lines(text))
         now = Plan.parse(text, base=base)
         written = _document(now, base)
         if now.input.bare() != now.input:

@@ -8,6 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...errors import InputError
+from ...texts import escaped, one_line
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"^\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(
@@ -19,6 +22,15 @@ _PART = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
 def key(name: str) -> str:
     """A key, quoted where TOML asks for it."""
     return name if _BARE.fullmatch(name) else _string(name)
+
+
+def comment(text: str) -> str:
+    """A comment: one line, whatever stands in it.
+
+    >>> comment("age\\n[[steps]]")
+    '# age [[steps]]'
+    """
+    return f"# {one_line(text)}"
 
 
 def value(given: Any) -> str:
@@ -60,13 +72,18 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     >>> locate('[input]\\npath = "a"\\n\\n[[steps]]\\nuse = "b"\\nk = 1\\n', ("steps", 0, "k"))
     6
     """
-    lines = lines_of(text)
+    known = lines_of(text)
     wanted = [str(part) for part in path]
     while wanted:
-        if tuple(wanted) in lines:
-            return lines[tuple(wanted)]
+        if tuple(wanted) in known:
+            return known[tuple(wanted)]
         wanted.pop()
     return None
+
+
+def lines(text: str) -> list[str]:
+    """The lines as TOML counts them, which ends one at fewer characters than Python."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def opens(line: str) -> bool:
@@ -80,7 +97,7 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
     found: dict[tuple[str, ...], int] = {}
     at: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines(text), start=1):
         header = _HEADER.match(line)
         if header and opens(line):
             at = tuple(_parts(header.group(2)))
@@ -115,6 +132,11 @@ def _number(given: float) -> str:
 
 
 def _string(given: str) -> str:
-    # JSON's escapes are TOML's, but for DEL and surrogates' pairs; ensure_ascii=False avoids the
-    # latter.
-    return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # JSON's escapes are TOML's, but for surrogates' pairs; ensure_ascii=False avoids these.
+    if any("\ud800" <= sign <= "\udfff" for sign in given):
+        # From a path that is not UTF-8, as a rule.
+        raise InputError(
+            f"{given!a} holds a byte that is no character, which no plan can say",
+            remedy="rename what is called so",
+        )
+    return escaped(json.dumps(given, ensure_ascii=False))

@@ -169,7 +169,7 @@ def _nth_of_person(table: Table, person: np.ndarray, rows: np.ndarray) -> np.nda
     several = np.flatnonzero(counts[kind] > 1)
     if several.size:
         frame = table.frame[rows[several]]
-        columns = frame.select(sorted(frame.columns)).get_columns()
+        columns = [frame.get_column(name) for name in sorted(frame.columns)]
         held = pl.DataFrame([_sortable(one).alias(str(j)) for j, one in enumerate(columns)])
         order = held.with_row_index("row").sort(held.columns, maintain_order=True)["row"]
         sorted_rows = several[order.to_numpy()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ...criteria.classes import equivalence_classes
+from ...data.exact import each
 from ...data.io import write_file
 from ...data.io.source import WRITTEN
 from ...data.pair import Pair
@@ -25,6 +25,7 @@ from ...measurement import Rounding
 from ...progress import report
 from ...protocols import Criterion, Measurement
 from ...rng import checked_seed
+from ...texts import json_text
 from ..digests import DIGESTS, digests
 from ..given.earlier import LINKS, links
 from ..given.joining import joined_again
@@ -272,7 +273,9 @@ class Release:
         notes: dict[str, Any] = {"sfumato": version(), "seed": self.private.seed}
         if self.pair.rows is not None and (known := identifying(self.pair.original)):
             notes["people"] = known
-            notes["several"] = bool(self.pair.original.frame.select(known).is_duplicated().any())
+            notes["several"] = bool(
+                self.pair.original.frame.select(each(known)).is_duplicated().any()
+            )
             keys = person_keys(self.pair.original, notes["people"], self.private.seed)
             people = keys.gather(self.pair.rows).to_frame()
             people.write_parquet(folder / "people.parquet")
@@ -350,7 +353,7 @@ def _heads() -> dict[str, Any]:
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     # JSON has no infinity, and a figure that is one is a fault to be seen, not to be written.
-    plain = json.dumps(content, indent=2, ensure_ascii=False, default=_plain, allow_nan=False)
+    plain = json_text(content, indent=2, default=_plain, allow_nan=False)
     _write_text(path, plain + "\n")
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...texts import printable
 from .columns import Picture, day_text
 from .correlations import Correlations
-from .parts import printable
 from .risk import SizeBins
 
 # Colours that stay apart for colour-blind readers (Okabe & Ito); shape and order tell the series

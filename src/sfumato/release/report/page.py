@@ -7,8 +7,8 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import NamedTuple
 
+from ...aside import write_text
 from ...errors import OutputError
-from ...machine import whole
 from .parts import Markup, definitions, join, tag
 
 Part = tuple[str, str, Markup]
@@ -68,8 +68,7 @@ class Page(NamedTuple):
 
 def write_page(path: Path, text: str) -> None:
     """Write a page that shows an original, whole or not at all, for its owner's eyes."""
-    with whole(path, mode=0o600) as aside:
-        aside.write_text(text, encoding="utf-8")
+    write_text(path, text, private=True)
 
 
 def check_page(path: str | Path) -> Path:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from ...texts import one_line, printable
 
 _FEW = 12
 """Items of a list that are written out; the rest are counted."""
@@ -15,12 +16,6 @@ _LONGEST = 160
 _DEEPEST = 3
 _NOTHING = 1e-9
 """Smaller figures are the rounding of the machine."""
-
-
-# What no page may hold, and what would turn the text around it about (bidirectional overrides).
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
-)
 
 
 class Markup(str):
@@ -36,15 +31,6 @@ def esc(value: object) -> Markup:
     ('&lt;b&gt;&amp;', '<b>')
     """
     return value if isinstance(value, Markup) else Markup(html.escape(printable(str(value))))
-
-
-def printable(text: str) -> str:
-    """The text with every character that cannot be shown as a replacement character.
-
-    >>> printable("a\\x00b\\u202ec")
-    'a\ufffdb\ufffdc'
-    """
-    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def join(parts: Iterable[object], between: str = "") -> Markup:
@@ -169,7 +155,7 @@ def listed(names: Sequence[str], most: int = _FEW) -> str:
     >>> listed(["a", "b"]), listed(["a", "b", "c"], most=1)
     ('a, b', 'a and 2 more')
     """
-    shown = ", ".join(clipped(name, 60) for name in names[:most])
+    shown = ", ".join(clipped(one_line(name), 60) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from ...data.exact import each, exactly
 from ...data.io import read_cells
 from ...data.io.render import rearmed
 from ...errors import InputError, ParameterError, ReleaseRefused
@@ -268,14 +269,14 @@ def _hidden(cells: CellTable, protected: pl.DataFrame, value: str, file: str, ab
             )
     own = cells.labels.with_row_index("__cell")
     shown = protected.select(
-        *(pl.col(n).cast(pl.String) for n in names), pl.col(value).alias("__shown")
+        *(one.cast(pl.String) for one in each(names)), exactly(value).alias("__shown")
     )
-    if shown.select(names).is_duplicated().any():
+    if shown.select(each(names)).is_duplicated().any():
         raise InputError(f"{file} tells a cell twice", remedy="one row to a cell")
-    strange = shown.join(own, on=names, how="anti", maintain_order="left")
+    strange = shown.join(own, on=each(names), how="anti", maintain_order="left")
     if strange.height:
         row = ", ".join(
-            f"{n}={code}" for n, code in strange.select(names).row(0, named=True).items()
+            f"{n}={code}" for n, code in strange.select(each(names)).row(0, named=True).items()
         )
         totals = {d.name: d.codes[0] for cube in cells.cubes for d in cube.dimensions}
         raise InputError(
@@ -284,7 +285,9 @@ def _hidden(cells: CellTable, protected: pl.DataFrame, value: str, file: str, ab
             remedy="use the plan's codes; totals are "
             + ", ".join(f"{name}={code}" for name, code in totals.items()),
         )
-    joined = own.join(shown.with_columns(__there=True), on=names, how="left", maintain_order="left")
+    joined = own.join(
+        shown.with_columns(__there=True), on=each(names), how="left", maintain_order="left"
+    )
     gone = joined["__there"].is_null().to_numpy() & ~cells.empty
     if gone.any() and absent != "hidden":
         raise InputError(
@@ -313,7 +316,7 @@ def read_released(path: Path) -> tuple[pl.DataFrame, list[str]]:
     if "status" not in frame.columns or frame.columns.index("status") < 2:
         raise InputError(f"{path} is no released table", remedy="it has no column status")
     at = frame.columns.index("status")
-    labels = frame.select(pl.col(frame.columns[: at - 1]).cast(pl.String))
+    labels = frame.select(one.cast(pl.String) for one in each(frame.columns[: at - 1]))
     numbers = frame[frame.columns[at - 1]].cast(pl.Float64, strict=False).to_list()
     words = frame["status"].to_list()
     texts = [

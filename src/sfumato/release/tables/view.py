@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from ...data.exact import each, exactly
 from ...errors import ParameterError
 from ...tabular.cells.cube import Dimension
 
@@ -102,14 +103,14 @@ def view(
         codes[down] = [fixed.pop(down)]
     chosen = pl.lit(True)
     for name, code in fixed.items():
-        chosen &= pl.col(name) == code
+        chosen &= exactly(name) == code
     part = labels.with_columns(pl.Series("__text", texts)).filter(chosen)
     heads = _ordered(known.get(down), codes[down])
     wide = _ordered(known.get(across), codes[across]) if across else [(0, "")]
     tops = _cut(wide, most_columns)
     place = {
         (row[0], row[1] if across else ""): row[-1]
-        for row in part.select(*([down, across] if across else [down]), "__text").iter_rows()
+        for row in part.select(*each([down, across] if across else [down]), "__text").iter_rows()
     }
     kept = _cut(heads, most_rows)
     return View(

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from ...data.exact import each
 from ...data.generalized.label_places import has_labels
 from ...data.kinds import is_text
 from ...data.pair import Pair
@@ -260,4 +261,4 @@ def _below(people: Table, values: Sequence[pl.Series]) -> Table:
         return people
     empty = people.frame.clear(most)
     rest = empty.with_columns([s.extend_constant(None, most - len(s)) for s in values])
-    return together([people, Table(rest.select(people.names), people.schema)])
+    return together([people, Table(rest.select(each(people.names)), people.schema)])

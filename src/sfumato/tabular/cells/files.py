@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from ...bounds import Limits, unpacked
-from ...data.schema import missing_column
+from ...data.exact import exactly
+from ...data.schema import missing_column, refuse_names
 from ...data.table import as_frame
 from ...errors import InputError
 from ...kernels.arrays import Floats, Ints
@@ -20,6 +21,12 @@ from .relations import Relations
 
 def frame_of(given: Any, what: str) -> pl.DataFrame:
     """A frame from a file (CSV, also compressed, or Parquet), a frame of any kind, or rows."""
+    frame = _frame_of(given, what)
+    refuse_names(frame.columns, what)
+    return frame
+
+
+def _frame_of(given: Any, what: str) -> pl.DataFrame:
     if not isinstance(given, str | Path):
         if isinstance(given, Sequence) and not given:
             raise InputError(f"there are no {what}", remedy="give one row to each")
@@ -57,8 +64,8 @@ def _rows(given: Any, what: str) -> pl.DataFrame:
 def numbers(frame: pl.DataFrame, name: str, marks: Sequence[str] = ()) -> Floats:
     """A column of numbers; NaN where it is missing, or has a mark in place of a number."""
     if marks and frame[name].dtype == pl.String:
-        marked = pl.col(name).str.strip_chars().str.to_lowercase().is_in(marks)
-        frame = frame.select(pl.when(~marked).then(pl.col(name)))
+        marked = exactly(name).str.strip_chars().str.to_lowercase().is_in(marks)
+        frame = frame.select(pl.when(~marked).then(exactly(name)))
     try:
         cast = frame[name].cast(pl.Float64)
     except pl.exceptions.PolarsError as error:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ...data.exact import each
 from ...errors import InputError, ParameterError
 from ...kernels.arrays import Bools, Floats, Ints
 from ..threats.insiders import same_record
@@ -160,7 +161,7 @@ def _read(
         made = cube.shape.relations(labels.height)
     more = labels.height - frame.height
     # A code column is that and nothing else, though it be called "low" or "status".
-    frame = frame.drop(name for name in chosen if name != value)
+    frame = frame.drop(each(name for name in chosen if name != value))
     status, hidden = _statuses(frame)
     return _Read(
         frame,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ...data.exact import each
 from ...errors import InputError, MethodError, suggest
 from ...kernels.arrays import Bools, Floats, Ints
 from ...poset.values.text import text
@@ -151,7 +152,9 @@ def cells_of(
                     remedy=f'did you mean "{close[0]}"?' if close else "correct the code",
                 )
     cells = labels.with_row_index("\x00cell")
-    found = asked.join(cells, on=labels.columns, how="left", maintain_order="left")["\x00cell"]
+    found = asked.join(cells, on=each(labels.columns), how="left", maintain_order="left")[
+        "\x00cell"
+    ]
     for row, cell in enumerate(found.to_list()):
         if cell is None:
             where = cell_name(asked, row)

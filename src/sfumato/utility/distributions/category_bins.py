@@ -124,11 +124,7 @@ def items(pair: Pair, name: str) -> list[Bins]:
     if masked is not None and not isinstance(masked.dtype, pl.List | pl.Array):
         raise MeasureError(f"column {name!r} holds labels in place of sets")
     held = before.list.unique().explode().drop_nulls()
-    counted = (
-        held.value_counts()
-        .rename({held.name: "item"})
-        .sort(["count", "item"], descending=[True, False])
-    )
+    counted = held.alias("item").value_counts().sort(["count", "item"], descending=[True, False])
     hidden = np.ones(pair.masked.height, dtype=bool) if masked is None else suppressed(pair, name)
     after = pl.Series([None] * pair.masked.height, dtype=pl.List(pl.String))
     after = after if masked is None else masked.cast(pl.List(pl.String))

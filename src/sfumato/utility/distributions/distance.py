@@ -321,7 +321,7 @@ def _categorical(pair: Pair, name: str) -> dict[str, Any]:
 
 
 def _shares(texts: pl.Series) -> dict[str, float]:
-    return dict(texts.drop_nulls().value_counts(normalize=True).iter_rows())
+    return dict(texts.drop_nulls().alias("of").value_counts(normalize=True).iter_rows())
 
 
 def _shares_of_labels(reader: Labels, series: pl.Series) -> tuple[dict[str, float], float, int]:
