@@ -275,3 +275,11 @@ def test_a_signal_that_python_drops_is_sent_again() -> None:
         with pytest.raises(KeyboardInterrupt):
             dropped()
         assert signals.came == signal.SIGINT
+
+
+def test_everything_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every kind of thing has a title: engines had none, and the listing was a fault."""
+    with pytest.raises(SystemExit) as ended:
+        run(["methods"])
+    assert ended.value.code == 0
+    assert "Engines ([engine]" in capsys.readouterr().out
