@@ -58,6 +58,11 @@ class OfOriginals(Criterion):
     def _counted(self, table: Table, original: Any, rows: np.ndarray | None = None) -> Finding:
         grouping = Grouping.published(table)
         columns = grouping.classes.columns
+        if not columns:
+            raise MeasureError(
+                f"{self.name} means nothing without quasi-identifiers",
+                remedy='give the columns that others may know the role "quasi"',
+            )
         people = people_of(original, table, columns, who="the original table")
         found = containment(people, table, grouping.classes.first, columns)
         own = published_of(rows, grouping.classes.labels, people.height)
