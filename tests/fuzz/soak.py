@@ -37,7 +37,8 @@ ENDS = {0: "released", 2: "error 2", 3: "refused", 4: "error 4", 130: "interrupt
 KEPT = "debt"
 """A column that no step changes: the alignment is checked by it."""
 RECORDS = 400
-DISK = 128 << 20
+DISK = 512 << 20
+"""DuckDB keeps a reserve of its own."""
 PLANS = (
     'use = "mondrian"\nk = {k}|csv|local',
     'use = "mdav"\nk = {k}|parquet|local',
