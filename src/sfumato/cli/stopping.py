@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .saying import say
+
 if TYPE_CHECKING:  # what is imported before signals are heard cannot be interrupted in order
     from pathlib import Path
     from types import FrameType
-
-from .saying import say
 
 NOTHING = "nothing was written"
 
