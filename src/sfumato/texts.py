@@ -13,6 +13,8 @@ UNPRINTABLE = re.compile(
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
 )
 
+_BREAKS = re.compile(r"[ \t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+
 
 def printable(text: str) -> str:
     """The text with every character that cannot be shown as a replacement character.
@@ -29,7 +31,7 @@ def one_line(text: str) -> str:
     >>> one_line("age\\n[[steps]]")
     'age [[steps]]'
     """
-    return printable(" ".join(text.split()))
+    return printable(_BREAKS.sub(" ", text).strip(" "))
 
 
 def json_text(content: Any, **options: Any) -> str:

@@ -167,7 +167,7 @@ sys.argv = ["sfumato", *sys.argv[4:]]
 
 def hook(event, found):
     global often
-    if often and event in ("import", "open", "shutil.rmtree") and str(found[0]).endswith(word):
+    if often and event in ("import", "open", "os.remove") and str(found[0]).endswith(word):
         often -= 1
         os.kill(os.getpid(), by)
 
@@ -183,7 +183,7 @@ MOMENTS = {
     "a library's import of compiled code": ("polars", 1, INIT),
     "twice in one import": ("polars", 2, INIT),
     "reading": ("parquet", 1, INIT),
-    "writing": (".plan.part.toml", 1, INIT),
+    "writing": (".tmp/plan.toml", 1, INIT),
     "the listing": ("catalogue.tsv", 1, ("methods",)),
     "an engine's import": ("duckdb", 1, PROTECT),
     "the engine's folder": ("/new", 1, PROTECT),
@@ -216,7 +216,7 @@ def test_whenever_it_comes_one_line_says_what_is_left(folder: Path, moment: str)
 
 def test_ctrl_c_while_it_tidies_up_names_what_it_leaves(folder: Path) -> None:
     """What is aside may hold secrets."""
-    done = interrupted_at(folder, ".staging", 1, PROTECT)
+    done = interrupted_at(folder, ".staging/committed", 2, PROTECT)
     assert done.returncode == 130
     (line,) = done.stderr.splitlines()
     (left,) = (folder / "out").glob(".release.*.staging")

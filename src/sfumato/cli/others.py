@@ -10,10 +10,10 @@ from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, suggest
 from . import base, show, stopping
+from .saying import say
 
 _BROKEN = 3
 """The exit code of what is refused, too."""
-from .saying import say
 
 
 @base.app.command()

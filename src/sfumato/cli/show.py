@@ -23,7 +23,7 @@ from ..errors import (
     SfumatoError,
     UnknownName,
 )
-from ..machine import refused
+from ..machine import NOTHING, refused
 from ..progress import silent
 from ..registry import KINDS, entries
 from ..texts import json_text, one_line, printable
@@ -270,7 +270,7 @@ def ended(error: Exception, folder: Path, left: str, given: Sequence[str], *, js
     if _unprintable(error):
         say(f"error: standard output cannot be written: {error}; {left}", file=sys.stderr)
         return OutputError.exit_code
-    if not isinstance(error, MachineError):
+    if not isinstance(error, MachineError) or left != NOTHING:
         error = refused(error, getattr(error, "filename", None) or folder, left=left) or error
     if isinstance(error, SfumatoError):
         failed(error, json=json)

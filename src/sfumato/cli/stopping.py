@@ -124,6 +124,6 @@ def _changed(path: Path, before: object, what: str) -> str:
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return None
     return found.st_mtime_ns, found.st_ino, found.st_size

@@ -266,8 +266,12 @@ class _Parts:
 
 
 def _names(folder: Path) -> list[str]:
-    """The columns of the parts, as the first of them has them."""
-    return list(pl.read_parquet_schema(next(iter(sorted(folder.glob(PARTS))))))
+    """The columns of the parts, as the first of them has them; or of the only file."""
+    if folder.is_dir() or folder.suffix == ".parquet":
+        file = min(folder.glob(PARTS)) if folder.is_dir() else folder
+        return list(pl.read_parquet_schema(file))
+    with connected(MEMORY, None, 0) as base:
+        return base.sql(f"SELECT * FROM {source_of(folder)}").columns
 
 
 def _renamed(folder: Path, *more: str) -> str:
