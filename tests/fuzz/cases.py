@@ -97,7 +97,7 @@ def case(seed: int, number: int, *, cycle: bool = False) -> Case:
     r = np.random.default_rng([seed, number])
     entry = STEPS[number % len(STEPS)] if cycle else STEPS[int(r.integers(len(STEPS)))]
     made, step, words = _fitting(r, entry)
-    found = Case(number, made, [words], entry.name, int(r.integers(1 << 62, (1 << 63) - 1)))
+    found = Case(number, made, [words], entry.name, 2**64 + int(r.integers(1 << 62, (1 << 63) - 1)))
     if any(w.get("kind") == "set" for w in made.columns.values()) or r.random() < 0.3:
         found.source = "people.parquet"
     if not cycle:

@@ -156,7 +156,7 @@ class Soak:
         for old in self.work.glob(f"plan-{self.runs - 4}.toml"):
             old.unlink()
         plan.write_text(PLAN.format(step=step, k=k, format=form, engine=engine))
-        seed = str(self.r.integers(1 << 62, (1 << 63) - 1))
+        seed = str(2**64 + int(self.r.integers(1 << 62)))
         arguments = ["protect", str(plan), "--json", "--replace", "--seed", seed]
         process = self.make.Process(target=_child, args=(arguments, self.log(self.runs), limit))
         process.start()

@@ -150,11 +150,13 @@ def _cheapest_joins(joins: Joins, j: int, values: States) -> list[np.ndarray]:
 def _bins(joins: Joins, j: int, values: States) -> list[np.ndarray]:
     low, high = values >> 32, values & ((1 << 32) - 1)
     cost = joins.costs(j)
-    place = cost[high] / max(float(cost[-1]), 1e-300)
+    known = low == high
+    # What is suppressed reaches up to a code that a column without values does not have.
+    place = cost[np.where(known, low, 0)] / max(float(cost[-1]), 1e-300)
     found = [values]
     for halving in range(HALVINGS, 0, -1):
         bin_of = np.minimum((place * 2**halving).astype(np.int64), 2**halving - 1)
-        found.append(np.where(low == high, np.where(low > 0, bin_of, -1), -2))
+        found.append(np.where(known, np.where(low > 0, bin_of, -1), -2))
     return found
 
 
