@@ -81,7 +81,7 @@ def sql_recount(
 ) -> Recounted:
     """k, distinct l and t of a published file (CSV, TSV, Parquet) or of all parts of one, counted
     by DuckDB, with so many bytes of memory and the rest in a temporary folder. A table that the
-    evidence names is read from its database, or from the URL that is given.
+    evidence names is read from the URL that is given.
 
     Roles come from the evidence beside the file unless they are given, and so does which columns of
     a text file hold sets. A missing value is a category of its own. Classes and items of sets are
@@ -281,19 +281,24 @@ class _Evidence:
 
 def _fetched(table: Mapping[str, str], database: str, folder: Path) -> None:
     """The records of a release that are a table of a database, as parts in a folder."""
-    end = locate(database or table["database"])
+    end, name = locate(database or table["database"]), table["name"]
     if end.format != "postgresql":
-        name = table["name"]
         raise InputError(
             f"the records are the table {name} of {table['database']}, and only Spark reads that",
             remedy=f'spark.table("{name}").write.parquet("FOLDER"), then sfumato recount FOLDER '
             "--quasi age,sex,zip",
         )
+    if not database:
+        # A folder may name any server, and whoever asks one may tell it a password.
+        raise InputError(
+            f"the records are the table {name} of {end.label}",
+            remedy=f"--database {end.label} to read them there, if that is your server",
+        )
     from ..data.io.postgres_table import copied_table
 
-    if copied_table(end, table["name"], folder).mark != table["sha256"]:
+    if copied_table(end, name, folder).mark != table["sha256"]:
         raise InputError(
-            f"the table {table['name']} of {end.label} is not the one of this release",
+            f"the table {name} of {end.label} is not the one of this release",
             remedy="name its folder; a run that was interrupted at its very end is run again with "
             "--replace",
         )
