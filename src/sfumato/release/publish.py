@@ -14,7 +14,6 @@ a folder without it is no release, and readers say so.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from ..data.io.source import WRITTEN
 from ..data.io.writing import flush
 from ..data.linkage.earlier import table_named
 from ..errors import OutputError, Unsettled
+from .digests import digest_of
 from .staging import PRIVATE_MARK, PUBLIC_MARK, Staging, held, private_path, staged, sweep
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _words(mark: Path) -> dict[str, Any]:
     """What the mark of a half says; nothing where it is none."""
     try:
         found = json.loads(mark.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -131,11 +131,7 @@ def _words(mark: Path) -> dict[str, Any]:
 def _are_one(public: Path, private: Path) -> bool:
     """Whether two halves are of one release, as far as they are there and say it."""
     tie = _words(private / PRIVATE_MARK).get(_TIE)
-    return tie is None or not public.exists() or tie == _digest(public)
-
-
-def _digest(public: Path) -> str:
-    return hashlib.sha256((public / PUBLIC_MARK).read_bytes()).hexdigest()
+    return tie is None or not public.exists() or tie == digest_of(public / PUBLIC_MARK)
 
 
 def _tie(public: Path, private: Path) -> None:
@@ -143,7 +139,9 @@ def _tie(public: Path, private: Path) -> None:
     mark = private / PRIVATE_MARK
     words = _words(mark)
     if words and (public / PUBLIC_MARK).exists():
-        told = json.dumps({**words, _TIE: _digest(public)}, indent=2, ensure_ascii=False)
+        told = json.dumps(
+            {**words, _TIE: digest_of(public / PUBLIC_MARK)}, indent=2, ensure_ascii=False
+        )
         mark.write_text(told + "\n", encoding="utf-8")
 
 
