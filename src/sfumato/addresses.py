@@ -22,7 +22,7 @@ _KINDS = re.compile(
     r"\s*(?:jdbc:)?(?P<kind>postgres(?:ql)?|psycopg|sqlite|duckdb|spark|mysql|mariadb)[\w+.-]*\s*:",
     re.IGNORECASE,
 )
-_SECRET = r"(?:ssl)?password|passwd|pwd|passfile|sslkey"
+_SECRET = r"(?:ssl|pg)?password|passwd|pwd|passfile|sslkey|\w*_token"
 _KEYWORDS = re.compile(
     rf"\s*(?:\w+\s*=\s*\S+\s+)*(?:{_SECRET})\s*="
     r"|\s*(?:host|hostaddr|port|dbname|user|service)\s*=.*\s(?:host|port|dbname|user|sslmode)\s*=",
@@ -38,6 +38,8 @@ _HARMLESS = (
 _SHOWN = (
     (re.compile(r"([A-Za-z][\w+.-]+:/+|postgres(?:ql)?[\w+]*\s*:).*@", re.IGNORECASE), r"\1***@"),
     (re.compile(r"([A-Za-z][\w+.-]+:/[^\s?]*\?).*"), r"\1***"),
+    # An @ was forgotten: what follows a user is no port.
+    (re.compile(r"([A-Za-z][\w+.-]+:/+)[^/\s:@]+:(?!\d{1,5}(?:[/\s,?]|$))[^/\s]+"), r"\1***"),
     (re.compile(rf"\b({_SECRET})(\s*=\s*).*", re.IGNORECASE), r"\1\2***"),
     (re.compile(r"[^\s'\"/]{2,}:(?!/)[^\s'\"]+@"), "***@"),
 )

@@ -38,7 +38,8 @@ class Complaint:
     line: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "what", hidden(self.what))
+        for part in ("where", "what", "remedy"):
+            object.__setattr__(self, part, hidden(getattr(self, part)))
 
     def __str__(self) -> str:
         where = one_line(self.where)
@@ -54,7 +55,7 @@ class SfumatoError(Exception):
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         # Names of others stand in it, and addresses; and a traceback goes to a terminal.
-        self.message, self.remedy = printable(hidden(message)), printable(remedy)
+        self.message, self.remedy = printable(hidden(message)), printable(hidden(remedy))
         super().__init__(f"{self.message} -> {self.remedy}" if remedy else self.message)
 
     def to_dict(self) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def scheduled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Turns]:
     """Renames and looks at the place are steps, and whoever finds a lock held lets the other go
     on."""
     current: list[Turns] = []
-    rename, hold, check = os.rename, staging.hold, publishing._check
+    rename, check = os.rename, publishing._check
 
     def renamed(source: Path, target: Path) -> None:
         current[-1].step()
@@ -262,18 +262,8 @@ def scheduled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Turns]:
         current[-1].step()
         check(public, replace=replace, table=table)
 
-    def held(descriptor: int, *, wait: bool) -> None:
-        while True:
-            try:
-                hold(descriptor, wait=False)
-                return
-            except OSError:
-                if not wait:
-                    raise
-                current[-1].let_other_go()
-
     monkeypatch.setattr(os, "rename", renamed)
-    monkeypatch.setattr(staging, "hold", held)
+    monkeypatch.setattr(staging.time, "sleep", lambda seconds: current[-1].let_other_go())
     monkeypatch.setattr(publishing, "_check", checked)
 
     def make(schedule: str) -> Turns:
@@ -358,3 +348,61 @@ def test_halves_of_two_releases_are_not_replaced(tmp_path: Path) -> None:
     os.rename(tmp_path / "one.private", tmp_path / "two.private")
     with pytest.raises(OutputError, match="halves of two releases"):
         publish(tmp_path / "two", *written("new"), replace=True)
+
+
+def planted(place: Path, mode: int = 0o755) -> Path:
+    """A folder that looks like that of a run which died."""
+    aside = place.with_name(f".{place.name}.abc.staging")
+    (aside / "public").mkdir(parents=True)
+    aside.chmod(mode)
+    return aside
+
+
+@pytest.mark.parametrize("how", ["numbers", "copied", "old"])
+def test_what_others_planted_is_not_obeyed(how: str, tmp_path: Path) -> None:
+    """Anybody may make a folder beside a release; nobody but its user has one of mode 0700."""
+    place = tmp_path / "out"
+    publish(place, *written("mine"))
+    aside = planted(place)
+    if how == "numbers":
+        number = private_path(place).stat().st_ino
+        (aside / "lock").write_text(f"{place.stat().st_ino} {number}")
+        shutil.rmtree(aside / "public")
+        (aside / "private").mkdir()
+    elif how == "copied":
+        for mark in ("copied", "arriving"):
+            (aside / mark).touch()
+    else:
+        (aside / "old-public").mkdir()
+    with pytest.raises(OutputError, match="exists already"):
+        publish(place, *written("new"))
+    assert found(place) == "mine"
+    publish(place, *written("new"), replace=True)
+    assert found(place) == "new"
+    assert aside.exists()
+
+
+def test_a_run_that_ends_beside_a_dead_one_does_not_wedge_the_place(tmp_path: Path) -> None:
+    """One is killed with the old release aside while another is already writing."""
+    place = tmp_path / "out"
+    publish(place, *written("old"))
+    public, private = written("new")
+
+    def meanwhile(folder: Path) -> None:
+        for change in itertools.count():
+            assert after_kill(change, lambda: publish(place, *written("dead"), replace=True))
+            if not place.exists():
+                break
+        public(folder)
+
+    publish(place, meanwhile, private, replace=True)
+    assert found(place) == "new"
+    check_free(place, replace=True)
+    assert {p.name for p in tmp_path.iterdir()} == {"out", "out.private"}
+
+
+def test_a_name_without_room_beside_it_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="too long"):
+        check_free(tmp_path / ("x" * 238), replace=False)
+    publish(tmp_path / ("x" * 237), *written("new"))
+    assert found(tmp_path / ("x" * 237)) == "new"

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import OutputError, ParameterError, suggest
+from ..texts import one_line
 from . import base, show, stopping
 from .saying import say
 
@@ -140,9 +141,12 @@ def verify(
     else:
         for one in found.checks:
             word = one.state.upper() if one in found.broken else one.state
-            print(f"{word:<12} {one.about}: {one.said}")
-        print(f"sha256 of evidence.json, to compare with the publisher's: {found.evidence}")
-        print(f"{release} " + ("holds" if found.holds else "is NOT what its evidence says"))
+            say(f"{word:<12} {one_line(one.about)}: {one_line(one.said)}")
+        say(f"sha256 of evidence.json, to compare with the publisher's: {found.evidence}")
+        left = len(found.not_checked)
+        more = f"; {left} of what it says cannot be checked here" if left else ""
+        name = one_line(str(release))
+        say(f"{name} " + (f"holds{more}" if found.holds else "is NOT what its evidence says"))
     if not found.holds:
         raise typer.Exit(_BROKEN)
 

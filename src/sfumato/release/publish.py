@@ -45,6 +45,8 @@ _OUR_NAMES = {
 }
 _OUR_WORDS = {PUBLIC_MARK: {"sfumato", "requirements"}, PRIVATE_MARK: {"sfumato", "seed"}}
 """What the mark of each half says at least."""
+_LONGEST = 255 - len("..xxxxxxxx.staging")
+"""Bytes of a name that leave room for those beside it."""
 _TIE = "evidence"
 """What `seed.json` says of its public half: the digest of its evidence."""
 
@@ -62,6 +64,10 @@ def check_free(public: Path, *, replace: bool, table: str = "") -> None:
     public = Path(os.path.abspath(public))
     if not public.name:
         raise OutputError(f"{public} cannot be a release", remedy="name a folder to make")
+    if len(os.fsencode(public.name)) > _LONGEST:
+        raise OutputError(
+            f"the name of {public} is too long", remedy=f"{_LONGEST} bytes at most: choose another"
+        )
     parent = public.parent
     if not parent.is_dir():
         raise OutputError(f"there is no folder {parent}", remedy=f"mkdir -p {parent}")
@@ -180,6 +186,7 @@ def publish(
 def _put_in_place(staging: Staging, landing: Landing | None, *, replace: bool) -> None:
     public = staging.place
     with held(public):
+        sweep(public)  # another run may have died since the first look
         try:
             with contextlib.nullcontext() if landing is None else landing.appearing():
                 _check(public, replace=replace, table="" if landing is None else landing.title)

@@ -21,7 +21,9 @@ import glob
 import os
 import re
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -29,11 +31,15 @@ from typing import NamedTuple
 from ..data.io.writing import flush
 from ..data.linkage.earlier import EVIDENCE
 from ..errors import OutputError
+from ..progress import report
 
 PRIVATE_SUFFIX = ".private"
 PUBLIC_MARK, PRIVATE_MARK = EVIDENCE, "seed.json"
 _MARKS = (PUBLIC_MARK, PRIVATE_MARK)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+_PAUSE, _TOLD, _TRIES = 0.05, 20, 12_000
+"""Seconds between looks at a lock, and after how many it is told, or given up (ten minutes)."""
 _LOCK, _COPIED, _ARRIVING, _COMMITTED = "lock", "copied", "arriving", "committed"
 _PUBLIC, _PRIVATE, _OLD_PUBLIC, _OLD_PRIVATE = "public", "private", "old-public", "old-private"
 _NOT_AT_ONCE = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -84,9 +90,9 @@ def held(public: Path) -> Iterator[None]:
 def _locked(path: Path) -> int:
     """A descriptor that holds the file of this name, which whoever held it last removed."""
     while True:
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o600)
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | NO_LINK, 0o600)
         try:
-            hold(lock, wait=True)
+            _wait_for(lock, path)
             if os.path.samestat(os.fstat(lock), os.lstat(path)):
                 return lock
         except FileNotFoundError:
@@ -95,6 +101,21 @@ def _locked(path: Path) -> int:
             os.close(lock)
             raise
         os.close(lock)
+
+
+def _wait_for(lock: int, path: Path) -> None:
+    """Hold a file as soon as nobody else does; whoever waits long is told for what."""
+    for tried in range(_TRIES):
+        try:
+            hold(lock, wait=False)
+            return
+        except OSError as error:
+            if error.errno not in _HELD:
+                raise
+        if tried == _TOLD:
+            report("waiting for another run", 0, 1)
+        time.sleep(_PAUSE)
+    raise OSError(errno.EWOULDBLOCK, "another run has held it for minutes", str(path))
 
 
 class _Half(NamedTuple):
@@ -304,18 +325,31 @@ def _cleared(staging: Staging, lock: int) -> None:
             lock = -1
 
 
+def _is_ours(left: Path) -> bool:
+    """Whether this user made a folder, and nobody else can have put anything into it: whatever it
+    says is done with folders that are not in it."""
+    try:
+        found = left.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    # Windows knows neither owners by number nor these modes.
+    return os.name == "nt" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+
+
 def sweep(public: Path) -> None:
     """Remove what interrupted runs left aside, and put back a release that was being replaced; for
     whoever holds the place."""
     for left in sorted(public.parent.glob(f".{glob.escape(public.name)}.*.staging")):
         middle = left.name.removeprefix(f".{public.name}.").removesuffix(".staging")
-        if "." in middle or left.is_symlink() or not left.is_dir():
+        if "." in middle or not _is_ours(left):
             continue  # `.release.v2.*.staging` is not `release`'s
         try:
             # One without a lock died before it had one, or after it had nothing else.
-            lock = os.open(left / _LOCK, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o600)
+            lock = os.open(left / _LOCK, os.O_CREAT | os.O_RDWR | NO_LINK, 0o600)
         except OSError:
-            continue  # just removed, or somebody else's
+            continue  # just removed
         try:
             hold(lock, wait=False)
         except OSError:

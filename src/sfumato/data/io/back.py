@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ...bounds import Limits
 from ...errors import Complaint, InputError, SchemaError
 from ..schema import CATEGORICAL, SUPPRESSED, Column, Kind, Schema
 from ..table import Table
@@ -72,10 +73,12 @@ def plain_frame(end: Endpoint) -> pl.DataFrame:
     """The file's columns under its own names, for whoever has no schema: cells of sheets as text,
     codes of statistical files as codes."""
     if end.format in SHEETS:
-        cells = sheet_cells(end)
+        cells = sheet_cells(end, Limits())
         names = [name or "" for name in cells.row(0)]
         return cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    return read_stat(end)[0] if end.format in STAT else typed_source(end)[0]
+    if end.format in STAT:
+        return read_stat(end, limits=Limits())[0]
+    return typed_source(end, limits=Limits())[0]
 
 
 def _written(end: Endpoint, schema: Schema, escape_formulas: bool) -> pl.DataFrame:

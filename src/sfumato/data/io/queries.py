@@ -32,7 +32,8 @@ _QUERIES = ("select", "with", "values", "table")
 _REACHING = re.compile(
     r"pg_(read_(binary_)?file|ls_\w+|stat_file|file_\w+|(execute|run)_server_program|"
     r"(terminate|cancel)_backend|reload_conf|rotate_logfile|promote|switch_wal|notify)"
-    r"|lo_(import|export)|dblink\w*|set_config"
+    r"|lo_\w+|lo(read|write)|dblink\w*|set_config|ts_stat|ts_rewrite|crosstab\w*"
+    r"|pg_\w*(slot|import_|backup_|create_|stat_reset|emit_message|advisory)\w*"
     r"|(query|table|cursor|schema|database)_to_xml(_and_xmlschema|schema)?"
 )
 _UNSAFE = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit")
@@ -69,6 +70,10 @@ def check_text(query: str, *, server: bool) -> None:
         return
     if any(t.lastgroup == "end" for t in words):
         raise refused("holds several statements")
+    if any("/*" in t[0][2:] for t in _TOKENS.finditer(query) if t[0].startswith("/*")):
+        raise refused("nests comments")  # which end elsewhere for the server
+    if any(t[0].lower() == "u" and after[0].startswith("&") for t, after in pairwise(words)):
+        raise refused('writes a name as U&"..."')
     for word, after in pairwise(words):
         name = word[0].strip('"').lower()
         if word.lastgroup == "word" and after[0] == "(" and _REACHING.fullmatch(name):

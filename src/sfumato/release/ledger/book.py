@@ -24,7 +24,7 @@ from typing import Any
 
 from ...errors import OutputError
 from ...machine import refused
-from ..staging import hold
+from ..staging import NO_LINK, hold
 from .key import VARIABLE, find_key, key_file, make_key
 from .people import Digests, packed, unpacked
 
@@ -141,7 +141,7 @@ class Ledger:
         """The lock is a file beside it, which stays."""
         beside = self.path.with_name(f".{self.path.name}.lock")
         try:
-            lock = os.open(beside, os.O_CREAT | os.O_RDWR, 0o600)
+            lock = os.open(beside, os.O_CREAT | os.O_RDWR | NO_LINK, 0o600)
             hold(lock, wait=True)
         except OSError as error:
             raise self._unusable(error) from error
@@ -168,6 +168,8 @@ class Ledger:
         try:
             if make and not self.path.exists():
                 self._make()
+            if self.path.is_symlink():  # its target's mode would change
+                raise Damaged("it is a link")
             self.path.chmod(0o600)
             if not self.path.stat().st_size:  # to SQLite that would be an empty ledger
                 raise Damaged("it is empty")

@@ -46,9 +46,9 @@ def read_sheet(
     return _without_blanks(cells, notes), notes
 
 
-def sheet_cells(endpoint: Endpoint) -> pl.DataFrame:
-    """The cells of a workbook of one sheet that was written here."""
-    return _cells(_opened(endpoint), 0, endpoint)
+def sheet_cells(endpoint: Endpoint, limits: Limits | None = None) -> pl.DataFrame:
+    """The cells of a workbook of one sheet; without limits, one that was written here."""
+    return _cells(_opened(endpoint, limits), 0, endpoint)
 
 
 def _only_sheet(book: Any, endpoint: Endpoint) -> str:
