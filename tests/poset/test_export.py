@@ -78,7 +78,7 @@ def test_a_partial_order_in_a_file() -> None:
 def test_what_has_no_file(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="neither a tree nor a partial order"):
         poset_csv(Interval().bind([1, 2]))
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="there is no folder"):
         write_poset(Prefix(lengths=[1]).bind(["a"]), tmp_path / "no" / "file.csv")
 
 

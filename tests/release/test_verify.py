@@ -319,3 +319,55 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert not told["holds"]
     assert [c["about"] for c in told["checks"] if c["state"] == BROKEN] == ["report.html"]
     assert command(str(tmp_path))[0] == 2
+
+
+def _cheated(folder: Path, change: Callable[[dict[str, Any]], None], data: str = "") -> Verified:
+    """A publisher's evidence that fits what he did to the data."""
+    evidence = folder / "evidence.json"
+    told = json.loads(evidence.read_text())
+    if data:
+        (folder / "data.csv").write_text(data)
+        told["sha256"]["data.csv"] = hashlib.sha256(data.encode()).hexdigest()
+    change(told)
+    evidence.write_text(json.dumps(told))
+    return verify(folder)
+
+
+def test_a_publisher_does_not_turn_a_promise_about(tmp_path: Path) -> None:
+    folder = _saved(tmp_path / "out")
+
+    def turned(told: dict[str, Any]) -> None:
+        for one in told["requirements"]:
+            one["at_least"], one["limit"] = not one["at_least"], 10**6
+
+    assert "k-anonymity" in {one.about for one in _cheated(folder, turned).broken}
+
+
+@pytest.mark.parametrize("name", ["name", "Name", "age"])
+def test_a_publisher_adds_no_column(tmp_path: Path, name: str) -> None:
+    folder = _saved(tmp_path / "out")
+    lines = (folder / "data.csv").read_text().splitlines()
+    more = [f"{lines[0]},{name}", *(f"{line},p{i}" for i, line in enumerate(lines[1:]))]
+    assert _cheated(folder, lambda told: None, "\n".join(more) + "\n").broken
+
+
+def test_a_publisher_adds_no_file_and_claims_no_table(tmp_path: Path) -> None:
+    folder = _saved(tmp_path / "out")
+    (folder / "persons.csv").write_text("x")
+    digest = hashlib.sha256(b"x").hexdigest()
+    found = _cheated(folder, lambda told: told["sha256"].update({"persons.csv": digest}))
+    assert "persons.csv" in {one.about for one in found.broken}
+    table = {"database": "postgresql://db/x", "name": "t", "sha256": "0"}
+    found = _cheated(folder, lambda told: told.update(table=table))
+    assert "data" in {one.about for one in found.broken}
+
+
+def test_a_name_forges_no_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _saved(tmp_path / "out")
+    (folder / "x\x1b[2J\nout holds").write_text("x")
+    with pytest.raises(SystemExit) as ended:
+        run(["verify", str(folder)])
+    assert ended.value.code == 3
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert not any(line.startswith("out holds") for line in said.splitlines())

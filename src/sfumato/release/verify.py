@@ -145,9 +145,10 @@ class _Looking:
             expected = {name for name in plain if name == _REPORT or _DATA.fullmatch(name)}
         else:
             expected = {str(name) for name in told}
-            for name in sorted(expected):
-                if name != _REPORT and not _DATA.fullmatch(name):
-                    self._say(name, BROKEN, "a release has no such file")
+            strange = {n for n in expected if n != _REPORT and not _DATA.fullmatch(n)}
+            expected -= strange
+            for name in sorted(strange - there.keys()):
+                self._say(name, BROKEN, "a release has no such file")
         for name in sorted(expected | self._needed(expected)):
             if name not in plain:
                 self._say(name, BROKEN, "it is missing")

@@ -36,6 +36,11 @@ ATTACKS = {
     "a file of the server": "SELECT pg_read_file('PG_VERSION') AS a",
     "by a quoted name": "SELECT \"pg_read_file\" ('PG_VERSION') AS a",
     "with its schema": "SELECT pg_catalog.pg_read_binary_file/**/('PG_VERSION') AS a",
+    "by a written-out name": "SELECT U&\"\\0070g_read_file\"('PG_VERSION') AS a",
+    "behind a nested comment": "SELECT /* /* */ ' */ pg_read_file('PG_VERSION') AS a -- '",
+    "by a function of texts": "SELECT ts_stat($$SELECT to_tsvector(pg_read_file('PG_VERSION'))$$)",
+    "a large object": "SELECT lo_from_bytea(0, 'x') AS a",
+    "in a view's function": "SELECT peek() AS a",
     "folder of the server": "SELECT pg_ls_dir('.') AS a",
     "export": "SELECT lo_export(1, 'OUT') AS a",
     "query in a text": "SELECT query_to_xml('SELECT pg_read_file(''PG_VERSION'')', true, true, '')",
@@ -52,10 +57,11 @@ ATTACKS = {
 @pytest.fixture
 def kept(empty: Server) -> Server:
     empty.run(
-        "DROP FUNCTION IF EXISTS harm, unlock",
+        "DROP FUNCTION IF EXISTS harm, unlock, peek",
         "CREATE TABLE t AS SELECT 1 AS a",
         "CREATE SEQUENCE numbers",
         "CREATE FUNCTION harm() RETURNS int LANGUAGE sql AS 'DELETE FROM t RETURNING a'",
+        "CREATE FUNCTION peek() RETURNS text LANGUAGE sql AS $$ SELECT pg_read_file('PG_VERSION') $$",
         "CREATE FUNCTION unlock() RETURNS int LANGUAGE plpgsql AS $$ BEGIN "
         "SET LOCAL transaction_read_only = off; DELETE FROM t; RETURN 1; END $$",
     )
