@@ -26,6 +26,7 @@ from ..data.io.source import WRITTEN
 from ..data.io.writing import flush
 from ..data.linkage.earlier import table_named
 from ..errors import OutputError, Unsettled
+from ..texts import json_text
 from .digests import digest_of
 from .staging import PRIVATE_MARK, PUBLIC_MARK, Staging, held, private_path, staged, sweep
 
@@ -145,10 +146,8 @@ def _tie(public: Path, private: Path) -> None:
     mark = private / PRIVATE_MARK
     words = _words(mark)
     if words and (public / PUBLIC_MARK).exists():
-        told = json.dumps(
-            {**words, _TIE: digest_of(public / PUBLIC_MARK)}, indent=2, ensure_ascii=False
-        )
-        mark.write_text(told + "\n", encoding="utf-8")
+        told = {**words, _TIE: digest_of(public / PUBLIC_MARK)}
+        mark.write_text(json_text(told, indent=2) + "\n", encoding="utf-8")
 
 
 def publish(

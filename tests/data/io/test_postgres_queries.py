@@ -61,7 +61,8 @@ def kept(empty: Server) -> Server:
         "CREATE TABLE t AS SELECT 1 AS a",
         "CREATE SEQUENCE numbers",
         "CREATE FUNCTION harm() RETURNS int LANGUAGE sql AS 'DELETE FROM t RETURNING a'",
-        "CREATE FUNCTION peek() RETURNS text LANGUAGE sql AS $$ SELECT pg_read_file('PG_VERSION') $$",
+        "CREATE FUNCTION peek() RETURNS text LANGUAGE sql AS "
+        "$$ SELECT pg_read_file('PG_VERSION') $$",
         "CREATE FUNCTION unlock() RETURNS int LANGUAGE plpgsql AS $$ BEGIN "
         "SET LOCAL transaction_read_only = off; DELETE FROM t; RETURN 1; END $$",
     )
