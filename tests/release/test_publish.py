@@ -142,7 +142,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
 
 def test_what_a_dead_run_left_is_swept(tmp_path: Path) -> None:
     left = tmp_path / ".out.abc.staging"
-    left.mkdir()
+    left.mkdir(0o700)
     (left / "lock").touch()
     (left / "public").mkdir()
     publish(tmp_path / "out", write_small, write_small)
@@ -152,6 +152,7 @@ def test_what_a_dead_run_left_is_swept(tmp_path: Path) -> None:
 def test_a_replacement_that_died_is_put_back(tmp_path: Path) -> None:
     """Killed between its renames: the old release lies aside, the new private half is in place."""
     left = tmp_path / ".out.abc.staging"
+    left.mkdir(0o700)
     for name, text in (("old-public", "old"), ("old-private", "old"), ("public", "new")):
         (left / name).mkdir(parents=True)
         (left / name / "report.html").write_text(text)
@@ -342,7 +343,7 @@ def test_the_dead_are_swept_and_the_living_are_not(tmp_path: Path) -> None:
     for i in range(6):
         for kind in ("dead", "living", "lockless"):
             aside = tmp_path / f".out.{kind}{i}.staging"
-            aside.mkdir()
+            aside.mkdir(0o700)
             if kind != "lockless":
                 lock = os.open(aside / "lock", os.O_CREAT | os.O_RDWR)
                 locks.append(lock)
