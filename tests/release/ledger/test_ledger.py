@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -98,6 +100,32 @@ def test_two_releases_that_single_people_out_together_do_not_both_appear(tmp_pat
     assert not (tmp_path / "second").exists()
     assert not private_path(tmp_path / "second").exists()
     assert listed(tmp_path) == [("first", "published", 400)]
+
+
+def test_an_equal_copy_that_stands_elsewhere_is_not_replaced(tmp_path: Path) -> None:
+    anonymous(people()).save(tmp_path / "first")
+    shutil.copytree(tmp_path / "first", tmp_path / "copy")
+    ledger = Ledger.at(tmp_path)
+    (first,) = ledger.entries()
+    copy = dataclasses.replace(first, path="copy")
+    with ledger.opened() as book:
+        assert book.is_replaced(first, "first", first.mark)
+        assert not book.is_replaced(copy, "first", first.mark)
+        assert not book.is_replaced(first, "first", "")
+        shutil.rmtree(tmp_path / "copy")  # moved to where it is replaced
+        assert book.is_replaced(copy, "first", first.mark)
+
+
+@pytest.mark.parametrize("name", ["sfumato.ledger", ".sfumato.ledger.lock"])
+def test_a_link_is_no_ledger(tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    victim.chmod(0o755)
+    (tmp_path / name).symlink_to(victim)
+    with pytest.raises(OutputError, match="cannot be used"):
+        anonymous(people()).save(tmp_path / "first")
+    assert victim.read_text() == "mine"
+    assert victim.stat().st_mode & 0o777 == 0o755
 
 
 def test_where_it_is_known_where_it_goes_it_stops_before_measuring(tmp_path: Path) -> None:

@@ -249,10 +249,17 @@ class Book:
                 continue
             self._db.execute("BEGIN")
             for old in listed:
-                if entry.replaces and old.mark == entry.replaces and old is not entry:
+                if old is not entry and self.is_replaced(old, entry.path, entry.replaces):
                     self._become(old, RETIRED)
             self._become(entry, PUBLISHED)
             self._db.execute("COMMIT")
+
+    def is_replaced(self, old: Entry, path: str, mark: str) -> bool:
+        """Whether an entry is the release of this mark that is replaced at a path; an equal copy
+        that stands elsewhere is not."""
+        if not mark or old.mark != mark:
+            return False
+        return old.path == path or mark_of(self.path.parent / old.path) != mark
 
     def _become(self, entry: Entry, state: str) -> None:
         self._db.execute("UPDATE releases SET state = ? WHERE number = ?", (state, entry.number))

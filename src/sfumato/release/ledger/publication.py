@@ -137,8 +137,12 @@ class Publication:
     def _standing(self, book: Book) -> Standing:
         if book.off:
             return OFF
-        replaced = mark_of(self.target)
-        earlier = [one for one in book.entries() if one.state != RETIRED and one.mark != replaced]
+        place, mark = os.path.relpath(self.target, book.path.parent), mark_of(self.target)
+        earlier = [
+            one
+            for one in book.entries()
+            if one.state != RETIRED and not book.is_replaced(one, place, mark)
+        ]
         told = [one for one in earlier if one.people is not None]
         if self.people is None or not told:
             return self._beside(earlier, [], 0)
