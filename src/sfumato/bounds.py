@@ -66,7 +66,8 @@ class Limits:
         if count > self.columns:
             raise InputError(
                 f"{label} has {count:,} columns, more than {self.columns:,}",
-                remedy=f"check its delimiter, or [input] limits = {{ columns = {count} }}",
+                remedy=f"check its delimiter, or [input] limits = {{ columns = {count} }} "
+                f"(--limit columns={count})",
             )
 
     def check_cell(self, size: int, label: str, where: str) -> None:
@@ -74,7 +75,8 @@ class Limits:
         if size > self.cell:
             raise InputError(
                 f"{where} of {label} has {shown(size)}, more than {shown(self.cell)}",
-                remedy=f"check its quotes, or [input] limits = {{ cell = {size} }}",
+                remedy=f"check its quotes, or [input] limits = {{ cell = {size} }} "
+                f"(--limit cell={size})",
             )
 
     def check_unpacked(self, size: int, most: int, label: str, *, whole: bool = False) -> None:
@@ -85,7 +87,8 @@ class Limits:
             raise InputError(
                 f"{label} becomes {more}{shown(size if whole else most)} when it is unpacked"
                 + (f", more than {shown(most)}" if whole else ""),
-                remedy=f"if it is what it should be, [input] limits = {{ unpacked = {wanted} }}",
+                remedy=f"if it is what it should be, [input] limits = {{ unpacked = {wanted} }} "
+                f"(--limit unpacked={wanted})",
             )
 
 

@@ -206,7 +206,7 @@ def test_databases_are_opened_for_reading_only(clinic: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "holds 3 tables: .*visits.* -> table=NAME or query=SQL"),
+        ({}, "holds 3 tables: .*visits.* -> --table NAME or --query SQL"),
         ({"table": "visit"}, "did you mean 'visits'"),
         ({"table": "visits", "query": "SELECT 1"}, "both table and query"),
         ({"query": " ; "}, "the query is empty"),

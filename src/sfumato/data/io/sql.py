@@ -68,7 +68,9 @@ def choose(
             listed = ", ".join(names[:12]) or "none"
             raise InputError(
                 f"{label} holds {len(tables)} tables: {listed}",
-                remedy="table=NAME or query=SQL" if tables else "check the database",
+                remedy="--table NAME or --query SQL (table=, query=)"
+                if tables
+                else "check the database",
             )
         return _select(tables[0]), [f"table: {names[0]}"]
     for wanted in ((default_schema, table), tuple(table.split(".", 1))):
