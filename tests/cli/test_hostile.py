@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import aside
-from sfumato.cli import show
+from sfumato.cli import ending, show
 from sfumato.errors import InputError, OutputError
 from sfumato.release.plan.plan import Plan
 from tests.cli.test_cli import Ended as Ended
@@ -62,7 +62,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     show.notes_aside("one\nnote: \x1b[2J")
     show.print_json({"a\x9b": ["\u202e\x1b", "é"]})
     show.grid(("a\x1b[2J",), [("  b\n\x9b",)])
-    show.failed(InputError("no \x1b[2J", remedy="\r"), json=False)
+    ending.failed(InputError("no \x1b[2J", remedy="\r"), json=False)
     shown = capsys.readouterr()
     assert harmless(shown.out + shown.err)
     assert shown.err.count("note:") == 2

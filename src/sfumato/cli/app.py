@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from ..addresses import ELSEWHERE, holds_secret, is_address
 from ..errors import OutputError, ParameterError
-from . import applying, base, outcome, show, stopping
+from . import applying, base, ending, outcome, show, stopping
 from . import reading as how
 from .base import app
 from .saying import say
@@ -390,9 +390,9 @@ def ended(given: list[str], signals: stopping.Stopping) -> int:
         sys.stdout.flush()
     except Exception as error:
         # Of an output that could not be written its own error says what is left.
-        if show.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
+        if ending.is_abort(error) or (signals.came and not isinstance(error, OutputError)):
             return signals.ended()
-        return show.ended(error, stopping.folder(), stopping.left(), given, json=json)
+        return ending.ended(error, stopping.folder(), stopping.left(), given, json=json)
     if code == stopping.CODE:
         return signals.ended()
     return code if isinstance(code, int) else 0

@@ -7,6 +7,7 @@ intruder learns of a set is which items it holds.
 
 from __future__ import annotations
 
+import glob
 import re
 import shutil
 import tempfile
@@ -365,7 +366,7 @@ def connected(memory: int, temporary: Path | None, threads: int) -> Iterator[Duc
 
 def source_of(file: Path) -> str:
     """What a statement reads: a file, or all parts in a folder."""
-    path = exactly(str(file))
+    path = glob.escape(str(file))  # in a folder `a[1]`, DuckDB would else read that of `a1`
     if file.is_dir():
         return f"read_parquet({text_of(f'{path}/{PARTS}')})"
     if file.suffix == ".parquet":
@@ -379,15 +380,6 @@ def source_of(file: Path) -> str:
         f"SQL counts CSV, TSV and Parquet, and {file.name} is none of them",
         remedy='[output] format = "csv" or "parquet"; the evidence has the counts of every format',
     )
-
-
-def exactly(path: str) -> str:
-    """A path that is no pattern: in a folder `a[1]`, DuckDB would else read that of the name `a1`.
-
-    >>> exactly("a[1]/data.csv")
-    'a[[]1]/data.csv'
-    """
-    return re.sub(r"[*?\[]", r"[\g<0>]", path)
 
 
 def text_of(value: str) -> str:
