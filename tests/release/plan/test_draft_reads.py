@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.io import read_decided, write_file
 from sfumato.data.table import table
+from sfumato.errors import InputError
 from sfumato.release.plan.draft import draft_plan
 from sfumato.release.plan.plan import Plan
 from sfumato.release.records.run import read_input
@@ -130,3 +131,9 @@ def test_a_record_with_odd_cells_stays_one(first: list[str], tmp_path: Path) -> 
     rows = [f"{20 + i % 60},{'fm'[i % 2]},2023-0{1 + i % 9}-1{i % 9}" for i in range(90)]
     path.write_text("\n".join(["age,sex,seen", ",".join(first), *rows]))
     assert read_decided(path).table.height == 91
+
+
+def test_nothing_is_drafted_for_no_records(tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("age,sex\n")
+    with pytest.raises(InputError, match="no records"):
+        sf.draft_plan(tmp_path / "empty.csv")

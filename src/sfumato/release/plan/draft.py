@@ -22,6 +22,7 @@ from ...data.people.repeated import Counted, people_counted
 from ...data.recognize import repeated_fields
 from ...data.schema import Column, Kind, Role
 from ...data.table import Table
+from ...errors import InputError
 from ...texts import one_line
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
@@ -103,6 +104,10 @@ def draft_plan(
         path = path or str(source)
         secret, path = holds_secret(path), bare(path)
     table = read.table
+    if not table.height:
+        raise InputError(
+            "there are no records", remedy="check the file, or what the query asks for"
+        )
     made = guess(table, from_file=not isinstance(source, Table))
     guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
     head = _head(read, guesses, path, options, listed) + (NO_PASSWORD if secret else "")
