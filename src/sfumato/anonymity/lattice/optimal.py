@@ -29,7 +29,7 @@ MOST_NODES = 1 << 23
 WIDE = 50_000
 """Distinct tuples from which two ways are walked at a time."""
 _FORBIDDEN = -1
-_FAR = np.iinfo(np.int64).max
+FAR = np.iinfo(np.int64).max
 
 
 class Found(NamedTuple):
@@ -84,31 +84,10 @@ Best = tuple[int, int, Levels | None]
 """Value, number and levels of the best node so far."""
 
 
-def floors(lattice: Lattice) -> np.ndarray:
-    """int64: what each node of the lattice costs at least."""
-    if lattice.by_cells:
-        out = np.array([lattice.ground], dtype=np.int64)
-        for cost in lattice.level_costs:
-            out = (out[:, None] + cost).ravel()
-        return out
-    cells = np.ones(1)
-    for ladder in lattice.ladders:
-        sizes = np.array([kept.size for kept in ladder.open], dtype=np.float64)
-        cells = np.minimum((cells[:, None] * sizes).ravel(), float(len(lattice.tuples)))
-    if lattice.terms.measure == "average-class-size":
-        return -cells.astype(np.int64)
-    return np.maximum(-(-lattice.n * lattice.n // cells.astype(np.int64)), lattice.n)
-
-
 def climbs(lattice: Lattice) -> np.ndarray:
     """int64 (d, levels): what one step up costs, for choosing a way; the last are unused."""
     out = np.zeros((len(lattice.ladders), int(lattice.shape.max())), dtype=np.int64)
-    for j, ladder in enumerate(lattice.ladders):
-        if lattice.by_cells:
-            step = np.diff(lattice.level_costs[j])
-        else:
-            sizes = np.log2([kept.size for kept in ladder.open])
-            step = np.round(-np.diff(sizes) * 2**32).astype(np.int64)
+    for j, step in enumerate(lattice.objective.climbs()):
         out[j, : step.size] = step
     return out
 
@@ -118,12 +97,12 @@ class Optimal:
 
     def __init__(self, lattice: Lattice, budget: Budget) -> None:
         self.lattice, self.budget = lattice, budget
-        self.floors = floors(lattice)
+        self.floors = lattice.objective.floors()
         self.order = np.argsort(self.floors, kind="stable")
         self.climbs = climbs(lattice)
         self.done = np.zeros(lattice.size, dtype=np.uint8)
         self.above, self.under = _Known(lattice.shape.size), _Known(lattice.shape.size)
-        self.best: Best = (_FAR, -1, None)
+        self.best: Best = (FAR, -1, None)
 
     def run(self) -> Found:
         """The best node of all; of those looked at, where the budget ended the search."""
@@ -215,7 +194,7 @@ class Optimal:
             return
         self.done[seen.number] = note
         self.above.add(seen.levels, _FORBIDDEN if found.closed else seen.owed)
-        if not self.lattice.by_cells:
+        if self.lattice.objective.upward:
             self.under.add(seen.levels, seen.least)
         self.best = min(self.best, found.best, key=lambda one: one[:2])
 
