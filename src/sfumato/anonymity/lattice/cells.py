@@ -190,9 +190,13 @@ class CellSum(Cells, Additive):
     def settled(self, node: Node, gone: np.ndarray) -> int:
         if not self.quick:
             return int(self.column_figures(node, gone).sum())
-        return self.floor(node.levels) - self.ground + int(self.prices(node)[gone].sum())
+        return self.floor(node.levels) - self.ground + int(self._lost(node)[gone].sum())
 
     def prices(self, node: Node) -> np.ndarray:
+        return self._lost(node)
+
+    def _lost(self, node: Node) -> np.ndarray:
+        """int64: by how much more each class loses if it is suppressed."""
         if not self.quick:
             found: np.ndarray = self.extras(node).sum(axis=1)
             return found
@@ -247,12 +251,16 @@ class Payout(CellSum):
         benefit = self.terms.economics.benefit
         return benefit * (1.0 - value / WHOLE * self._most(self.lattice))
 
+    def told(self, value: int) -> float:
+        benefit = self.terms.economics.benefit
+        return benefit * round(self.published(value) / benefit, 4)
+
 
 class Columns(Cells):
     """The largest figure of a column, or a mean of them that no column alone can make small."""
 
     def combined(self, figures: np.ndarray) -> np.ndarray:
-        """int64: of figures (..., d)."""
+        """int64: of figures (..., d), which rounding may have made negative."""
         raise NotImplementedError
 
     def added_at_least(self, owed: np.ndarray) -> int:
@@ -260,13 +268,12 @@ class Columns(Cells):
         raise NotImplementedError
 
     def floor(self, levels: Levels) -> int:
-        return int(self.combined(np.maximum(self._by_levels(levels) + self.relief, 0)))
+        return int(self.combined(self._by_levels(levels) + self.relief))
 
     def figures(self, node: Node, counted: Tally, *, fixed: bool) -> Figures:
         value, owed, least = self.bounds(node, fixed=fixed)
         # Floors that were raised to 0 owe nothing.
         owes = 0 if self.relief.any() else self.added_at_least(owed)
-        value, least = np.maximum(value, 0), np.maximum(least, 0)
         found, lower = int(self.combined(value)), int(self.combined(least))
         return Figures(found, owes, max(lower - ROUGH, 0))
 
@@ -287,7 +294,7 @@ class Maximum(Columns):
 
     def combined(self, figures: np.ndarray) -> np.ndarray:
         share = self.weights / self.weights.max()
-        return np.asarray((figures * share).max(axis=-1)).astype(np.int64)
+        return np.asarray((np.maximum(figures, 0) * share).max(axis=-1)).astype(np.int64)
 
     def added_at_least(self, owed: np.ndarray) -> int:
         return max(int((owed * (self.weights / self.weights.max())).min()) - ROUGH, 0)
@@ -313,7 +320,7 @@ class GeometricMean(Columns):
         return FINE // self.n
 
     def combined(self, figures: np.ndarray) -> np.ndarray:
-        logs = np.log1p(figures / WHOLE) @ self.weights
+        logs = np.log1p(np.maximum(figures, 0) / WHOLE) @ self.weights
         return np.asarray(np.floor(np.expm1(logs) * FINE)).astype(np.int64)
 
     def added_at_least(self, owed: np.ndarray) -> int:

@@ -68,6 +68,10 @@ class Ladder:
         """How many levels there are."""
         return len(self.groups)
 
+    def all_hidden(self, level: int) -> bool:
+        """Whether every record is "*" at that level."""
+        return self.stars[level] >= 0 and self.open[level].size == 1
+
     def between(self, low: int, high: int) -> Ladder:
         """The rungs from one level to another: what lies below and above is not searched."""
         if (low, high) == (0, self.last):

@@ -97,7 +97,11 @@ class Objective(ABC):
 
     @abstractmethod
     def published(self, value: int) -> float:
-        """A figure as it is told."""
+        """A figure as people read it."""
+
+    def told(self, value: int) -> float:
+        """The same with as many digits as are published."""
+        return round(self.published(value), 4)
 
 
 class Additive(Objective):

@@ -374,12 +374,18 @@ STRATEGIES: dict[str, Callable[[Lattice, Budget], Found]] = {
 
 def search(lattice: Lattice, strategy: str, budget: Budget) -> Found:
     """Run a strategy."""
+    check_size(lattice, strategy)
+    return STRATEGIES[strategy](lattice, budget)
+
+
+def check_size(lattice: Lattice, strategy: str) -> None:
+    """Stop where a strategy cannot go through so many nodes."""
     size = lattice.size
     if strategy == "incognito":
         size = int(np.prod((lattice.shape + 1).astype(object)))
     if strategy not in ("datafly", "top-down", "bottom-up") and size > MOST_NODES:
         raise MethodError(
             f"the lattice has {lattice.size:,} nodes, more than {strategy} can go through",
-            remedy='strategy = "top-down" with `seconds` or `steps`, fewer columns or fewer levels',
+            remedy='strategy = "top-down" with `seconds` or `steps`, fewer columns or fewer '
+            "levels (`lowest`, `highest`)",
         )
-    return STRATEGIES[strategy](lattice, budget)

@@ -75,7 +75,8 @@ class Ambiguity(Additive):
             return Figures(value, 0, least)
         # What is added to a mean that is no more than this node's is no less of a rise there.
         over = self.whole + math.log2(owed) - self.floor(node.levels) / BITS
-        return Figures(value, math.floor(np.logaddexp2(0.0, over) * BITS) - self.rough, least)
+        rises = math.floor(np.logaddexp2(0.0, over) * BITS) - self.rough
+        return Figures(value, max(rises, 0), least)
 
     def settled(self, node: Node, gone: np.ndarray) -> int:
         bits = np.where(gone, self.whole, self._bits(node))
@@ -158,9 +159,9 @@ class Divergence(Additive):
         the short ones, each by itself, and of all others together (log-sum inequality). At most so
         many records are spread over everything.
         """
-        if not short.any():
-            return 0
         most = min(self.terms.most + node.untold, self.n)
+        if not most or not short.any():
+            return 0
         sizes, rest = node.sizes[short], 1.0 - float(node.sizes[short].sum()) / self.n
         found = self._scaled(np.log2(sizes / most) + self.whole - bits[short], sizes)
         if rest > 0:

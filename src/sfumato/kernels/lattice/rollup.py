@@ -318,8 +318,8 @@ def added(place: Small, amounts: Ints, classes: int) -> Ints:
 def majorities(place: Small, owner: Ints, values: Ints, counts: Ints, classes: int) -> Ints:
     """How many records of each class have its most frequent value.
 
-    `counts[i]` records of `owner[i]`, which lies in class `place[owner[i]]`, have `values[i]`; equal
-    values stand together.
+    `counts[i]` records of `owner[i]`, which lies in class `place[owner[i]]`, have `values[i]`.
+    Equal values stand together.
 
     >>> one = np.arange(3)
     >>> majorities(np.zeros(3, np.int32), one, np.array([4, 4, 9]), np.array([2, 1, 2]), 1).tolist()
