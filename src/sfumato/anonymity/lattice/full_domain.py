@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,11 +21,12 @@ from ...protocols import Outcome
 from ...rng import Key
 from .averaged import Average, Published, check_average, unclustered
 from .columns import bounded, ladder
-from .known import Chosen, Known
+from .known import Chosen, Known, all_hidden, levels_of
 from .lattice import Lattice
 from .optimal import Budget, Found
 from .strategies import PAPERS, search
-from .terms import CELLS, ECONOMICS, WEIGHED, Aggregate, Levels, Measure, Terms
+from .terms import CELLS, ECONOMICS, WEIGHED, Aggregate, Measure, Terms
+from .unsatisfied import unsatisfied
 
 FEWEST_TOLD = 10
 """Records from which a realised share is published, as are all the others."""
@@ -96,10 +96,12 @@ class FullDomain(Spread):
 
     >>> import sfumato as sf
     >>> people = {"age": [31, 32, 38, 39], "sex": ["f", "m", "f", "m"]}
-    >>> bins = {"age": sf.method("bins", width=10)}
-    >>> table = sf.table(people, quasi=["age", "sex"], posets=bins)
-    >>> found = sf.protect(table, sf.method("full-domain", k=2, levels={"age": 1}), seed=1)
-    >>> found.table.frame.rows()
+    >>> tens = {"age": sf.method("bins", edges=[[30, 35, 40], [30, 40]])}
+    >>> table = sf.table(people, quasi=["age", "sex"], posets=tens)
+    >>> method = sf.method("full-domain", k=2, highest={"age": 1})
+    >>> found = method.mask(table, rng=None)
+    >>> found.facts["levels"], found.facts["loss"]
+    ({'age': 1, 'sex': 1}, 0.6667)
     """
 
     name: ClassVar[str] = "full-domain"
@@ -134,7 +136,7 @@ class FullDomain(Spread):
         0.5,
         ge=0,
         le=1,
-        description="0 prefers suppression, which then costs nothing, 1 generalization, 0.5 neither",
+        description="0 prefers suppression, which then costs nothing, 1 generalizing, 0.5 neither",
     )
     target: str = Field(
         "",
@@ -222,7 +224,7 @@ class FullDomain(Spread):
         budget = Budget(self.seconds, self.steps)
         best = search(lattice, self.strategy, budget)
         if best.levels is None:
-            raise self._none(lattice, best)
+            raise unsatisfied(self, lattice, best)
         return self._known(lattice, best, budget, domains)
 
     def counted(self, data: Relation) -> tuple[Lattice, list[Domain]]:
@@ -255,7 +257,7 @@ class FullDomain(Spread):
             "(give it a poset such as bins, prefix or hierarchy)"
             for name in flat
         ]
-        if _all_hidden(lattice, best.levels):
+        if all_hidden(lattice, best.levels):
             warnings.append("every quasi-identifier had to be suppressed")
         facts = self._facts(lattice, best, flat, budget)
         chosen = [
@@ -263,11 +265,11 @@ class FullDomain(Spread):
             for one, domain, level in zip(lattice.ladders, domains, best.levels, strict=True)
         ]
         keys, own = lattice.classes(best.levels)
-        labels = lattice.labels(best.levels) if self.microaggregate else None
+        labels = lattice.labels(best.levels) if self.microaggregate else own
         averages = [
             Published.of(lattice.table, one.name, self.microaggregate[one.name], labels)
-            for one in lattice.ladders
-            if labels is not None and one.name in self.microaggregate
+            for one, level in zip(lattice.ladders, best.levels, strict=True)
+            if one.name in self.microaggregate and not one.all_hidden(level)
         ]
         return Known(
             tuple(chosen), lattice.fields, keys, own, facts, tuple(warnings), tuple(averages)
@@ -341,41 +343,6 @@ class FullDomain(Spread):
                     remedy=f"the columns are {', '.join(chosen)}",
                 )
 
-    def _none(self, lattice: Lattice, found: Found) -> MethodError:
-        rules = " and ".join([f"k = {self.k}", *(rule.name for rule in self.criteria)])
-        broken = lattice.least_suppression(lattice.top)
-        if broken == 1:
-            needs = "no class does" if lattice.size == 1 else "no class of the highest levels does"
-            if _all_hidden(lattice, lattice.top):
-                needs = "the whole table as one class does not satisfy them either"
-        elif broken <= self.suppress:
-            needs = f"those who must be suppressed would be a class of fewer than {self.k}"
-            if self.criteria:
-                needs = "those who are suppressed would be a class that does not"
-        else:
-            top = "at the highest levels that it may choose, "
-            if _all_hidden(lattice, lattice.top):
-                top = "fully generalized, "
-            top = "" if lattice.size == 1 else top
-            needs = f"{top}{broken:.1%} of the records would have to be suppressed"
-        remedy = "raise suppress, lower k, or loosen criteria"
-        if lattice.size == 1:
-            at = ", ".join(f"{name} = {level}" for name, level in levels_of(lattice, lattice.top))
-            enough = math.ceil(max(broken, self.k / lattice.n) * 1e4) / 1e4
-            remedy = f"higher levels, suppress = {min(enough, 1.0):g} or more, or lower k"
-            none = f"the levels {at} do not satisfy"
-        else:
-            # Which records to suppress for a criterion is tried one way, not every way.
-            every = self.strategy == "optimal" and not found.ended
-            sure = every and not (self.criteria and lattice.terms.most)
-            none = "no combination of levels satisfies" if sure else "found no levels that satisfy"
-            if not _all_hidden(lattice, lattice.top):
-                remedy += ", or raise highest"
-        return MethodError(
-            f"{none} {rules} with {self.suppress:.1%} of the records suppressed: {needs}",
-            remedy=remedy,
-        )
-
     def _facts(
         self,
         lattice: Lattice,
@@ -407,13 +374,3 @@ class FullDomain(Spread):
             gap = lattice.published(found.value) - lattice.published(found.bound)
             facts["gap"] = round(abs(gap), 4)
         return facts
-
-
-def levels_of(lattice: Lattice, levels: Levels) -> list[tuple[str, int]]:
-    """The columns with their levels, as the hierarchies count them."""
-    return [(one.name, one.first + at) for one, at in zip(lattice.ladders, levels, strict=True)]
-
-
-def _all_hidden(lattice: Lattice, levels: Levels) -> bool:
-    """Whether nothing but "*" is left."""
-    return all(one.all_hidden(at) for one, at in zip(lattice.ladders, levels, strict=True))

@@ -12,6 +12,8 @@ from ...data.table import Table
 from ...kernels.lattice.rollup import Fields, packed, places_of
 from .averaged import Published
 from .columns import Ladder, publish
+from .lattice import Lattice
+from .terms import Levels
 
 
 class Chosen(NamedTuple):
@@ -62,3 +64,13 @@ class Known(NamedTuple):
         for one in self.averages:
             table = one.given_to(table, labels)
         return table, labels
+
+
+def levels_of(lattice: Lattice, levels: Levels) -> list[tuple[str, int]]:
+    """The columns with their levels, as the hierarchies count them."""
+    return [(one.name, one.first + at) for one, at in zip(lattice.ladders, levels, strict=True)]
+
+
+def all_hidden(lattice: Lattice, levels: Levels) -> bool:
+    """Whether nothing but "*" is left."""
+    return all(one.all_hidden(at) for one, at in zip(lattice.ladders, levels, strict=True))
