@@ -78,7 +78,7 @@ def test_the_space_as_data(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "nodes.csv", schema=found.frame.schema).equals(found.frame)
     assert pl.read_parquet(tmp_path / "nodes.parquet").equals(found.frame)
     assert json.loads((tmp_path / "nodes.json").read_text())["size"] == 4
-    with pytest.raises(OutputError, match="cannot be written as nodes.txt"):
+    with pytest.raises(OutputError, match="a lattice cannot be written as"):
         found.save(tmp_path / "nodes.txt")
 
 

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ..anonymity.lattice.full_domain import FullDomain, levels_of
+from ..anonymity.lattice.full_domain import FullDomain
+from ..anonymity.lattice.known import levels_of
 from ..anonymity.lattice.lattice import Lattice
 from ..anonymity.lattice.optimal import Budget, Found, optimal
 from ..anonymity.lattice.strategies import AFFORDABLE, check_size
@@ -279,4 +280,5 @@ class _Space:
                 above = tuple(slice(level, None) for level in seen.levels)
                 np.maximum(floors[above], seen.least, out=floors[above])
         # Either holds: what is owed is beside the floor alone.
-        return np.maximum(lattice.objective.floors().reshape(owed.shape) + owed, floors)
+        owing = lattice.objective.floors().reshape(owed.shape) + owed
+        return np.asarray(np.maximum(owing, floors))

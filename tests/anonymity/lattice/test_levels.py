@@ -1,4 +1,4 @@
-"""Levels that are fixed or bounded, and columns that are averaged: what is published and refused."""
+"""Levels that are fixed or bounded, and columns that are averaged: published and refused."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +14,6 @@ import sfumato as sf
 from sfumato.anonymity.lattice.full_domain import FullDomain
 from sfumato.anonymity.lattice.optimal import Budget, optimal
 from sfumato.anonymity.lattice.strategies import search
-from sfumato.errors import MethodError, ParameterError
 from tests.anonymity.lattice.test_full_domain import skewed, smallest_class, tables
 from tests.oracle import lattice as oracle
 

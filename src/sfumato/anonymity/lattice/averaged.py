@@ -141,8 +141,9 @@ class _Averaged:
         if column.kind not in ORDERED:
             codes = encode(table[name]).codes.astype(np.int64)
             none = np.zeros(0, dtype=np.int64)
-            rest = (0.0, 0.0, none, none, none, 0.0, pairs_of(lattice, codes))
-            return cls(lattice, j, how, present, suppressed, *rest)
+            pairs = pairs_of(lattice, codes)
+            nothing = (0.0, 0.0, none, none, none, 0.0)
+            return cls(lattice, j, how, present, suppressed, *nothing, pairs)
         x = floats(table[name], column)[there]
         low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
         middle = low + (high - low) / 2
@@ -154,8 +155,8 @@ class _Averaged:
         squares = added(lattice.member, whole * whole * lattice.count, size)
         known = max(int(present.sum()), 1)
         variance = float(_spread(squares.sum(), sums.sum(), known)) / known
-        rest = (middle, step, whole, sums, squares, variance, None)
-        return cls(lattice, j, how, present, suppressed, *rest)
+        numbers = (middle, step, whole, sums, squares, variance)
+        return cls(lattice, j, how, present, suppressed, *numbers, None)
 
     @property
     def exact(self) -> bool:

@@ -39,7 +39,7 @@ class Cells(Objective):
         measure = "loss" if terms.measure == "payout" else terms.measure
         self.measure = cast(CellMeasure, measure)
         given = np.array(terms.importance or (1.0,) * len(ladders))
-        self.weights = given / given.sum()
+        self.weights: np.ndarray = given / given.sum()
         self.scale = self.scales(lattice)
         """What a whole column counts in its own figure."""
         self.g, self.s = terms.factors
@@ -69,7 +69,7 @@ class Cells(Objective):
             return super().worths(j, level)
         one = 1.0 if self.measure == "entropy" else 1.0 / self.n
         kept = ladder.kept(self.measure, level) * one * self.scale[j]
-        return np.floor(kept * self.g * WHOLE).astype(np.int64)
+        return np.asarray(np.floor(kept * self.g * WHOLE), dtype=np.int64)
 
     def _column_costs(self, j: int) -> np.ndarray:
         ladder = self.lattice.ladders[j]
@@ -84,12 +84,12 @@ class Cells(Objective):
         elif self.measure == "entropy":
             # That of the values as they come.
             whole = kept[0] if ladder.first == 0 else whole * bool(ladder.fine[1].any())
-        return whole - np.array(kept, dtype=np.int64)
+        return np.asarray(whole - np.array(kept, dtype=np.int64))
 
     def _more(self, j: int) -> int | np.ndarray:
         if self.s == self.g or j in self.averages.columns:
             return 0
-        by = (self.s - self.g) * self.scale[j] * WHOLE
+        by = (self.s - self.g) * float(self.scale[j]) * WHOLE
         if self.measure != "entropy":
             return round(by / self.n)
         values, shares = self.lattice.ladders[j].fine
@@ -104,7 +104,7 @@ class Cells(Objective):
 
     def extras(self, node: Node) -> np.ndarray:
         """int64 (classes, d): what the records of each class cost more if they are suppressed."""
-        found = column_worths(
+        found: np.ndarray = column_worths(
             node.keys, node.sizes.size, self.lattice.fields, self.worth, self.places(node.levels)
         )
         found *= node.sizes[:, None]
@@ -120,14 +120,15 @@ class Cells(Objective):
 
     def unit(self, j: int, factor: float) -> int:
         """What an averaged cell costs that has lost everything."""
-        return round(factor * self.scale[j] * WHOLE / self.n)
+        return round(factor * float(self.scale[j]) * WHOLE / self.n)
 
     def _whole(self, j: int, factor: float, lost: np.ndarray) -> np.ndarray:
-        return np.rint(lost * (factor * self.scale[j] * WHOLE / self.n)).astype(np.int64)
+        whole = np.rint(lost * (factor * self.scale[j] * WHOLE / self.n))
+        return np.asarray(whole, dtype=np.int64)
 
     def column_figures(self, node: Node, gone: np.ndarray) -> np.ndarray:
         """int64 (d,): the figure of each column if these classes are suppressed."""
-        found = self._by_levels(node.levels) + self.extras(node)[gone].sum(axis=0)
+        found: np.ndarray = self._by_levels(node.levels) + self.extras(node)[gone].sum(axis=0)
         for j, lost in self.averages.lost(node, exact=True).items():
             found[j] += self._whole(j, self.g, lost).sum()
         return found
@@ -227,11 +228,11 @@ class Payout(CellSum):
         return 1.0 + lattice.terms.economics.penalty / lattice.terms.economics.benefit
 
     def scales(self, lattice: Lattice) -> np.ndarray:
-        return self.weights / self._most(lattice)
+        return np.asarray(self.weights / self._most(lattice))
 
     def _fined(self, node: Node) -> np.ndarray:
         """bool: the classes that are worth attacking, if they are published."""
-        return attacked(1.0 / node.sizes, self.terms.economics) & node.own
+        return np.asarray(attacked(1.0 / node.sizes, self.terms.economics) & node.own)
 
     def figures(self, node: Node, counted: Tally, *, fixed: bool) -> Figures:
         found = super().figures(node, counted, fixed=fixed)
@@ -244,7 +245,7 @@ class Payout(CellSum):
         return super().settled(node, gone) + self.fine * int((self._fined(node) & ~gone).sum())
 
     def prices(self, node: Node) -> np.ndarray:
-        return super().prices(node) - self.fine * self._fined(node)
+        return np.asarray(super().prices(node) - self.fine * self._fined(node))
 
     def published(self, value: int) -> float:
         """What a record pays, on average."""
@@ -334,7 +335,8 @@ class GeometricMean(Columns):
         for j, cost in enumerate(self.column_costs):
             own = np.log1p(np.maximum(cost + self.relief[j], 0) / WHOLE) * self.weights[j]
             out = (out[:, None] + own).ravel()
-        return np.maximum(np.floor(np.expm1(out) * FINE).astype(np.int64) - ROUGH, 0)
+        whole = np.floor(np.expm1(out) * FINE).astype(np.int64)
+        return np.asarray(np.maximum(whole - ROUGH, 0))
 
     def floor(self, levels: Levels) -> int:
         return max(super().floor(levels) - ROUGH, 0)

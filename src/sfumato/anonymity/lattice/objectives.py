@@ -10,7 +10,7 @@ nodes out; a measure without a good one is searched node by node, and no less ri
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ WHOLE = 1 << 60
 class Objective(ABC):
     """One measure on one lattice."""
 
-    members: ClassVar[bool] = False
+    members: bool = False
     """Whether it must know the class of each distinct tuple."""
     upward: bool = True
     """Whether a node says more of those above it than their floors do."""
@@ -222,7 +222,7 @@ class Height(Additive):
 class Classification(ByClasses):
     """Records that are suppressed, or whose target is not the most frequent one of their class."""
 
-    members: ClassVar[bool] = True
+    members = True
 
     def __init__(self, lattice: Lattice) -> None:
         super().__init__(lattice)

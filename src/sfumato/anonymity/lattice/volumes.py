@@ -46,7 +46,8 @@ class Ambiguity(Additive):
         self.ground = -self.rough
 
     def worths(self, j: int, level: int) -> np.ndarray:
-        return np.rint(np.log2(self.lattice.ladders[j].leaves[level]) * BITS).astype(np.int64)
+        bits = np.log2(self.lattice.ladders[j].leaves[level])
+        return np.asarray(np.rint(bits * BITS), dtype=np.int64)
 
     @property
     def record(self) -> int:
@@ -56,7 +57,7 @@ class Ambiguity(Additive):
         """float64: log2 of what each class covers."""
         places = self.places(node.levels)
         found = column_worths(node.keys, node.sizes.size, self.lattice.fields, self.worth, places)
-        return found.sum(axis=1) / BITS
+        return np.asarray(found.sum(axis=1) / BITS)
 
     def _mean(self, bits: np.ndarray, sizes: np.ndarray) -> float:
         """log2 of the mean over records; the same in whatever order the classes come."""
@@ -123,7 +124,7 @@ class Divergence(Additive):
 
     def worths(self, j: int, level: int) -> np.ndarray:
         bits = np.log2(self.lattice.ladders[j].cells[level])
-        return np.rint(bits * (UNITS // self.n)).astype(np.int64)
+        return np.asarray(np.rint(bits * (UNITS // self.n)), dtype=np.int64)
 
     @property
     def record(self) -> int:
@@ -137,7 +138,7 @@ class Divergence(Additive):
         """float64: log2 of what each class covers."""
         places = self.places(node.levels)
         found = column_worths(node.keys, node.sizes.size, self.lattice.fields, self.worth, places)
-        return found.sum(axis=1) / self.unit
+        return np.asarray(found.sum(axis=1) / self.unit)
 
     def _least(self, node: Node, bits: np.ndarray) -> int:
         """The divergence if nothing is suppressed: the closest that the node's classes allow."""
