@@ -206,9 +206,7 @@ def _right(task: Task, node: tuple[int, ...], group: list[int]) -> int:
     return max(Counter(task.target[i] for i in group).values())
 
 
-def _ambiguity(
-    task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]
-) -> float:
+def _ambiguity(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
     def covered(paths: Paths, shown: str | None) -> int:
         if shown == "*":
             return len(paths)
@@ -222,9 +220,7 @@ def _ambiguity(
     return total / len(task.rows)
 
 
-def _divergence(
-    task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]
-) -> float:
+def _divergence(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
     """By the definition: the probability of every combination of values, one by one."""
     n = len(task.rows)
     domains = []

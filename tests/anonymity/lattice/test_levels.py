@@ -181,9 +181,10 @@ def test_complaints_about_averages() -> None:
     labels = mask(table, k=2, suppress=0.2, levels={"age": 1}).table
     with pytest.raises(MethodError, match="labels of an earlier step"):
         mask(labels, k=2, microaggregate={"age": "mode"})
-    assert "looks at the values of every class" in FullDomain(
-        microaggregate={"age": "mean"}
-    ).local_only()
+    assert (
+        "looks at the values of every class"
+        in FullDomain(microaggregate={"age": "mean"}).local_only()
+    )
     assert "target of every record" in FullDomain(measure="classification").local_only()
 
 

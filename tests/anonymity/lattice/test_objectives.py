@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,9 +38,7 @@ def terms(draw: st.DrawFn, columns: int, levels: list[int]) -> dict[str, Any]:
         found["economics"] = ECONOMICS
     if draw(st.booleans()):
         lowest = {f"q{j}": draw(st.integers(0, top)) for j, top in enumerate(levels)}
-        highest = {
-            f"q{j}": draw(st.integers(lowest[f"q{j}"], top)) for j, top in enumerate(levels)
-        }
+        highest = {f"q{j}": draw(st.integers(lowest[f"q{j}"], top)) for j, top in enumerate(levels)}
         found |= {"lowest": lowest, "highest": highest}
     return found
 
@@ -136,6 +135,34 @@ def test_nothing_better_is_ruled_out(
         walked = search(method.lattice(table, table.schema.quasi), strategy, Budget(steps=steps))
         if walked.ended and walked.bound is not None and every:
             assert walked.bound <= every[0][0]
+
+
+@settings(max_examples=150)
+@given(tables(), st.integers(1, 4), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]), st.data())
+def test_cells_that_were_suppressed_before(
+    given_table: Any, k: int, share: float, data: st.DataObject
+) -> None:
+    """Whoever has nothing but "*" left is one class with the suppressed; no bound forgets it."""
+    table, _, paths, _ = given_table
+    whole = data.draw(st.lists(st.booleans(), min_size=table.height, max_size=table.height))
+    for name in table.schema.quasi:
+        some = data.draw(st.lists(st.booleans(), min_size=table.height, max_size=table.height))
+        mask = (np.array(whole) | np.array(some)) & table[name].is_not_null().to_numpy()
+        kept = table[name].zip_with(pl.Series(~mask), pl.Series([None], dtype=pl.String))
+        table = table.with_columns([kept], [table.schema[name]], {name: mask})
+    words = data.draw(terms(len(paths), [len(next(iter(one.values()))) - 1 for one in paths]))
+    method = FullDomain(k=k, suppress=share, **words)
+    lattice = method.lattice(table, table.schema.quasi)
+    judged = {v: lattice.judge(v) for v in product(*map(range, lattice.shape.tolist()))}
+    every = sorted((one.value, lattice.number(v), v) for v, one in judged.items() if one.allowed)
+    fresh = method.lattice(table, table.schema.quasi)
+    assert list(optimal(fresh, Budget(), 2).best) == every[:2]
+    if every:
+        outcome = method.mask(table, np.random.default_rng(0))
+        assert smallest_class(outcome.table) >= k
+        assert tuple(outcome.facts["levels"].values()) == tuple(
+            at + one.first for at, one in zip(every[0][2], lattice.ladders, strict=True)
+        )
 
 
 @settings(max_examples=60)

@@ -206,7 +206,7 @@ class CellSum(Cells, Additive):
         return np.asarray(worth + self.each * node.sizes)
 
     def published(self, value: int) -> float:
-        return value / WHOLE
+        return max(value, 0) / WHOLE
 
 
 class Payout(CellSum):
@@ -251,10 +251,6 @@ class Payout(CellSum):
         """What a record pays, on average."""
         benefit = self.terms.economics.benefit
         return benefit * (1.0 - value / WHOLE * self._most(self.lattice))
-
-    def told(self, value: int) -> float:
-        benefit = self.terms.economics.benefit
-        return benefit * round(self.published(value) / benefit, 4)
 
 
 class Columns(Cells):

@@ -110,7 +110,16 @@ class FullDomain(Spread):
     aliases: ClassVar[tuple[str, ...]] = ("optimal-lattice", "global-lattice")
     example: ClassVar[dict[str, Any]] = {"k": 5, "suppress": 0.02}
     paper: ClassVar[str] = "; ".join(
-        PAPERS[name] for name in ("samarati", "incognito", "ola", "optimal")
+        [
+            *(PAPERS[name] for name in ("samarati", "incognito", "ola", "optimal")),
+            "Kifer & Gehrke (2006), Injecting utility into anonymized datasets, SIGMOD "
+            "(kl-divergence)",
+            "Nergiz & Clifton (2007), Thoughts on k-anonymization, DKE 63(3) (ambiguity)",
+            "Iyengar (2002), Transforming data to satisfy privacy constraints, KDD "
+            "(classification)",
+            "Wan et al. (2015), A game theoretic framework for analyzing re-identification risk, "
+            "PLOS ONE 10(3) (payout)",
+        ]
     )
 
     k: int = Field(5, ge=1, description="records that must share each combination")
@@ -351,13 +360,12 @@ class FullDomain(Spread):
         budget: Budget,
     ) -> dict[str, Any]:
         assert found.levels is not None
-        told = lattice.objective.told
         facts: dict[str, Any] = {
             "strategy": self.strategy,
             "paper": PAPERS[self.strategy],
             "levels": dict(levels_of(lattice, found.levels)),
             "highest levels": {one.name: one.last for one in lattice.ladders},
-            self.measure: told(found.value),
+            self.measure: round(lattice.published(found.value), 4),
             "nodes checked": lattice.looked_at,
             "nodes": lattice.size,
         }
@@ -370,7 +378,7 @@ class FullDomain(Spread):
         if found.ended and found.bound is not None:
             facts["ended early"] = "by the clock" if budget.by_clock else "after its steps"
             bound = "upper bound" if self.measure == "payout" else "lower bound"
-            facts[bound] = told(found.bound)
+            facts[bound] = round(lattice.published(found.bound), 4)
             gap = lattice.published(found.value) - lattice.published(found.bound)
             facts["gap"] = round(abs(gap), 4)
         return facts

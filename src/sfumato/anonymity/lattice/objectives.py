@@ -99,10 +99,6 @@ class Objective(ABC):
     def published(self, value: int) -> float:
         """A figure as people read it."""
 
-    def told(self, value: int) -> float:
-        """The same with as many digits as are published."""
-        return round(self.published(value), 4)
-
 
 class Additive(Objective):
     """An objective whose floor adds up over the columns."""
