@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from sfumato.anonymity.lattice.full_domain import FullDomain
 from sfumato.data.table import Table
 from sfumato.errors import MethodError, ParameterError
 from tests.anonymity.lattice.test_full_domain import smallest_class, tables
+from tests.oracle import lattice as oracle
 
 STRATEGIES = ("optimal", "samarati", "incognito", "datafly", "ola", "top-down", "bottom-up")
 
@@ -139,6 +141,65 @@ def test_averages_with_missing_and_suppressed_values() -> None:
     assert none.facts["levels"]["age"] == none.facts["highest levels"]["age"] == 2
     assert set(none.table["age"].to_list()) == {"*"}
     assert smallest_class(none.table) == 10
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.one_of(st.integers(0, 9), st.integers(0, 9), st.none()), min_size=6, max_size=20),
+    st.sampled_from(["mean", "median", "mode"]),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.integers(1, 3),
+    st.data(),
+)
+def test_gaps_are_never_averaged(
+    ages: list[int | None], how: Any, share: float, k: int, data: st.DataObject
+) -> None:
+    n = len(ages)
+    marks = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    marks &= np.array([age is not None for age in ages]) & data.draw(st.booleans())
+    kept = [None if mark else age for age, mark in zip(ages, marks, strict=True)]
+    rows = tuple((str(a), "*" if a == 7 else f"d{a // 3}", "*") for a in range(10))
+    sex = ["fm"[i % 2] for i in range(n)]
+    table = sf.table(
+        pl.DataFrame({"age": pl.Series(kept, dtype=pl.Int64), "sex": sex}),
+        quasi=["age", "sex"],
+        posets={"age": sf.method("hierarchy", levels=rows)},
+    )
+    table = table.with_columns([table["age"]], [table.schema["age"]], {"age": marks})
+    found = mask(table, k=k, suppress=share, microaggregate={"age": how})
+    assert smallest_class(found.table) >= k
+    if found.facts["levels"]["age"] == 3:
+        assert found.table["age"].to_list() == ["*"] * n
+        return
+    labels, shown = found.partition.labels, found.table["age"].to_list()
+    for label in set(labels.tolist()):
+        inside = np.flatnonzero(labels == label).tolist()
+        values = [kept[i] for i in inside]
+        known = [value for value in values if value is not None]
+        assert label < 0 or len(known) in (0, len(values))
+        wanted = None if label < 0 or not known else oracle.average(known, how)
+        assert [shown[i] for i in inside] == [wanted and pytest.approx(wanted)] * len(inside)
+        hidden = [True] * len(inside) if label < 0 else marks[inside].tolist()
+        assert found.table.suppressed("age")[inside].tolist() == hidden
+
+
+def test_values_that_end_early_are_averaged_apart_from_the_suppressed() -> None:
+    """A hierarchy in which some values are "*" at once."""
+    rows = (("1", "*", "*"), ("2", "low", "*"), ("3", "low", "*"), ("9", "*", "*"))
+    table = sf.table(
+        {"q": [1, 9, 2, 3, 2, 3, 1, 1]},
+        quasi="q",
+        posets={"q": sf.method("hierarchy", levels=rows)},
+    )
+    mark = np.array([False] * 6 + [True] * 2)
+    nothing = (
+        table["q"].to_frame().with_columns(pl.when(pl.Series(~mark)).then(pl.col("q")).alias("q"))
+    )
+    table = table.with_columns([nothing["q"]], [table.schema["q"]], {"q": mark})
+    found = mask(table, k=2, microaggregate={"q": "mean"}, levels={"q": 1})
+    assert found.table["q"].to_list() == [5.0, 5.0, 2.5, 2.5, 2.5, 2.5, None, None]
+    assert found.table.suppressed("q").tolist() == mark.tolist()
+    assert smallest_class(found.table) == 2
 
 
 def test_averages_of_every_kind() -> None:

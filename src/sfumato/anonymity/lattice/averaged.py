@@ -24,6 +24,7 @@ from ...errors import MethodError
 from ...kernels.groups import group_means, group_medians, group_modes
 from ...kernels.lattice.rollup import added, majorities
 from .columns import Ladder
+from .objectives import pairs_of
 from .terms import Node
 
 if TYPE_CHECKING:
@@ -37,35 +38,41 @@ _KINDS = {"mean": MEASURED, "median": ORDERED, "geometric-mean": NUMERIC}
 
 def unclustered(one: Ladder) -> Ladder:
     """The ladder of a column whose values are averaged: its highest level puts them together."""
-    alone = [g for g in (one.missing, one.stars[0]) if g >= 0]
-    top = np.zeros(one.groups[0].size, dtype=np.int32)
-    for number, value in enumerate(alone, 1):
-        top[value] = number
-    # Where all are missing or suppressed there is no group of values.
-    top = np.unique(top, return_inverse=True)[1].reshape(-1).astype(np.int32)
-    size = int(top.max(initial=0)) + 1
-    labels: list[str | None] = [SUPPRESSED] * size
-    if one.missing >= 0:
-        labels[top[one.missing]] = None
-    star = int(top[one.stars[0]]) if one.stars[0] >= 0 else -1
-    above = slice(-1, None) if alone else slice(0, 0)
-    # No figure of its own: what the class has in common is counted.
-    nothing = np.ones(size)
-
-    def rungs(of: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        return (*of[:-1], nothing, *of[above])
-
+    before = one.stars[0]
+    alone = [value for value in (one.missing, before) if value >= 0]
+    together = np.zeros(one.groups[0].size, dtype=np.int32)
+    # Level 0 tells every value from every other already.
+    groups, labels, stars = [one.groups[0]], [one.labels[0]], [before]
+    for level, given in enumerate((*one.groups[1:-1], together), 1):
+        top = level == len(one.groups) - 1
+        group = given.copy()
+        # A value is averaged even where its label is "*"; what has none stays apart.
+        for number, value in enumerate(alone, int(group.max(initial=0)) + 1):
+            group[value] = number
+        _, first, group = np.unique(group, return_index=True, return_inverse=True)
+        groups.append(group.reshape(-1).astype(np.int32))
+        texts = [SUPPRESSED if top else one.labels[level][g] for g in given[first].tolist()]
+        if one.missing >= 0:
+            texts[groups[-1][one.missing]] = None
+        labels.append(tuple(texts))
+        stars.append(int(groups[-1][before]) if before >= 0 else -1)
+    if alone:
+        groups.append(one.groups[-1])
+        labels.append(one.labels[-1])
+        stars.append(one.stars[-1])
+    # Groups have no figures of their own: what a class has in common is counted.
+    figures = tuple(np.ones(len(texts)) for texts in labels)
     return replace(
         one,
-        groups=(*one.groups[:-1], top, *one.groups[above]),
-        open=rungs(one.open),
-        heights=rungs(one.heights),
-        shares=rungs(one.shares),
-        leaves=rungs(one.leaves),
-        cells=rungs(one.cells),
-        labels=(*one.labels[:-1], tuple(labels), *one.labels[above]),
-        stars=(*one.stars[:-1], star, *one.stars[above]),
-        last=one.last + bool(alone),
+        groups=tuple(groups),
+        open=figures,
+        heights=figures,
+        shares=figures,
+        leaves=figures,
+        cells=figures,
+        labels=tuple(labels),
+        stars=tuple(stars),
+        last=len(groups) - 1,
     )
 
 
@@ -130,8 +137,6 @@ class _Averaged:
 
     @classmethod
     def of(cls, lattice: Lattice, j: int, how: str) -> _Averaged:
-        from .objectives import pairs_of
-
         name, table = lattice.ladders[j].name, lattice.table
         column, size = table.schema[name], len(lattice.tuples)
         marks, missing = table.suppressed(name), table[name].is_null().to_numpy()
@@ -166,7 +171,7 @@ class _Averaged:
         place, size = node.place, node.sizes.size
         assert place is not None
         ladder, level = self.lattice.ladders[self.j], node.levels[self.j]
-        if level + ladder.first == ladder.last and ladder.missing + ladder.stars[0] > -2:
+        if ladder.all_hidden(level):
             return node.sizes.astype(np.float64)
         present = added(place, self.present, size)
         if self.pairs is not None:
