@@ -13,7 +13,8 @@ from sfumato.errors import OutputError
 from sfumato.poset.files.export import poset_csv, poset_rows, write_poset
 from sfumato.poset.interval import Interval
 from sfumato.poset.partial_order import PartialOrder
-from sfumato.poset.trees.sources import Balanced, Bins, Hierarchy, Prefix
+from sfumato.poset.trees.bins import Bins
+from sfumato.poset.trees.sources import Balanced, Hierarchy, Prefix
 from sfumato.poset.trees.tree import Tree
 from tests.oracle import poset as oracle
 from tests.oracle import poset_orders

@@ -42,12 +42,16 @@ def poset_rows(poset: Poset) -> list[list[str]]:
 
 def poset_csv(poset: Poset) -> str:
     """The file's content, semicolons between the cells."""
+    rows = poset_rows(poset)
+    # What the writer leaves bare would be read as the end of a row, or as the mark of a coding.
+    odd = any("\r" in cell or cell.startswith("\ufeff") for row in rows for cell in row)
+    quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     out = io.StringIO()
-    csv.writer(out, delimiter=";", lineterminator="\n").writerows(poset_rows(poset))
+    csv.writer(out, delimiter=";", lineterminator="\n", quoting=quoting).writerows(rows)
     return out.getvalue()
 
 
-def write_poset(poset: Poset, path: str | Path) -> None:
+def write_poset(poset: Poset, path: str | Path, *, replace: bool = True) -> None:
     """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
     content = poset_csv(poset)
-    write_text(Path(path), content, private=False)
+    write_text(Path(path), content, private=False, replace=replace)
