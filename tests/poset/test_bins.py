@@ -127,7 +127,7 @@ def test_what_makes_no_bins(words: dict[str, Any], told: str) -> None:
 
 def test_labels_that_could_be_mistaken() -> None:
     for pattern in ("{low}", "{high}"):
-        with pytest.raises(ValueError, match=r'"[04]" stands for two groups -> give `pattern` both'):
+        with pytest.raises(ValueError, match=r'"[04]" stands for two groups -> give `pattern`'):
             Bins(width=5, pattern=pattern).bind([0, 1, 4])
     with pytest.raises(ValueError, match='"from 0" stands for two groups'):
         Bins(width=5, fanouts=[2], pattern="from {low}").bind([0, 1, 7])

@@ -66,7 +66,7 @@ class Bins(PosetSource):
     )
     pattern: str = Field(
         "",
-        description="how a bin that is not open is written, as {low}-{high}: where it begins {low}, "
+        description="how a bin that is not open is written, as {low}-{high}: its beginning {low}, "
         "its last value {high} (whole numbers, dates), where the next begins {next}; [low, high] "
         "unless given",
     )

@@ -44,11 +44,7 @@ def proposed(table: Table, name: str) -> Guess:
 def _words(table: Table, made: Guess) -> dict[str, Any]:
     series = table[made.name].drop_nulls()
     kind = table.schema[made.name].kind
-    if Kind.SET in (kind, made.kind) or series.n_unique() < _FEW:
-        return {}
-    if made.what == "postal-code" and kind == Kind.NOMINAL:
-        return {"kind": "redaction"}
-    if made.role in _NO_GROUPS:
+    if Kind.SET in (kind, made.kind) or made.role in _NO_GROUPS or series.n_unique() < _FEW:
         return {}
     if kind == Kind.DATE:
         return {"kind": "date", "levels": _periods(series)}
