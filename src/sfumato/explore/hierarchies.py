@@ -135,7 +135,7 @@ class ColumnHierarchy:
         return self.table[self.column].null_count()
 
 
-_PREVIEW = {
+_PREVIEW: dict[str, Any] = {
     "level": pl.Int64, "groups": pl.Int64, "smallest": pl.Int64, "median": pl.Float64,
     "largest": pl.Int64, "first": pl.List(pl.Struct({"label": pl.String, "records": pl.Int64})),
 }  # fmt: skip

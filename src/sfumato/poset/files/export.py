@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 from ...aside import write_text
 from ...errors import OutputError
@@ -45,8 +46,8 @@ def poset_csv(poset: Poset) -> str:
     rows = poset_rows(poset)
     # What the writer leaves bare would be read as the end of a row, or as the mark of a coding.
     odd = any("\r" in cell or cell.startswith("\ufeff") for row in rows for cell in row)
-    quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     out = io.StringIO()
+    quoting: Any = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     csv.writer(out, delimiter=";", lineterminator="\n", quoting=quoting).writerows(rows)
     return out.getvalue()
 
