@@ -150,17 +150,19 @@ class Bins(PosetSource):
         first, last = max(low, scale.least), min(high, scale.most + 1)
         finest = [math.floor((_exact(x) - origin) / unit) for x in numbers.tolist()]
         for joined in accumulate((1, *self.fanouts), mul):
-            bins: list[tuple[Number, Number]] = []
-            for number, place in zip(numbers.tolist(), finest, strict=True):
-                if number < low:
-                    bins.append((-INFINITY, low))
-                elif number >= high:
-                    bins.append((high, INFINITY))
-                else:
-                    begin = origin + place // joined * joined * unit
-                    ends = _plain(begin), _plain(begin + joined * unit)
-                    bins.append((max(ends[0], first), min(ends[1], last)))
-            yield bins
+            size = joined * unit
+            inside: dict[int, tuple[Number, Number]] = {}
+            for place in dict.fromkeys(at // joined for at in finest):
+                begin = origin + place * size
+                inside[place] = max(_plain(begin), first), min(_plain(begin + size), last)
+            yield [
+                (-INFINITY, low)
+                if number < low
+                else (high, INFINITY)
+                if number >= high
+                else inside[at // joined]
+                for number, at in zip(numbers.tolist(), finest, strict=True)
+            ]
 
     def _label(self, ends: tuple[Number, Number], scale: Scale) -> str:
         low, high = ends
