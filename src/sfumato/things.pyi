@@ -136,8 +136,12 @@ from .poset.plain import PassThrough as PassThrough
 from .poset.plain import Suppression as Suppression
 from .poset.sets.items import Items as Items
 from .poset.sets.power_set import PowerSet as PowerSet
+from .poset.trees.bins import Bins as Bins
+from .poset.trees.dates import DateTree as DateTree
+from .poset.trees.orders import OrderTree as OrderTree
+from .poset.trees.orders import Priority as Priority
+from .poset.trees.redaction import Redaction as Redaction
 from .poset.trees.sources import Balanced as Balanced
-from .poset.trees.sources import Bins as Bins
 from .poset.trees.sources import Hierarchy as Hierarchy
 from .poset.trees.sources import Prefix as Prefix
 from .poset.valueset import ValueSet as ValueSet

@@ -107,6 +107,7 @@ PARAMETERS: dict[str, Parameters] = {
     "model-mixture": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
+    "order": lambda t: {"groups": [2, 2]},
     "partial-order": lambda t: {"parents": {"a": ["x", "y"], "b": ["x"], "c": ["y"]}},
     "code-frequency": lambda t: {"over": "suppression"},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},
