@@ -64,6 +64,7 @@ PARAMETERS: dict[str, Parameters] = {
     "delta-disclosure": lambda t: {"column": t.schema.confidential[-1], "at_most": 2.0},
     "delta-presence": lambda t: {"at_most": 1.0, "population": people_file(t)},
     "k-map": lambda t: {"k": 2, "share": 0.1},
+    "no-attack": lambda t: {"gain": 2.0, "cost": 1.0},
     "average-risk": lambda t: {"at_most": 0.5},
     "population-uniqueness": lambda t: {"at_most": 0.5, "share": 0.1},
     "k1-anonymity": lambda t: {"k": 2, "original": people_file(t)},

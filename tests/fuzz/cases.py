@@ -268,7 +268,8 @@ def _lax(r: np.random.Generator, column: str, source: str, asked: Words, sets: b
         "k1-anonymity": {"k": 1, "original": source},
         "kk-anonymity": {"k": 1, "original": source},
         "average-risk": 1.0,
-        **({"km-anonymity": {"k": 1, "m": 2}} if sets else {}),
+        "no-attack": {"gain": 1.0, "cost": 1.0},
+        **({"km-anonymity": {"k": 1, "m": 2}} if sets else {"positive-payout": {"penalty": 0.0}}),
     }
     chosen = r.permutation(sorted(lax.keys() - asked.keys()))[: int(r.integers(0, 4))].tolist()
     found = {}
