@@ -49,6 +49,7 @@ PARAMETERS: dict[str, Parameters] = {
     "pseudonymize": lambda t: {"columns": t.schema.of_role("identifier") or [t.names[0]]},
     "core-swap": lambda t: {"core": ["sex" if "sex" in t.names else t.schema.quasi[-1]]},
     "household-swap": lambda t: {"columns": ["zip" if "zip" in t.names else t.schema.quasi[-1]]},
+    "targeted-swap": lambda t: {"columns": ["zip" if "zip" in t.names else t.schema.quasi[-1]]},
     "l-diversity": lambda t: {"column": t.schema.confidential[0], "at_least": 2},
     "t-closeness": lambda t: {"column": t.schema.confidential[0], "at_most": 0.5},
     "k-anonymity": lambda t: {"k": 2},

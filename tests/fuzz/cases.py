@@ -116,7 +116,8 @@ def case(seed: int, number: int, *, cycle: bool = False) -> Case:
 def _fitting(r: np.random.Generator, entry: Entry) -> tuple[People, Step, Words]:
     """A table that the method has something to do on, and the step."""
     for _ in range(TRIES):
-        made = people(r, sets=needs_sets(entry), household=entry.name == "household-swap")
+        homes = entry.name in ("household-swap", "targeted-swap")
+        made = people(r, sets=needs_sets(entry), household=homes)
         try:
             words = _words(r, entry, made)
             step = _step(words)
