@@ -45,13 +45,13 @@ def test_columns_that_are_not_shown_are_lost_and_other_columns_do_not_count() ->
     assert lost_shares(before, before).tolist() == [0.0, 0.0]
 
 
-def test_a_star_may_be_a_value() -> None:
-    before = table({"a": ["*", "x"]}, quasi=["a"])
-    assert lost_shares(before, before.take(np.array([0, 1]))).tolist() == [0.0, 0.0]
+def test_a_star_is_suppressed_and_a_missing_value_is_not() -> None:
+    before = table({"a": ["*", "x", None]}, quasi=["a"])
+    assert lost_shares(before, before).tolist() == [1.0, 0.0, 0.0]
     hidden = before.with_columns(
-        [pl.Series("a", [None, "x"])], suppressed={"a": np.array([True, False])}
+        [pl.Series("a", [None, "x", None])], suppressed={"a": np.array([True, False, False])}
     )
-    assert lost_shares(hidden, before).tolist() == [1.0, 0.0]
+    assert lost_shares(hidden, before).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_sets_are_refused() -> None:

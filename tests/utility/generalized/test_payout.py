@@ -55,7 +55,7 @@ def test_the_figure_is_that_of_the_oracle(
     assert found.per_record.tolist() == pytest.approx([float(one) for one in paid])
     # Records that were dropped pay nothing.
     assert found.value == pytest.approx(float(sum(paid) / len(original.frame) / worth.benefit))
-    assert found.detail["total"] == pytest.approx(float(sum(paid)))
+    assert found.private["total"] == pytest.approx(float(sum(paid)))
     pays = [oracle.pays(f, worth) and lost < 1 for lost, f in each]
     assert found.detail["attacked_records"] == sum(pays)
     values = original["age"].to_list()
@@ -104,6 +104,7 @@ def test_the_public_figure_is_rounded_by_what_one_record_can_move() -> None:
     assert public.value == round(public.value, 2)
     assert public.per_record is None
     assert "attacked_records" not in public.detail
+    assert not public.private
     dear = Payout(benefit=1.0, penalty=1000.0).result(0.0)
     assert dear.width == 3001.0
 

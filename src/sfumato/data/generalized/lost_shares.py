@@ -15,9 +15,10 @@ from .label_places import Labels, distinct_labels, has_labels
 def lost_shares(shown: Table, original: Table) -> np.ndarray:
     """float64: for each published row, the mean share of the domain that its cells leave open.
 
-    That is the `ncp` of the row, over the original's quasi-identifiers: a suppressed cell, and one
-    of a column that is not shown, costs 1, a value and a missing one 0. The original reads the
-    labels; where there is none, the published table itself may, by what it was generalized with.
+    That is the `ncp` of the row, over the original's quasi-identifiers: a suppressed cell ("*",
+    whatever it was before) and one of a column that is not shown cost 1, a value and a missing one
+    0. The original reads the labels; where there is none, the published table itself may, by what
+    it was generalized with.
 
     >>> from sfumato.data.table import table
     >>> before = table({"age": [20, 30, 40], "sex": list("fmm")}, quasi=["age", "sex"])
@@ -44,10 +45,9 @@ def _of_column(shown: Table, original: Table, name: str) -> np.ndarray:
     labels, place = distinct_labels(series)
     plain: set[str] = set()
     if not column.generalized:
-        # In a column of values, "{a, b}" may be one of them, and so may "*".
+        # In a column of values, "{a, b}" may be one of them.
         plain = set(original[name].unique().cast(pl.String, strict=False).drop_nulls().to_list())
-        if original is shown:
-            plain.discard(SUPPRESSED)
     reader = Labels.of(original, name)
     costs = [0.0 if label in plain else reader.measure(label) for label in labels]
+    costs = [1.0 if label == SUPPRESSED else c for label, c in zip(labels, costs, strict=True)]
     return np.where(hidden, 1.0, np.array([*costs, 0.0])[place])

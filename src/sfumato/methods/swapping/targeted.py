@@ -49,13 +49,19 @@ class TargetedSwap(Method):
 
     Exactly kept: the number of households and of persons in each area, the joint table of the
     geography and the columns that every profile names, and all columns but the geography and those
-    carried.
+    carried. Who is unique in an area afterwards need not come from there; but that is not so of
+    those who found no partner, and nothing keeps records from being matched on the other columns.
+
     The household of a record is its value in the column of role "household"; without such a column,
     or where it is missing, each record is a household of its own. A household with a missing or
     suppressed area, or with members in several areas, stays. How many were at risk, and how many
-    stayed so, is private. Who is unique in an area afterwards need not come from there; but that is
-    not so of those who found no partner, and nothing keeps records from being matched on the other
-    columns.
+    stayed so, is private.
+
+    >>> from sfumato.data.table import table
+    >>> t = table({"town": list("AAABBB"), "job": ["judge", *["clerk"] * 5]}, quasi=["town", "job"])
+    >>> swap = TargetedSwap(columns=("town",), k=2, rate=0)
+    >>> swap.mask(t, np.random.default_rng(0)).table["town"][0]
+    'B'
     """
 
     name: ClassVar[str] = "targeted-swap"

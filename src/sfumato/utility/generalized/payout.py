@@ -32,9 +32,9 @@ class Payout(TableLoss):
 
     1 is an untouched file that nobody attacks; below 0, publishing costs more than it brings.
     Amounts are in one currency; unless given they are those of the paper's case study, which are
-    nobody else's. `detail["total"]` is the payout of all records in that currency,
-    `detail["attacked_share"]` the share of them that it pays to attack. The baseline is what the
-    table would pay as it was; the per-record vector holds each masked record's payout.
+    nobody else's. `detail["attacked_share"]` is the share of records that it pays to attack, and
+    `private["total"]` the payout of all records in that currency. The baseline is what the table
+    would pay as it was; the per-record vector holds each masked record's payout.
 
     >>> import sfumato as sf
     >>> original = sf.table({"age": [20, 30, 40]}, quasi="age")
@@ -80,7 +80,6 @@ class Payout(TableLoss):
             **facts(cells, dropped),
             "records": n,
             "intruder": self.intruder,
-            "total": total,
             "attacked_records": int(pays.sum()),
             "attacked_share": float(pays.mean()),
             "baseline": "before masking",
@@ -90,6 +89,7 @@ class Payout(TableLoss):
             baseline=float(raw.mean()) / self.benefit,
             per_record=paid,
             detail=detail,
+            private={"total": total},
         )
 
     def result(self, value: float, **more: Any) -> Measurement:
