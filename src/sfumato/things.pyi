@@ -32,6 +32,8 @@ from .attacks.ranking import RankSwapAttack as RankSwapAttack
 from .attacks.svd_filtering import SvdFiltering as SvdFiltering
 from .criteria.k_anonymity import AverageRisk as AverageRisk
 from .criteria.k_anonymity import KAnonymity as KAnonymity
+from .criteria.people.attacker_economics import NoAttack as NoAttack
+from .criteria.people.attacker_economics import PositivePayout as PositivePayout
 from .criteria.people.delta_presence import DeltaPresence as DeltaPresence
 from .criteria.people.originals import K1Anonymity as K1Anonymity
 from .criteria.people.originals import KKAnonymity as KKAnonymity
@@ -112,6 +114,7 @@ from .methods.swapping.ranks import RankSwap as RankSwap
 from .methods.swapping.ranks import RankSwapPBuckets as RankSwapPBuckets
 from .methods.swapping.ranks import RankSwapPDistribution as RankSwapPDistribution
 from .methods.swapping.similar_value import SimilarValueSwap as SimilarValueSwap
+from .methods.swapping.targeted import TargetedSwap as TargetedSwap
 from .methods.synthetic.condensation import Condensation as Condensation
 from .methods.synthetic.ipso import Ipso as Ipso
 from .methods.synthetic.maximum_entropy import MaximumEntropy as MaximumEntropy
@@ -145,6 +148,7 @@ from .poset.trees.sources import Balanced as Balanced
 from .poset.trees.sources import Hierarchy as Hierarchy
 from .poset.trees.sources import Prefix as Prefix
 from .poset.valueset import ValueSet as ValueSet
+from .risk.attacker_economics import PayingAttacks as PayingAttacks
 from .risk.attributes.beliefs import BayesOptimalPrivacy as BayesOptimalPrivacy
 from .risk.attributes.class_disclosure import ClassChiSquare as ClassChiSquare
 from .risk.attributes.class_disclosure import ClassDivergence as ClassDivergence
@@ -212,6 +216,7 @@ from .utility.generalized.mutual_information import ValueInformation as ValueInf
 from .utility.generalized.ncp import DghDistance as DghDistance
 from .utility.generalized.ncp import Ncp as Ncp
 from .utility.generalized.ncp import SuppressedEntries as SuppressedEntries
+from .utility.generalized.payout import Payout as Payout
 from .utility.generalized.precision import EntropyLoss as EntropyLoss
 from .utility.generalized.precision import Precision as Precision
 from .utility.generalized.precision import WeightedHeight as WeightedHeight

@@ -81,8 +81,8 @@ class Tried:
             return last, last, last + 1
         found = self.check(self.limit.probe).value
         more, less = found * (1 + 1e-9), found * (1 - 1e-9)
-        if self.limit.kind == "open ceiling":
-            return found, more, found
+        if self.limit.kind.startswith("open"):
+            return found, less if "floor" in self.limit.kind else more, found
         return found, found, more if self.limit.kind == "floor" else less
 
 

@@ -241,10 +241,8 @@ class ProsecutorRisk(SizeRisk):
         return np.asarray(1.0 / sizes)
 
 
-class _Population(ClassRisk):
-    """What journalist and marketer risk share: the population that the file is a sample of."""
-
-    usual: ClassVar[bool] = True
+class PopulationRisk(ClassRisk):
+    """A figure that asks for the population that the file is a sample of."""
 
     reference: Literal["non-participants", "population"] = Field(
         "non-participants",
@@ -261,7 +259,11 @@ class _Population(ClassRisk):
         found = self._population(context.pair.masked, context)
         made = self.of_population(found, self._population(context.pair.original, context))
         assert found.classes is not None
-        return replace(made, per_record=found.classes.of_records(1.0 / found.sizes))
+        return replace(made, per_record=found.classes.of_records(self.of_class(found.sizes)))
+
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        """What the records of classes of these sizes in the population have each."""
+        return np.asarray(1.0 / sizes)
 
     def uncounted(self, schema: Schema) -> str:
         named = schema.of_role(Role.WEIGHT)
@@ -280,7 +282,7 @@ class _Population(ClassRisk):
         )
 
 
-class JournalistRisk(_Population):
+class JournalistRisk(PopulationRisk):
     """Chance of finding someone known to be in the population, at worst.
 
     1 over F, the size in the population of the smallest class, over the classes that the masked
@@ -291,6 +293,7 @@ class JournalistRisk(_Population):
     """
 
     name: ClassVar[str] = "journalist-risk"
+    usual: ClassVar[bool] = True
     paper: ClassVar[str] = _EL_EMAM
 
     threshold: _Threshold = 0.2
@@ -307,7 +310,7 @@ class JournalistRisk(_Population):
         )
 
 
-class MarketerRisk(_Population):
+class MarketerRisk(PopulationRisk):
     """Expected share of records that an intruder matches correctly.
 
     With f records of a class in the file and F in the population, f/F of them are matched correctly
@@ -317,6 +320,7 @@ class MarketerRisk(_Population):
     """
 
     name: ClassVar[str] = "marketer-risk"
+    usual: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = _EL_EMAM
 

@@ -153,10 +153,11 @@ def _drawn(finding: Finding, evidence: Evidence) -> str:
 
 def _value(finding: Finding, value: float) -> str:
     try:
-        find(finding.requirement, "measure", "attack")
+        kind = find(finding.requirement, "criterion", "measure", "attack").kind
     except UnknownName:
-        return number(value)  # a criterion: k, l and t are plain numbers
-    return figure(finding.requirement, value)
+        kind = "criterion"
+    # k, l and t are plain numbers.
+    return number(value) if kind == "criterion" else figure(finding.requirement, value)
 
 
 def _result(finding: Finding) -> Markup:
