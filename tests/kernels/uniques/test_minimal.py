@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import factorial
 
 import numpy as np
 import pytest
@@ -97,6 +98,12 @@ def test_sixty_four_columns() -> None:
     assert made.smallest.tolist() == [1 << j for j in range(64)] + [0]
     with pytest.raises(ValueError, match="65 columns"):
         minimal_uniques([*columns, columns[0]], 2, scores.worth(65, 2))
+
+
+def test_sets_of_all_but_one_column_score_factorials() -> None:
+    for columns in range(2, 12):
+        wanted = [float(factorial(columns - k)) for k in range(1, columns)]
+        assert scores.worth(columns, columns - 1).tolist() == wanted
 
 
 def test_how_many_sets_there_are() -> None:

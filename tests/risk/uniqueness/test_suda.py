@@ -64,7 +64,8 @@ def test_the_same_as_by_looking_at_all_sets(
     assert found.baseline == sum(map(bool, were)) / len(before)
     counted = Counter(one for mine in sets for one in mine)
     told = {tuple(NAMES.index(c) for c in s["columns"]): s["records"] for s in found.detail["sets"]}
-    assert told == counted
+    assert told == counted  # of four columns there are no more sets than are told
+    assert found.detail["sets_found"] == len(counted)
     by_size = Counter(len(one) for mine in sets for one in mine)
     assert found.detail["by_size"] == {f"{k}": by_size[k] for k in sorted(by_size)}
     scores = [oracle.score(mine, 4, size) for mine in sets]

@@ -33,6 +33,8 @@ Words = NDArray[np.uint64]
 """A bit for each record."""
 COLUMNS = 64
 """Columns of which sets can be told by one number."""
+_WORKERS = 8
+"""Threads at most: what each of them finds waits in memory for its turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +224,9 @@ class _Search:
             for k in range(self.columns - 1, j, -1):
                 self._go(chosen, k, groups, table, rooms, work, found)
 
-    def found(self, workers: int) -> Iterator[_Found]:
+    def found(self, threads: int | None) -> Iterator[_Found]:
         """All sets, parts of a set before it."""
+        workers = min(cores(threads), _WORKERS)
         waiting: deque[Future[list[_Found]]] = deque()
         with ThreadPoolExecutor(workers) as pool:
             for i, table, first in self.by_column():
@@ -232,7 +235,7 @@ class _Search:
                 yield first
                 for j in range(self.columns - 1, i, -1) if self.size > 1 else ():
                     waiting.append(pool.submit(self.below, i, j, table))
-                    if len(waiting) > 2 * workers:
+                    if len(waiting) > workers:
                         yield from waiting.popleft().result()
             while waiting:
                 yield from waiting.popleft().result()
@@ -260,7 +263,7 @@ def minimal_uniques(
     search = _Search([codes[j] for j in order], size)
     known: dict[tuple[int, ...], Words] = {}
     total = sets_of(columns, size)
-    for done, (chosen, bits) in enumerate(search.found(cores(threads)), 1):
+    for done, (chosen, bits) in enumerate(search.found(threads), 1):
         parts = [chosen[:left] + chosen[left + 1 :] for left in range(len(chosen))]
         before = search.nobody()
         for part in parts:

@@ -37,12 +37,12 @@ class Suda(ClassRisk):
     unique. All of them together are no such set: who is unique by nothing less is a unique, but no
     special one. Every set is looked at, and all records.
 
-    `detail["sets"]` says by which columns most records are unique, `by_size` how many minimal
-    uniques have how many columns, and `columns` what share of all scores the sets make up that hold
-    a column. The per-record vector is DIS-SUDA, the chance that a match with the record is right;
-    it rises with the sampling `share`, which is taken from the sampling weights where none is given
-    and is 0.01 without weights. The owner is told the riskiest records, each with its smallest set
-    and with what each column adds to its score.
+    `detail["sets"]` says by which columns most records are unique (the first twenty sets),
+    `by_size` how many minimal uniques have how many columns, and `columns` what share of all scores
+    the sets make up that hold a column. The per-record vector is DIS-SUDA, the chance that a match
+    with the record is right; it rises with the sampling `share`, which is taken from the sampling
+    weights where none is given and is 0.01 without weights. The owner is told the riskiest records,
+    each with its smallest set and with what each column adds to its score.
 
     A missing value is a value like any other. A suppressed cell is none: it makes its own record
     unique on no set, and hides no other, since whoever finds a record that fits does not think of
@@ -79,12 +79,13 @@ class Suda(ClassRisk):
         before = found if original is masked else self._found(original)
         share, whence = self._share(masked)
         chances = dis_suda(found.score, len(names), sizes, share)
-        at_most = min(self.size, max(len(names) - 1, 1))
+        at_most = self._at_most(len(names))
         detail: dict[str, Any] = {
             "quasi_identifiers": names,
             "records": masked.height,
             "size": at_most,
             "sets_looked_at": sets_of(len(names), at_most),
+            "sets_found": len(found.sets),
             "by_size": _by_size(found),
             "sets": _sets(found, names),
             "columns": _columns(found, names, at_most),
@@ -112,6 +113,9 @@ class Suda(ClassRisk):
             private={"riskiest": _riskiest(found, chances if told else None, names)},
         )
 
+    def _at_most(self, columns: int) -> int:
+        return min(self.size, max(columns - 1, 1))
+
     def _found(self, table: Table) -> Uniques:
         names = table.schema.quasi
         if not table.height:
@@ -121,7 +125,7 @@ class Suda(ClassRisk):
             )
         if not names:
             return Uniques.none(0, table.height)
-        size = min(self.size, max(len(names) - 1, 1))
+        size = self._at_most(len(names))
         self._affordable(len(names), size, table.height)
         codes = hide_suppressed(table, names, column_codes(table, names))
         return minimal_uniques(codes, size, worth(len(names), size))
