@@ -176,6 +176,9 @@ from .risk.participation.prediction import PredictionDistance as PredictionDista
 from .risk.participation.prediction import PredictionUncertainty as PredictionUncertainty
 from .risk.score import DisclosureRisk as DisclosureRisk
 from .risk.score import Score as Score
+from .risk.uniqueness.separating import Distinction as Distinction
+from .risk.uniqueness.separating import Separation as Separation
+from .risk.uniqueness.suda import Suda as Suda
 from .tabular.perturbation.adjustment import ControlledAdjustment as ControlledAdjustment
 from .tabular.perturbation.cell_key import CellKey as CellKey
 from .tabular.perturbation.rounding import ControlledRounding as ControlledRounding
