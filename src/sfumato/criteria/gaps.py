@@ -32,9 +32,11 @@ class Gaps(NamedTuple):
         """Of the classes of a table."""
         opened = [wild(table[name], table.schema[name]) for name in classes.columns]
         cells = sum(int(mask.sum()) for mask in opened)
+        if not cells:
+            closed = np.zeros((1, len(opened)), dtype=bool)
+            return cls(table, classes, 0, closed, np.zeros(len(classes), dtype=np.int64))
         # One row for each class is enough: its records are alike.
-        nothing = np.zeros((len(classes), 0), dtype=bool)
-        gaps = np.column_stack([nothing, *(mask[classes.first] for mask in opened)])
+        gaps = np.column_stack([mask[classes.first] for mask in opened])
         return cls(table, classes, cells, *_patterns(gaps))
 
     def sums(self, *figures: np.ndarray) -> list[np.ndarray]:

@@ -224,9 +224,8 @@ def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Matches:
     if not gaps.cells:
         return _Matches(0, classes.sizes)
     patterns = len(gaps.patterns)
-    if not asked and (
-        patterns > _PATTERNS_UNASKED or patterns * len(classes) > _WORK_UNASKED
-    ):
+    work = patterns * len(classes)
+    if not asked and (patterns > _PATTERNS_UNASKED or work > _WORK_UNASKED):
         why = (
             f"not counted: {patterns:,} patterns of missing cells in {len(classes):,} "
             'classes; ask for it with missing = "wildcard"'

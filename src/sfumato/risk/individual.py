@@ -32,12 +32,6 @@ from ..measurement import Depends
 from ..protocols import Context, Measurement, Method
 from .classes import BEFORE, SAMPLE, ClassRisk, Threshold, population_of
 
-_PAPER = (
-    "Benedetti & Franconi (1998), Statistical and technological solutions for controlled data "
-    "dissemination, NTTS; Franconi & Polettini (2004), Individual risk estimation in mu-Argus: a "
-    "review, PSD, LNCS 3050"
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Risks:
@@ -65,7 +59,11 @@ class Risks:
 class _Individual(ClassRisk):
     """What the risks of records, households and files share: how a record's is estimated."""
 
-    paper: ClassVar[str] = _PAPER
+    paper: ClassVar[str] = (
+        "Benedetti & Franconi (1998), Statistical and technological solutions for controlled data "
+        "dissemination, NTTS; Franconi & Polettini (2004), Individual risk estimation in mu-Argus: "
+        "a review, PSD, LNCS 3050"
+    )
 
     missing: Literal["category", "wildcard"] = Field(
         "category",

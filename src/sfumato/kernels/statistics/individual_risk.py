@@ -27,7 +27,9 @@ from numba import njit
 from sfumato.kernels.arrays import Bools, Floats, Ints
 
 _MOST_STEPS = 20
+"""From more records on the series is short, whatever p."""
 _SMALL_P = 1 / 3
+"""Below, a step at least halves the error."""
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +60,7 @@ def _risks(records: Floats, people: Floats) -> Floats:
 def individual_risk(records: Ints | Floats, people: Ints | Floats) -> Floats:
     """The risk of the records of classes with so many records and so large a sum of weights.
 
-    A class whose weights sum to less than its records is the whole of its population.
+    Records are whole numbers. A class whose weights sum to less is the whole of its population.
 
     >>> individual_risk(np.array([1, 2, 3, 5, 10]), np.array([10, 20, 30, 50, 100])).round(5)
     array([0.25584, 0.08268, 0.04637, 0.02424, 0.01098])

@@ -173,7 +173,7 @@ class LocalSuppression(Spread):
     def survey(self, data: Relation, key: Key) -> Known | Cut:
         if why := self.local_only():
             raise MethodError(why)
-        chosen = checked_columns(self, data, self.least, self.importance)
+        chosen = checked_columns(self, data, self._least, self.importance)
         if self.weights != "none":
             weight_column(data, self.name)
         if self.search == "optimal-per-record":
@@ -210,7 +210,7 @@ class LocalSuppression(Spread):
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         if not self.local_only():
             return super().mask(table, rng)
-        chosen = checked_columns(self, Whole(table), self.least, self.importance)
+        chosen = checked_columns(self, Whole(table), self._least, self.importance)
         if not self.until:
             return self._searched(table, chosen)
         wildcard = self.reading == "wildcard"
@@ -225,13 +225,13 @@ class LocalSuppression(Spread):
         return suppressed_outcome(table, chosen, gone, {"reading": self.reading}, self._warnings)
 
     @property
-    def least(self) -> int:
-        """What the company of every record must be worth: k; with a goal, that reached once."""
+    def _least(self) -> int:
+        """What the company of every record must be worth: k, or the goal, once."""
         return self.k or 1
 
     @property
     def _cutting(self) -> Cutting:
-        return into_blocks(self.least, self.blocks, importance=self.importance)
+        return into_blocks(self._least, self.blocks, importance=self.importance)
 
     @property
     def _warnings(self) -> tuple[str, ...]:
@@ -276,7 +276,7 @@ class LocalSuppression(Spread):
             return self._climbed(cells.codes.astype(np.int64), ladders, cells, weight, goal)[1]
         return local_suppression(
             cells.codes,
-            self.least,
+            self._least,
             costs,
             missing=cells.missing,
             already=cells.already,
@@ -307,8 +307,8 @@ class LocalSuppression(Spread):
         search = cheapest_sets if self.search == "optimal-per-record" else cell_by_cell
         wild = cells.missing | cells.already
         if goal is None:
-            return search(cells.codes, wild, self.least, costs, count)
-        return search(cells.codes, wild, self.least, costs, goal.count, goal.worth)
+            return search(cells.codes, wild, self._least, costs, count)
+        return search(cells.codes, wild, self._least, costs, goal.count, goal.worth)
 
     def _check_choices(self, found: float) -> None:
         if found > MOST_CHOICES:
@@ -329,14 +329,14 @@ class LocalSuppression(Spread):
         """The labels where suppressed is a value of its own, the last step of a ladder, and which
         cells are suppressed."""
         count = weight if self.weights == "count" else None
-        if count is not None and count.sum() < self.least:
+        if count is not None and count.sum() < self._least:
             raise self._too_light(float(count.sum()))
         if self.search == "optimal-per-record":
             self._check_choices(choices(ladders))
         shown = climb(
             codes,
             ladders,
-            self.least,
+            self._least,
             already=cells.already,
             count=count if goal is None else goal.count,
             worth=None if goal is None else goal.worth,
