@@ -162,6 +162,9 @@ from .risk.classes import ProsecutorRisk as ProsecutorRisk
 from .risk.classes import UniquenessEstimates as UniquenessEstimates
 from .risk.classes import Uniques as Uniques
 from .risk.exposure.exposure import Exposure as Exposure
+from .risk.individual import GlobalRisk as GlobalRisk
+from .risk.individual import HouseholdRisk as HouseholdRisk
+from .risk.individual import IndividualRisk as IndividualRisk
 from .risk.linkage.dbrl import Dbrl as Dbrl
 from .risk.linkage.likelihood import LikelihoodLinkage as LikelihoodLinkage
 from .risk.linkage.nearest import RecordLinkage as RecordLinkage

@@ -127,6 +127,12 @@ def needs_sets(entry: Entry) -> bool:
     return entry.name in _OF_SETS or getattr(entry.load(), "kinds", ()) == ("set",)
 
 
+def suited(entry: Entry) -> str:
+    """The name of the ordinary table that it has something to do with."""
+    of_homes = entry.name in ("individual-risk", "household-risk", "global-risk")
+    return "sets" if needs_sets(entry) else "homes" if of_homes else "ordinary"
+
+
 def usual(entry: Entry, *, missing: bool = False) -> Table:
     """The ordinary table of its kind."""
     from tests.contract.tables import baskets, ordinary

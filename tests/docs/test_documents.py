@@ -82,7 +82,6 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
         "generalization.md",
         "sets.md",
         "tables.md",
-        "risk.md",
     ],
 )
 def test_the_documents_python_runs(

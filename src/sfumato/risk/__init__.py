@@ -1,6 +1,6 @@
 """Measures of disclosure risk."""
 
 ORDER = (
-    *("exposure", "classes", "uniqueness", "attacker_economics", "linkage", "attributes"),
-    *("participation", "score"),
+    *("exposure", "classes", "individual", "uniqueness", "attacker_economics"),
+    *("linkage", "attributes", "participation", "score"),
 )
