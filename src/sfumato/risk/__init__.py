@@ -1,3 +1,3 @@
 """Measures of disclosure risk."""
 
-ORDER = ("exposure", "classes", "linkage", "attributes", "participation", "score")
+ORDER = ("exposure", "classes", "log_linear", "linkage", "attributes", "participation", "score")
