@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +82,7 @@ def search(cells: Cells, rng: np.random.Generator) -> Model:
 
 
 def _following(cells: Cells, model: Neighbours, rng: np.random.Generator) -> _Next | None:
-    """The model to go on with."""
+    """The model to go on with; None where no interaction makes the records likelier."""
     margins = {pair: clique_of(model, *pair) for pair in addable(model)}
     gains = {pair: _gain(cells, margin, *pair) for pair, margin in margins.items()}
     for order in _ORDERS:
@@ -93,19 +92,15 @@ def _following(cells: Cells, model: Neighbours, rng: np.random.Generator) -> _Ne
         for done, (a, b) in enumerate(chosen):
             report("comparing interactions", done, len(chosen))
             after = joined(model, a, b)
-            z = diagnose(cells.fit(after, _SCREENED, rng), cells.counts).z
-            tried.append(_Next(after, margins[a, b], gains[a, b], z))
+            found = diagnose(cells.fit(after, _SCREENED, rng), cells.counts)
+            tried.append(_Next(after, margins[a, b], gains[a, b], found.z))
         if tried:
-            return _chosen(tried)
+            nearest = min(tried, key=lambda one: abs(one.z))
+            lacking = [one for one in tried if one.z >= ENOUGH]
+            if abs(nearest.z) < ENOUGH or not lacking:
+                return nearest
+            return max(lacking, key=lambda one: one.gain)
     return None
-
-
-def _chosen(tried: Sequence[_Next]) -> _Next:
-    nearest = min(tried, key=lambda one: abs(one.z))
-    lacking = [one for one in tried if one.z >= ENOUGH]
-    if abs(nearest.z) < ENOUGH or not lacking:
-        return nearest
-    return max(lacking, key=lambda one: one.gain)
 
 
 def _gain(cells: Cells, margin: Columns, a: int, b: int) -> float:
