@@ -27,7 +27,9 @@ def _measured(t: Table, before: Table | None = None, **parameters: Any) -> Measu
 def _people(seed: int, *, tied: bool) -> tuple[np.random.Generator, np.ndarray]:
     """100,000 people whose columns are independent, or of whom b mostly follows from a."""
     rng = np.random.default_rng(seed)
-    columns = [rng.choice(d, 100_000, p=rng.dirichlet(np.full(d, 2.0))) for d in (10, 10, 10, 10, 8)]
+    columns = [
+        rng.choice(d, 100_000, p=rng.dirichlet(np.full(d, 2.0))) for d in (10, 10, 10, 10, 8)
+    ]
     people = np.column_stack(columns)
     if tied:
         follows = rng.random(len(people)) < 0.9
@@ -137,7 +139,8 @@ def test_who_holds_everybody_knows_who_is_alone() -> None:
     t = table({"q": [1, 2, 2, 3], "r": list("aabb")}, quasi=["q", "r"])
     found = _measured(t, share=1.0)
     assert found.value == 1.0
-    assert found.detail["poisson"] == {"tau1": 4.0, "tau2": 4.0}
+    told = {"tau1": 4.0, "tau1_error": 0.0, "tau2": 4.0, "tau2_error": 0.0}
+    assert found.detail["poisson"] == told
     weighed = table({"q": [1, 2, 2], "w": [0.5, 0.5, 0.5]}, quasi="q", weight="w")
     assert _measured(weighed).value == pytest.approx(1 / 3)  # nobody is there less than once
 

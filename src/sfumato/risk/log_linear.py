@@ -44,8 +44,9 @@ class LogLinearRisk(ClassRisk):
     their interactions; what the cells around it hold tells how many people of a sample unique's
     cell were not drawn. tau1 is the expected number of sample uniques that are unique in the
     population, tau2 that of correct matches if each is matched with someone of its cell. The figure
-    is tau2 divided by the records; `detail` has both, also by a gamma mixture, in which cells with
-    equal effects still differ. A missing value is a category of its own.
+    is tau2 divided by the records; `detail` has both, and what they vary by if the model is right,
+    also by a gamma mixture, in which cells with equal effects still differ. A missing value is a
+    category of its own.
 
     Columns are taken as independent at first. Interactions of two of them, then of three, are added
     until B1, an estimate of the bias of tau1, is less than two standard errors from zero:
@@ -90,7 +91,7 @@ class LogLinearRisk(ClassRisk):
         if original is not masked:
             share = self.share and min(1.0, self.share * original.height / masked.height)
             before = self._estimated(original, share, context.rng)
-        wide = _NORMAL * float(np.sqrt((found.match * (1.0 - found.match)).sum())) / masked.height
+        wide = _NORMAL * _error(found.match) / masked.height
         per_class = np.zeros(len(found.classes))
         per_class[found.alone] = found.match
         return self.result(
@@ -123,7 +124,12 @@ class LogLinearRisk(ClassRisk):
         shape = gamma_shape(model.fit, classes.sizes)
         risk = {"poisson": risks(model.fit, alone), "gamma": risks(model.fit, alone, shape)}
         taus = {
-            mixture: {"tau1": float(unique.sum()), "tau2": float(match.sum())}
+            mixture: {
+                "tau1": float(unique.sum()),
+                "tau1_error": _error(unique),
+                "tau2": float(match.sum()),
+                "tau2_error": _error(match),
+            }
             for mixture, (unique, match) in risk.items()
         }
         detail = {
@@ -138,6 +144,11 @@ class LogLinearRisk(ClassRisk):
             "sampling_share_from": how,
         }
         return _Estimate(classes, alone, risk[self.mixture][1], detail)
+
+
+def _error(chances: np.ndarray) -> float:
+    """The standard deviation of how many of these come true."""
+    return float(np.sqrt((chances * (1.0 - chances)).sum()))
 
 
 def _described(model: Model, names: Sequence[str]) -> dict[str, Any]:

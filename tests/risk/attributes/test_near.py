@@ -86,7 +86,9 @@ def test_drisk_robust_is_as_counted_one_by_one(pairs: Any, within: float) -> Non
     gaps = [[None if np.isnan(v) else v for v in b] for b in everyone.tolist()]
     alone = [hit and not oracle.crowded(gaps, i, 0.5) for i, hit in zip(known, near, strict=True)]
     assert found.detail["risk2"] == pytest.approx(np.mean(alone))
-    assert found.detail.get("constant_columns", []) == [f"v{j}" for j in range(3) if j not in varying]
+    assert found.detail.get("constant_columns", []) == [
+        f"v{j}" for j in range(3) if j not in varying
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))

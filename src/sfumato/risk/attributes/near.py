@@ -38,7 +38,8 @@ class _Space(NamedTuple):
     def inside(self, rows: np.ndarray) -> np.ndarray:
         """bool: which original values these masked rows are near; -1 and missing are not."""
         gone = np.full((1, self.y.shape[1]), np.nan)
-        return np.abs(self.x - np.vstack((self.y, gone))[rows]) <= self.reach * (1 + _ROUNDING)
+        apart = np.abs(self.x - np.vstack((self.y, gone))[rows])
+        return np.asarray(apart <= self.reach * (1 + _ROUNDING))
 
 
 class _Near(Measure):
@@ -244,5 +245,6 @@ def _crowded(y: np.ndarray, rows: np.ndarray, apart: float) -> np.ndarray:
     )
     place = place.reshape(-1)[rows]
     # The first is the point itself.
-    near, _ = cKDTree(points).query(points[place], [2], distance_upper_bound=apart)
+    most = apart * (1 + _ROUNDING)
+    near, _ = cKDTree(points).query(points[place], [2], distance_upper_bound=most)
     return np.asarray((many[place] > 1) | np.isfinite(near[:, 0]))

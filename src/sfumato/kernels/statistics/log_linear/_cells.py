@@ -26,8 +26,8 @@ class Margin(NamedTuple):
 
     label: np.ndarray
     """For each occupied cell its class."""
-    count: np.ndarray
-    """int64: the records of each class."""
+    records: np.ndarray
+    """int64: how many each class has."""
     people: np.ndarray
     """The people whom they stand for."""
     first: np.ndarray
@@ -67,7 +67,7 @@ class Cells:
     """The occupied cells: a code for each column, the records, and the people they stand for.
 
     >>> cells = Cells([np.array([0, 0, 1]), np.array([0, 1, 1])], np.array([2, 1, 1]), 0.5)
-    >>> cells.margin(frozenset({0})).count.tolist(), cells.people.tolist()
+    >>> cells.margin(frozenset({0})).records.tolist(), cells.people.tolist()
     ([3, 1], [4.0, 2.0, 2.0])
     """
 
@@ -111,7 +111,7 @@ class Cells:
         lam = np.full(self.counts.size, float(self.people.sum()))
         for part in parts:
             whole, given = self.margin(part.clique), self.margin(part.separator)
-            mu *= whole.count[whole.label] / given.count[given.label]
+            mu *= whole.records[whole.label] / given.records[given.label]
             lam *= whole.people[whole.label] / given.people[given.label]
         return Fit(*_positive(mu, lam), self._everywhere(parts, most, rng))
 
@@ -131,7 +131,7 @@ class Cells:
             whole, given = self.margin(part.clique), self.margin(part.separator)
             inside = given.label[whole.first]
             order = np.argsort(inside, kind="stable")
-            many = np.bincount(inside, minlength=given.count.size)
+            many = np.bincount(inside, minlength=given.records.size)
             here = given.label[at[part.parent]] if part.separator else np.zeros(mu.size, np.int64)
             each = many[here]
             if each.sum() > most:
@@ -140,7 +140,7 @@ class Cells:
             within = np.arange(back.size) - np.repeat(np.cumsum(each) - each, each)
             here = here[back]
             chosen = order[(np.cumsum(many) - many)[here] + within]
-            mu = mu[back] * (whole.count[chosen] / given.count[here])
+            mu = mu[back] * (whole.records[chosen] / given.records[here])
             lam = lam[back] * (whole.people[chosen] / given.people[here])
             at = {j: cells[back] for j, cells in at.items()}
             if any(later.parent == i for later in parts):
@@ -157,11 +157,12 @@ class Cells:
         for i, part in enumerate(parts):
             whole, given = self.margin(part.clique), self.margin(part.separator)
             order = np.argsort(given.label[whole.first], kind="stable")
-            upto = np.cumsum(whole.count[order])
+            upto = np.cumsum(whole.records[order])
             here = given.label[at[part.parent]] if part.separator else np.zeros(many, np.int64)
-            record = (np.cumsum(given.count) - given.count)[here] + rng.integers(given.count[here])
+            before = np.cumsum(given.records) - given.records
+            record = before[here] + rng.integers(given.records[here])
             chosen = order[np.searchsorted(upto, record, side="right")]
-            mu *= whole.count[chosen] / given.count[here]
+            mu *= whole.records[chosen] / given.records[here]
             lam *= whole.people[chosen] / given.people[here]
             if any(later.parent == i for later in parts):
                 at[i] = whole.first[chosen]

@@ -107,7 +107,7 @@ def _gain(cells: Cells, margin: Columns, a: int, b: int) -> float:
     """What an interaction of two columns adds to the likelihood, less its parameters (AIC)."""
 
     def part(columns: Columns) -> float:
-        count = cells.margin(columns).count
+        count = cells.margin(columns).records
         return float((count * np.log(count)).sum()) - count.size
 
     return part(margin) + part(margin - {a, b}) - part(margin - {a}) - part(margin - {b})
