@@ -166,6 +166,15 @@ def test_the_figure_before_masking_is_the_baseline() -> None:
     assert kept.baseline == found.baseline  # of twice the records, twice the share
 
 
+def test_more_cells_than_a_number_can_tell() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"q{j}" for j in range(92)]
+    rows = np.column_stack([rng.permutation(2_000) for _ in names])
+    found = _measured(table(pl.DataFrame(rows, schema=names), quasi=names), share=0.1)
+    assert found.detail["cells"] == 1e300
+    assert found.value == pytest.approx(1.0)
+
+
 def test_the_share_must_be_known() -> None:
     with pytest.raises(MeasureError, match="what share of the population"):
         _measured(table({"q": [1, 2]}, quasi="q"))

@@ -19,6 +19,9 @@ from .classes import ClassRisk
 _NORMAL = 1.959963984540054
 """Of a normal distribution, 95 % lie within so many deviations."""
 
+_MOST_CELLS = 10**300
+"""More are not told apart."""
+
 
 class _Estimate(NamedTuple):
     """Of one table."""
@@ -138,7 +141,7 @@ class LogLinearRisk(ClassRisk):
             "poisson": taus["poisson"],
             "gamma": {**taus["gamma"], "shape": shape},
             **_described(model, classes.columns),
-            "cells": float(prod(len(column) for column in columns)),
+            "cells": float(min(prod(len(column) for column in columns), _MOST_CELLS)),
             "occupied_cells": len(classes),
             "sampling_share": overall,
             "sampling_share_from": how,

@@ -140,7 +140,7 @@ class DRisk(_Near):
     def _space(
         self, names: list[str], x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> _Space:
-        return _Space(names, x, y, self.within * _deviations(y), {"within": self.within})
+        return _Space(names, x, y, self.within * _deviations(y), {})
 
     def _at_risk(self, space: _Space, rows: np.ndarray) -> np.ndarray:
         return np.asarray((space.inside(rows) | np.isnan(space.x)).all(axis=1))
@@ -161,7 +161,7 @@ def _deviations(x: np.ndarray) -> np.ndarray:
 
 
 class DRiskRobust(_Near):
-    """Share of records of which a number stayed near, the nearer the less they stand out.
+    """Share of records of which a number stayed near, with wider reach for who lies far out.
 
     Numbers are in standard deviations of the original. Around each value lies an interval that
     reaches `within` times the record's robust Mahalanobis distance to both sides: from the mean and

@@ -8,14 +8,10 @@ with mean lam, and each of F was drawn with chance pi = mu / lam.
 from __future__ import annotations
 
 from ._cells import Cells as Cells
-from ._cells import Fit as Fit
-from ._risk import Diagnostic as Diagnostic
 from ._risk import diagnose as diagnose
 from ._risk import gamma_risk as gamma_risk
 from ._risk import gamma_shape as gamma_shape
 from ._risk import poisson_risk as poisson_risk
 from ._risk import risks as risks
-from ._search import ENOUGH as ENOUGH
 from ._search import Model as Model
-from ._search import Step as Step
 from ._search import search as search

@@ -17,8 +17,8 @@ from ._graphs import Columns, Neighbours, Part, parts_of
 
 _LEAST = 1e-100
 """Means of many columns with many values would vanish."""
-_KEPT = 256
-"""Margins that are kept."""
+_KEPT = 1 << 25
+"""Labels that are kept, of all margins together."""
 
 
 class Margin(NamedTuple):
@@ -83,7 +83,7 @@ class Cells:
     def margin(self, columns: Columns) -> Margin:
         """The classes of some columns."""
         if columns not in self._kept:
-            if len(self._kept) >= _KEPT:
+            if self._kept and (len(self._kept) + 1) * self.counts.size > _KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[columns] = self._margin(columns)
         return self._kept[columns]

@@ -65,9 +65,10 @@ def search(cells: Cells, rng: np.random.Generator) -> Model:
     fit = cells.fit(model, _LISTED, rng)
     found = diagnose(fit, cells.counts)
     steps = [Step(frozenset(), found)]
+    gains: dict[tuple[Columns, int, int], float] = {}
     best = (model, fit, found)
     while found.z >= ENOUGH:
-        following = _following(cells, model, rng)
+        following = _following(cells, model, gains, rng)
         if following is None:
             break
         model = following.model
@@ -81,19 +82,28 @@ def search(cells: Cells, rng: np.random.Generator) -> Model:
     return Model(cliques, fit, found, tuple(steps))
 
 
-def _following(cells: Cells, model: Neighbours, rng: np.random.Generator) -> _Next | None:
-    """The model to go on with; None where no interaction makes the records likelier."""
-    margins = {pair: clique_of(model, *pair) for pair in addable(model)}
-    gains = {pair: _gain(cells, margin, *pair) for pair, margin in margins.items()}
+def _following(
+    cells: Cells,
+    model: Neighbours,
+    gains: dict[tuple[Columns, int, int], float],
+    rng: np.random.Generator,
+) -> _Next | None:
+    """The model to go on with; None where no interaction makes the records likelier. `gains` are
+    those that are known."""
+    added = [(clique_of(model, a, b), a, b) for a, b in addable(model)]
     for order in _ORDERS:
-        chosen = [pair for pair in margins if len(margins[pair]) == order and gains[pair] > 0]
-        chosen = sorted(chosen, key=lambda pair: -gains[pair])[:_TRIED]
+        open_ones = [one for one in added if len(one[0]) == order]
+        for done, one in enumerate(open_ones):
+            if one not in gains:
+                report("weighing interactions", done, len(open_ones))
+                gains[one] = _gain(cells, *one)
+        chosen = sorted((one for one in open_ones if gains[one] > 0), key=lambda one: -gains[one])
         tried = []
-        for done, (a, b) in enumerate(chosen):
-            report("comparing interactions", done, len(chosen))
+        for done, (margin, a, b) in enumerate(chosen[:_TRIED]):
+            report("comparing interactions", done, min(len(chosen), _TRIED))
             after = joined(model, a, b)
             found = diagnose(cells.fit(after, _SCREENED, rng), cells.counts)
-            tried.append(_Next(after, margins[a, b], gains[a, b], found.z))
+            tried.append(_Next(after, margin, gains[margin, a, b], found.z))
         if tried:
             nearest = min(tried, key=lambda one: abs(one.z))
             lacking = [one for one in tried if one.z >= ENOUGH]
