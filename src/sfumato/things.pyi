@@ -155,6 +155,8 @@ from .risk.attributes.class_disclosure import ClassDivergence as ClassDivergence
 from .risk.attributes.class_disclosure import HomogeneousGroups as HomogeneousGroups
 from .risk.attributes.class_disclosure import LoneMembers as LoneMembers
 from .risk.attributes.intervals import IntervalDisclosure as IntervalDisclosure
+from .risk.attributes.near import DRisk as DRisk
+from .risk.attributes.near import DRiskRobust as DRiskRobust
 from .risk.classes import ClassSizes as ClassSizes
 from .risk.classes import JournalistRisk as JournalistRisk
 from .risk.classes import MarketerRisk as MarketerRisk
@@ -172,6 +174,7 @@ from .risk.linkage.one_to_one import AssignmentLinkage as AssignmentLinkage
 from .risk.linkage.probabilistic import ProbabilisticLinkage as ProbabilisticLinkage
 from .risk.linkage.rank_swap import RankSwapLinkage as RankSwapLinkage
 from .risk.linkage.second_closest import SecondClosestLinkage as SecondClosestLinkage
+from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.participation.non_participation import NonParticipation as NonParticipation
 from .risk.participation.prediction import Isolation as Isolation
 from .risk.participation.prediction import PredictionAmbiguity as PredictionAmbiguity

@@ -1,6 +1,6 @@
 """Measures of disclosure risk."""
 
 ORDER = (
-    *("exposure", "classes", "individual", "uniqueness", "attacker_economics"),
+    *("exposure", "classes", "individual", "log_linear", "uniqueness", "attacker_economics"),
     *("linkage", "attributes", "participation", "score"),
 )
