@@ -231,3 +231,15 @@ def test_plans_require_and_measure_them(tmp_path: Path, monkeypatch: pytest.Monk
     assert "home" not in release.table.names
     assert release.evidence["household-risk"].value >= figure.value
     assert "household-risk" not in public  # who lives together is the owner's
+
+
+def test_where_many_are_alone_it_says_that_weights_are_not_enough() -> None:
+    def said(values: list[int]) -> list[str]:
+        people = sf.table({"q": values, "w": [9.0] * len(values)}, quasi=["q"], weight="w")
+        return list(sf.measure("global-risk", people).detail.get("says", ()))
+
+    nine = [0] * 9
+    assert "1 of 10 records are alone" in said([*nine, 1])[0]
+    assert said([*nine, 0, 1]) == []
+    alone = sf.table({"q": range(10)}, quasi=["q"])  # without weights nothing is estimated
+    assert "says" not in sf.measure("global-risk", alone).detail

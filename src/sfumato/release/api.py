@@ -31,6 +31,7 @@ from .pairing import (
     as_pair,
     as_tables,
     doubtful,
+    file_as_it_is,
     in_roles,
     pair_of_files,
     unshared,
@@ -184,25 +185,26 @@ def assess(
     roles |= dict.fromkeys(_listed(weight), Role.WEIGHT)
     roles |= dict.fromkeys(_listed(household), Role.HOUSEHOLD)
     alone = masked is None
-    if alone:
-        masked, align = original, "position"
     others: Table | None = None
     if isinstance(masked, Release):
         raise ParameterError(
             "a Release was assessed when it was made",
             remedy="release.evidence, or release.measure(name) for one more",
         )
-    if isinstance(original, str | Path) != isinstance(masked, str | Path):
+    if not alone and isinstance(original, str | Path) != isinstance(masked, str | Path):
         raise ParameterError(
             "one of original and masked is a file and the other a table",
             remedy="two files, or two tables: sf.read(path) makes a table of a file",
         )
-    if isinstance(masked, str | Path):
+    if alone and isinstance(original, str | Path):
+        found = file_as_it_is(str(original), words, roles)
+    elif isinstance(masked, str | Path):
         found, others = pair_of_files(str(original), masked, words, align, roles)
     else:
         if roles:
             original = in_roles(_as_table(original), roles)
-        found = align_by(*as_tables(original, original if alone else masked), align)
+        masked, align = (original, "position") if alone else (masked, align)
+        found = align_by(*as_tables(original, masked), align)
     pair = found.pair
     if isinstance(reference, str | Path):
         others = like_original(read_input(words, Path(), str(reference))[0], pair.original)

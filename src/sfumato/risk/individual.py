@@ -33,6 +33,10 @@ from ..protocols import Context, Measurement, Method
 from .classes import BEFORE, SAMPLE, ClassRisk, Threshold, population_of
 
 
+_MANY = 0.1
+"""Share of records alone in the sample from which on weights are known to say too little."""
+
+
 @dataclass(frozen=True, eq=False)
 class Risks:
     """The risk of every record of a table, and how it was estimated."""
@@ -48,6 +52,16 @@ class Risks:
     ) -> Risks:
         """Of classes with so many people in the sample, and about so many in the population."""
         exact, approximate = individual_risk(f, people), approximate_risk(f, people)
+        alone = int(classes.of_records((f == 1) & (people > f)).sum())
+        if alone >= _MANY * classes.labels.size:
+            # Each is taken for one of as many as its weight, and where nobody is like another
+            # most are the only one: docs/risk.md has by how much.
+            facts |= {
+                "says": [
+                    f"{alone:,} of {classes.labels.size:,} records are alone in the sample, and "
+                    "the figure is then too low, often by half and more: take log-linear-risk, too"
+                ]
+            }
         return cls(classes.of_records(exact), classes.of_records(approximate), facts)
 
     def told(self) -> dict[str, Any]:
@@ -163,6 +177,9 @@ class IndividualRisk(_Individual):
     risk is then 1 / f. People of a reference table are counted instead: the risk is 1 / F.
     `detail["population"]` says which. With missing = "wildcard", f and F are those of all records
     that match, as sdcMicro counts them.
+
+    Where many records are alone the estimate is too low, since most of them are alone in the
+    population, too; `detail["says"]` then says so, and `log-linear-risk` is the better figure.
 
     The value is the highest risk of any record; `detail` has the share and the number of records
     above `threshold`, the mean, and how many re-identifications are to be expected.

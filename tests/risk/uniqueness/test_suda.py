@@ -226,3 +226,21 @@ def test_who_is_unique_stays_with_the_owner(plan: Path) -> None:
     assert [one["unique_by"] for one in owners.private["riskiest"]] == [["a", "b"], ["c"]]
     chances = pl.read_parquet(plan.with_name("out.private") / "risk-published.parquet")["suda"]
     assert (chances > 0).sum() == 2
+
+
+def test_a_steward_reads_by_which_columns_people_are_unique(tmp_path: Path) -> None:
+    rows = {"age": [30, 30, 41, 41], "job": ["cook", "cook", "cook", "diver"]}
+    people = sf.table({**rows, "area": ["n", "s", "n", "s"]}, quasi=["age", "job", "area"])
+    page = tmp_path / "page.html"
+    found = sf.assess(people, measures="suda", output=page)["suda"]
+    assert found.detail["says"][0] == "4 records are unique by age and area"
+    assert "record 4 is unique by job" in found.private["says"]
+    assert "record 4 is unique by job" in page.read_text()  # the owner's page
+    asked = {"exposure": False, "uniques": {"at-most": 1}}
+    release = sf.protect(people, [], require=asked, measures=[sf.method("suda")], seed=1 << 64)
+    home = release.save(tmp_path / "out")
+    told = (home / "report.html").read_text(), (home / "evidence.json").read_text()
+    assert all("4 records are unique by age and area" in text for text in told)
+    assert not any("is unique by job" in text.replace("1 record is", "") for text in told)
+    owners = (tmp_path / "out.private" / "report.html").read_text()
+    assert "is unique by job" in owners.replace("1 record is", "")

@@ -23,8 +23,8 @@ _SETS = 200_000
 """Sets of columns that are looked for at most."""
 _BITS = 1 << 34
 """Sets times records that may have to be remembered at once, a bit each."""
-_LISTED, _RISKIEST = 20, 100
-"""Sets that are told, and records that the owner is told of."""
+_LISTED, _RISKIEST, _SAID = 20, 100, 5
+"""Sets that are told, records that the owner is told of, and sentences that say so."""
 
 
 class Suda(ClassRisk):
@@ -88,6 +88,7 @@ class Suda(ClassRisk):
             "sets_found": len(found.sets),
             "by_size": _by_size(found),
             "sets": _sets(found, names),
+            "says": _said(found, names),
             "columns": _columns(found, names, at_most),
             "sampling_share": share,
             "sampling_share_from": whence,
@@ -101,6 +102,7 @@ class Suda(ClassRisk):
             )
             detail["dis"] = dis(sizes, share)
         told = len(names) < FLAT
+        riskiest = _riskiest(found, chances if told else None, names)
         if told:
             detail["largest_chance"] = float(chances.max(initial=0.0))
         else:
@@ -110,7 +112,13 @@ class Suda(ClassRisk):
             baseline=_share_of(before),
             per_record=chances if told else found.score,
             detail=detail,
-            private={"riskiest": _riskiest(found, chances if told else None, names)},
+            private={
+                "riskiest": riskiest,
+                "says": [
+                    f"record {one['row']:,} is unique by {_listed(one['unique_by'])}"
+                    for one in riskiest[:_SAID]
+                ],
+            },
         )
 
     def _at_most(self, columns: int) -> int:
@@ -173,6 +181,15 @@ def _sets(found: Uniques, names: Sequence[str]) -> list[dict[str, Any]]:
         {"columns": [names[j] for j in chosen], "records": many}
         for chosen, many in ranked[:_LISTED]
     ]
+
+
+def _said(found: Uniques, names: Sequence[str]) -> list[str]:
+    """The sets that make most records unique, in words."""
+    said = []
+    for one in _sets(found, names)[:_SAID]:
+        who = "1 record is" if one["records"] == 1 else f"{one['records']:,} records are"
+        said.append(f"{who} unique by {_listed(one['columns'])}")
+    return said
 
 
 def _columns(found: Uniques, names: Sequence[str], size: int) -> dict[str, float]:
