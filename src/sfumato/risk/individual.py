@@ -32,7 +32,6 @@ from ..measurement import Depends
 from ..protocols import Context, Measurement, Method
 from .classes import BEFORE, SAMPLE, ClassRisk, Threshold, population_of
 
-
 _MANY = 0.1
 """Share of records alone in the sample from which on weights are known to say too little."""
 
