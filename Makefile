@@ -172,6 +172,8 @@ bench-masking: .venv/.installed
 	$(BIN)/python benchmarks/census_map.py
 	$(BIN)/python benchmarks/masking_peers.py
 	$(BIN)/python benchmarks/noisy_trees.py
+	$(BIN)/python benchmarks/suda_speed.py
+	$(BIN)/python benchmarks/population_risk.py
 
 bench-spectral: .venv/.installed
 	$(BIN)/python benchmarks/spectral.py --out build/spectral

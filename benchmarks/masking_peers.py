@@ -19,10 +19,10 @@ pram  The package `pram` is post-randomization, of five columns with its default
     columns' frequencies before and after, averaged over the columns; "expected" is that of the
     expected frequencies, the bias, from the matrices; "recovered" that of Sfumato's estimates from
     the released file and the matrices. Our step makes the data frame a table first, in the time.
-suda  The package scores each record by the subsets of columns in which it is unique. Sfumato has no
-    SUDA score; what both can tell is the fewest columns in which a record is unique, from `uniques`
-    on every subset of up to three columns. The peer computes scores, too, in its time. These
-    scores are left out: it counts every unique subset, where Elliot's SUDA counts minimal ones.
+suda  The package scores each record by the subsets of columns in which it is unique. Its scores are
+    not ours: it counts every unique subset, where Elliot's SUDA counts minimal ones. What both can
+    tell is the fewest columns in which a record is unique, of up to three. Ours is the measure
+    `suda`, and beside it, as anybody would do it, `uniques` on every subset.
 synthetic  anonymeter's three evaluators and our two linkages, each of them on the originals as they
     are (what no protection looks like), after rank swapping and PRAM, and drawn from a Gaussian
     copula. The intruders differ: linkability knows two halves of the columns and asks whether both

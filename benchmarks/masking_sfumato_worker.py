@@ -25,7 +25,10 @@ from masking_peer_worker import bound_memory, save
 import sfumato as sf
 from sfumato.errors import MeasureError
 from sfumato.kernels.micro.ordering import optimal_univariate
+from sfumato.kernels.uniques.minimal import minimal_uniques
+from sfumato.kernels.uniques.scores import worth
 from sfumato.release.plan.plan import Output, Plan
+from sfumato.risk.uniqueness.cells import column_codes
 from sfumato.rng import stream
 
 _WARM = 400
@@ -91,6 +94,24 @@ def pram(source: str, target: str, options: dict[str, Any], gauge: Gauge) -> dic
     if not options.get("matrices"):
         return {}
     return {"recovered": methods[0].recover(table, facts[0])["frequencies"]}
+
+
+def suda(source: str, target: str, options: dict[str, Any], gauge: Gauge) -> dict[str, Any]:
+    """The same as `uniques`, by the measure `suda`, with scores and chances."""
+    frame, most = pl.DataFrame(_read(source)), options["most"]
+
+    def work(given: pl.DataFrame) -> sf.Table:
+        table = sf.table(given, quasi=given.columns)
+        sf.measure("suda", table, table, size=most)
+        return table
+
+    work(frame.head(_WARM))
+    with gauge:
+        table = work(frame)
+    codes = column_codes(table, table.names)
+    smallest = minimal_uniques(codes, most, worth(len(codes), most)).smallest
+    save(np.bitwise_count(smallest).astype(np.int64), target)
+    return {}
 
 
 def uniques(source: str, target: str, options: dict[str, Any], gauge: Gauge) -> dict[str, Any]:
@@ -209,6 +230,7 @@ TASKS: dict[str, Work] = {
     "kernel": kernel,
     "partition": partition,
     "pram": pram,
+    "suda": suda,
     "uniques": uniques,
     "release": release,
     "risk": risk,

@@ -32,7 +32,7 @@ SLOW: dict[str, str] = {
 
 CATEGORIES = {
     "pram", "local-suppression", "random-suppression", "global-recoding", "table-synthesis",
-    "core-swap", "household-swap", "drop", "hash", "pseudonymize", "safe-harbor",
+    "core-swap", "household-swap", "targeted-swap", "drop", "hash", "pseudonymize", "safe-harbor",
 }  # fmt: skip
 """Methods that are given categories; all others are given numbers."""
 
@@ -44,6 +44,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "top-bottom-coding": {"top_share": 0.05, "bottom_share": 0.05},
     "core-swap": {"core": ["v0"]},
     "household-swap": {"columns": ["v0"], "match": ["v1"]},
+    "targeted-swap": {
+        "columns": ["v0", "v1", "v2"],
+        "key": ["v3", "v4"],
+        "match": [["v3", "v5"], ["v3"], []],
+    },
     "camp-crest": {"k": 5, "partial": True},
 }
 VERBS = ("centroid", "generalize", "micro-perturbation", "r-microhybrid", "swap", "condensation")

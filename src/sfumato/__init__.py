@@ -39,6 +39,7 @@ _PUBLIC = {
     "explore.risk_utility": "risk_utility_map",
     "explore.compare": "compare",
     "explore.lattice": "lattice",
+    "explore.hierarchies": "hierarchy",
     "registry": "register",
     "protocols": "Method Partitioner Verb Measure Attack Criterion Poset PosetSource "
     "Context Outcome Measurement Finding",

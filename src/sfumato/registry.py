@@ -99,10 +99,13 @@ def entries(kind: str | None = None) -> Iterator[Entry]:
 
 
 def find(name: str, *kinds: str) -> Entry:
-    """The entry of that name (or alias) among the kinds; with a suggestion if there is none."""
+    """The entry of that name (or alias) among the kinds; with a suggestion if there is none.
+
+    A name goes before an alias: a measure may have the name of a criterion for one.
+    """
     wanted = [entry for entry in entries() if not kinds or entry.kind in kinds]
-    for entry in wanted:
-        if name == entry.name or name in entry.aliases:
-            return entry
+    named = [entry for entry in wanted if name == entry.name]
+    if found := named or [entry for entry in wanted if name in entry.aliases]:
+        return found[0]
     known = [n for entry in wanted for n in (entry.name, *entry.aliases)]
     raise UnknownName(" or ".join(kinds) or "thing", name, known)

@@ -216,3 +216,11 @@ def test_the_order_of_the_release_does_not_matter() -> None:
     pair = Pair(table, masked.take(order), order)
     context = Context(pair, np.random.default_rng(0), mechanism=(method,))
     assert MinimalSuppression().measure(context).value == attack(table, masked, method).value
+
+
+def test_a_step_that_went_on_until_a_risk_was_reached_has_no_k() -> None:
+    table = sf.table({"sex": ["f"] * 2 + ["m"] * 9}, quasi=["sex"])
+    method = LocalSuppression(until={"individual-risk": 0.25}, reading="wildcard")
+    found = attack(table, released(table, method), method)
+    # Two women were suppressed: eleven match anybody, as is counted.
+    assert (found.detail["k"], found.detail["cells"], found.value) == (11, 2, 1.0)

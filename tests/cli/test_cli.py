@@ -140,6 +140,18 @@ def test_mistakes_are_named(sfumato, arguments: tuple[str, ...], code: int, said
         assert json.loads(as_json.out)["error"]
 
 
+def test_assess_a_file_as_it_is(sfumato, tmp_path: Path) -> None:
+    rows = [(1, "a", 2), (1, "a", 3), (2, "b", 5), (2, "c", 10)]
+    lines = ["age,town,w", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    asked = ("--quasi", "age,town", "--weight", "w", "--json")
+    found = json.loads(sfumato("assess", "a.csv", *asked).out)["measures"]
+    assert found["uniques"]["value"] == 0.5
+    assert found["journalist-risk"]["value"] == 0.2  # two people who share 5, one who is 5
+    assert "sse" not in found
+    assert "record-linkage" not in found
+
+
 def test_assess_a_release_of_any_tool(sfumato, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "id,age,town\n" + "".join(f"{i},{20 + i},t\n" for i in range(30))

@@ -77,6 +77,55 @@ def test_a_hierarchy_goes_to_a_file_and_comes_back(call: Call, tmp_path: Path) -
     assert "--replace" in err
 
 
+def test_a_hierarchy_is_counted(call: Call, tmp_path: Path) -> None:
+    code, out, err = call("hierarchy", "plan.toml", "zip")
+    assert code == 0, err
+    assert "role =" not in out  # the plan says it already
+    assert "the owner's" in err
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()]
+    zips = pl.read_csv(tmp_path / "register.csv", infer_schema=False)["zip"].drop_nulls()
+    assert [int(row[1]) for row in rows[:4]] == [
+        zips.n_unique(),
+        zips.str.head(3).n_unique(),
+        zips.str.head(2).n_unique(),
+        1,
+    ]
+    smallest = zips.str.head(3).value_counts()["count"].min()
+    assert int(rows[1][2]) == smallest
+    code, out, err = call("hierarchy", "plan.toml", "zip", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["levels"][1]["smallest"] == smallest
+    assert found["missing"] == 300 - len(zips)
+
+
+def test_a_hierarchy_is_proposed(call: Call, tmp_path: Path) -> None:
+    code, out, err = call("hierarchy", "register.csv", "admission_date", "-o", "days.csv")
+    assert code == 0, err
+    assert "\nadmission_date = " in out
+    assert "holds every value of the column" in out
+    line = next(one for one in out.splitlines() if one.startswith("admission_date = "))
+    poset = sf.Plan.parse(f"[columns]\n{line}\n").columns["admission_date"].poset
+    assert poset is not None
+    assert poset.name == "date"
+    first = (tmp_path / "days.csv").read_text().splitlines()[0].split(";")
+    assert first[0].startswith(first[1])
+    assert first[-1] == "*"
+
+
+@pytest.mark.parametrize("braces", ["{{ {} }}", "{}"])
+def test_a_hierarchy_is_said(call: Call, braces: str) -> None:
+    words = 'kind = "bins", width = 5, pattern = "{low}-{high}"'
+    given = braces.format(words) if "{{" in braces else words
+    code, out, err = call("hierarchy", "plan.toml", "length_of_stay", "--poset", given)
+    assert code == 0, err
+    assert f"poset = {{ {words} }} }}" in out
+    assert "0-4: " in out
+    code, out, err = call("hierarchy", "plan.toml", "zip", "--poset", "redaction", "--json")
+    assert code == 0, err
+    assert len(json.loads(out)["levels"]) == 6
+
+
 def test_from_the_toolkits_files_to_a_plan(call: Call, tmp_path: Path) -> None:
     (tmp_path / "Hierarchy.xml").write_text(
         '<Hierarchies><Hierarchy Name="Default">'
@@ -251,6 +300,14 @@ def test_the_best_levels_are_shown_and_can_be_published(call: Call, tmp_path: Pa
         ("lattice plan.toml -o there.csv", 4, "--replace"),
         ("hierarchy none.toml zip -o new.csv", 2, "there is no file none.toml"),
         ("hierarchy plan.toml none -o new.csv", 2, "there is no such column"),
+        ("hierarchy plan.toml sex", 2, "'sex' has neither a hierarchy nor"),
+        ("hierarchy plan.toml birth_date", 2, "'birth_date' has neither a hierarchy nor"),
+        ("hierarchy register.csv none", 2, "there is no such column"),
+        ("hierarchy none.csv zip", 2, "there is no file none.csv"),
+        ("hierarchy plan.toml zip --poset bin", 2, "no poset named 'bin'"),
+        ("hierarchy plan.toml zip --poset width=3", 2, "names no kind"),
+        ("hierarchy plan.toml zip --poset bins(5)", 2, "as plans write it"),
+        ("hierarchy plan.toml zip --poset date", 2, "is no date"),
         ("hierarchy plan.toml sex -o new.csv", 2, "'sex' has neither a hierarchy nor"),
         ("hierarchy plan.toml zip -o none/new.csv", 4, "there is no folder none"),
         ("hierarchy plan.toml zip -o .", 4, "is a folder"),

@@ -49,6 +49,7 @@ PARAMETERS: dict[str, Parameters] = {
     "pseudonymize": lambda t: {"columns": t.schema.of_role("identifier") or [t.names[0]]},
     "core-swap": lambda t: {"core": ["sex" if "sex" in t.names else t.schema.quasi[-1]]},
     "household-swap": lambda t: {"columns": ["zip" if "zip" in t.names else t.schema.quasi[-1]]},
+    "targeted-swap": lambda t: {"columns": ["zip" if "zip" in t.names else t.schema.quasi[-1]]},
     "l-diversity": lambda t: {"column": t.schema.confidential[0], "at_least": 2},
     "t-closeness": lambda t: {"column": t.schema.confidential[0], "at_most": 0.5},
     "k-anonymity": lambda t: {"k": 2},
@@ -64,6 +65,7 @@ PARAMETERS: dict[str, Parameters] = {
     "delta-disclosure": lambda t: {"column": t.schema.confidential[-1], "at_most": 2.0},
     "delta-presence": lambda t: {"at_most": 1.0, "population": people_file(t)},
     "k-map": lambda t: {"k": 2, "share": 0.1},
+    "no-attack": lambda t: {"gain": 2.0, "cost": 1.0},
     "average-risk": lambda t: {"at_most": 0.5},
     "population-uniqueness": lambda t: {"at_most": 0.5, "share": 0.1},
     "k1-anonymity": lambda t: {"k": 2, "original": people_file(t)},
@@ -107,6 +109,7 @@ PARAMETERS: dict[str, Parameters] = {
     "model-mixture": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
+    "order": lambda t: {"groups": [2, 2]},
     "partial-order": lambda t: {"parents": {"a": ["x", "y"], "b": ["x"], "c": ["y"]}},
     "code-frequency": lambda t: {"over": "suppression"},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},
@@ -122,6 +125,12 @@ _OF_SETS = ("utility-kept", "items-kept", "km-anonymity", "intersect")
 def needs_sets(entry: Entry) -> bool:
     """Whether it has nothing to do without a column of sets."""
     return entry.name in _OF_SETS or getattr(entry.load(), "kinds", ()) == ("set",)
+
+
+def suited(entry: Entry) -> str:
+    """The name of the ordinary table that it has something to do with."""
+    of_homes = entry.name in ("individual-risk", "household-risk", "global-risk")
+    return "sets" if needs_sets(entry) else "homes" if of_homes else "ordinary"
 
 
 def usual(entry: Entry, *, missing: bool = False) -> Table:

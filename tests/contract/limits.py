@@ -21,8 +21,8 @@ class Limit:
     """A parameter of a criterion that its figure is compared with."""
 
     parameter: str
-    kind: Literal["whole floor", "floor", "ceiling", "open ceiling"]
-    """What must not be fallen below, or exceeded; an open ceiling must not even be reached."""
+    kind: Literal["whole floor", "floor", "open floor", "ceiling", "open ceiling"]
+    """What must not be fallen below, or exceeded; an open one must not even be reached."""
     also: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters: a variant, or the other limits set so that they hold."""
 
@@ -89,6 +89,11 @@ CRITERIA: dict[str, tuple[Limit, ...]] = {
         Limit("at_least", "floor", {"at_most": 1.0}, probe=0.999),
     ),
     "k-map": (Limit("k", "whole floor"),),
+    "no-attack": (
+        Limit("cost", "ceiling"),
+        Limit("cost", "ceiling", {"intruder": "journalist", "share": 0.1}),
+    ),
+    "positive-payout": (Limit("above", "open floor"),),
     "average-risk": (Limit("at_most", "ceiling"),),
     "population-uniqueness": (Limit("at_most", "ceiling"),),
     "k1-anonymity": (Limit("k", "whole floor"),),

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.data.generators import hospital
+from sfumato.data.schema import Column, Kind, Role
 from sfumato.data.table import Table, table
 
 ROLES = {"quasi": ["age", "zip", "born", "sex", "level"], "confidential": ["pay", "illness"]}
@@ -70,6 +71,16 @@ def baskets(n: int = 60, *, missing: bool = False) -> Table:
         quasi=["buys"],
         confidential=["illness"],
         posets={"buys": {"kind": "items", "utilities": {"rum": 9.0, "salt": 0.5}}},
+    )
+
+
+def homes() -> Table:
+    """The ordinary people with sampling weights, three to a household."""
+    people = ordinary()
+    places = np.arange(people.height)
+    return people.with_columns(
+        [pl.Series("home", places // 3), pl.Series("w", 2.0 + places % 5)],
+        [Column("home", Kind.NOMINAL, Role.HOUSEHOLD), Column("w", Kind.CONTINUOUS, Role.WEIGHT)],
     )
 
 
@@ -139,7 +150,7 @@ TABLES = {
 @functools.cache
 def given(name: str) -> Table:
     """A table that all tests of a process share; what changes it is found by `arrow`."""
-    return TABLES[name]()
+    return homes() if name == "homes" else TABLES[name]()
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from sfumato.release.plan.step import Step, build
 from sfumato.release.records.evidence import Measuring
 from sfumato.release.recount import written_pairs
 from sfumato.rng import stream
-from tests.contract.catalogue import each, needs_sets, parameters
+from tests.contract.catalogue import each, needs_sets, parameters, suited
 from tests.contract.conftest import Keeping
 from tests.contract.tables import TABLES, given
 
@@ -114,7 +114,7 @@ def test_figures_of_special_pairs(entry: Entry, keeping: Keeping) -> None:
 
     A measure that refused every ordinary release would keep every other promise.
     """
-    table = given("sets" if needs_sets(entry) else "ordinary")
+    table = given(suited(entry))
     release = as_released(entry)
     order = np.random.default_rng(1).permutation(table.height)
     pairs = {
@@ -147,7 +147,7 @@ def test_figures_of_special_pairs(entry: Entry, keeping: Keeping) -> None:
 
 def as_released(entry: Entry) -> Table:
     """A release that suits a measure: groups of records, or of sets."""
-    return masked("sets", "set-mondrian") if needs_sets(entry) else masked("ordinary", "mdav")
+    return masked(suited(entry), "set-mondrian" if needs_sets(entry) else "mdav")
 
 
 def nothing_is_lost(entry: Entry, found: Measurement | None) -> None:

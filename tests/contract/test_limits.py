@@ -32,7 +32,7 @@ from sfumato.release.remedies import trying
 from sfumato.rng import stream
 from sfumato.tabular.cells.table import SENSITIVE, CellTable
 from tests.contract import limits
-from tests.contract.catalogue import each, needs_sets, parameters, people_file
+from tests.contract.catalogue import each, needs_sets, parameters, people_file, suited
 from tests.contract.limits import CRITERIA, RULES, Limit
 from tests.contract.tables import given
 from tests.contract.test_judges import masked, strangers
@@ -81,8 +81,8 @@ class Tried:
             return last, last, last + 1
         found = self.check(self.limit.probe).value
         more, less = found * (1 + 1e-9), found * (1 - 1e-9)
-        if self.limit.kind == "open ceiling":
-            return found, more, found
+        if self.limit.kind.startswith("open"):
+            return found, less if "floor" in self.limit.kind else more, found
         return found, found, more if self.limit.kind == "floor" else less
 
 
@@ -132,6 +132,8 @@ def released(entry: Entry) -> Iterator[Pair]:
     """Releases of several kinds: no measure has a figure for all of them."""
     if needs_sets(entry):
         yield Pair.of(given("sets"), masked("sets", "set-mondrian"))
+    if suited(entry) == "homes":
+        yield Pair.of(given("homes"), masked("homes", "mdav").without(["home"]))
     table = given("ordinary")
     for search in ("mdav", "mondrian"):
         yield Pair.of(table, masked("ordinary", search))

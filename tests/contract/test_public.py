@@ -17,7 +17,7 @@ from sfumato.registry import Entry
 from sfumato.release.plan.step import Step, build
 from sfumato.release.records.evidence import Measuring
 from sfumato.rng import stream
-from tests.contract.catalogue import each, needs_sets, parameters
+from tests.contract.catalogue import each, needs_sets, parameters, suited
 from tests.contract.tables import given
 from tests.contract.test_judges import strangers
 
@@ -32,7 +32,7 @@ STEPS = {
 
 
 def table_for(entry: Entry) -> Table:
-    return given("sets" if needs_sets(entry) else "ordinary")
+    return given(suited(entry))
 
 
 def release_of(entry: Entry, how: str) -> Pair:

@@ -37,6 +37,8 @@ BROKEN: dict[str, Any] = {
     "delta-disclosure": {"column": "illness", "at-most": 1.5},
     "delta-presence": {"at-most": 0.4},
     "k-map": {"k": 12},
+    "no-attack": {"gain": 7.0, "cost": 1.0},
+    "positive-payout": {"benefit": 10.0, "penalty": 80.0, "gain": 80.0, "cost": 1.0},
     "population-uniqueness": {"at-most": 0.001, "share": 0.1},
     "k1-anonymity": 6,
     "kk-anonymity": 6,

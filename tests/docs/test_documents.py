@@ -77,6 +77,7 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
         "how-to.md",
         "microaggregation.md",
         "masking.md",
+        "risk.md",
         "spectral.md",
         "generalization.md",
         "sets.md",

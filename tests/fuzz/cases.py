@@ -116,7 +116,8 @@ def case(seed: int, number: int, *, cycle: bool = False) -> Case:
 def _fitting(r: np.random.Generator, entry: Entry) -> tuple[People, Step, Words]:
     """A table that the method has something to do on, and the step."""
     for _ in range(TRIES):
-        made = people(r, sets=needs_sets(entry), household=entry.name == "household-swap")
+        homes = entry.name in ("household-swap", "targeted-swap")
+        made = people(r, sets=needs_sets(entry), household=homes)
         try:
             words = _words(r, entry, made)
             step = _step(words)
@@ -268,7 +269,8 @@ def _lax(r: np.random.Generator, column: str, source: str, asked: Words, sets: b
         "k1-anonymity": {"k": 1, "original": source},
         "kk-anonymity": {"k": 1, "original": source},
         "average-risk": 1.0,
-        **({"km-anonymity": {"k": 1, "m": 2}} if sets else {}),
+        "no-attack": {"gain": 1.0, "cost": 1.0},
+        **({"km-anonymity": {"k": 1, "m": 2}} if sets else {"positive-payout": {"penalty": 0.0}}),
     }
     chosen = r.permutation(sorted(lax.keys() - asked.keys()))[: int(r.integers(0, 4))].tolist()
     found = {}

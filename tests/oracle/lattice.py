@@ -243,21 +243,20 @@ def _divergence(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: 
 
 
 def _payout(task: Task, node: tuple[int, ...], kept: list[list[int]]) -> float:
-    """What a record fails to pay, on average."""
+    """What a record costs on average, in benefits: less than nothing, if it pays."""
     benefit, penalty, gain, price = task.economics
     weights = list(task.weights) or [1.0] * len(task.paths)
     paid = 0.0
     for group in kept:
-        if set(_labels(task, node, group[0])) == {"*"}:
-            continue
         for i in group:
             loss = 0.0
             for j, paths in enumerate(task.paths):
                 column = [row[j] for row in task.rows]
                 shown = label(paths, column[i], node[j])
                 loss += weights[j] / sum(weights) * _cell("loss", paths, column, column[i], shown)
-            paid += benefit * (1 - loss) - penalty / len(group) * (gain / len(group) > price)
-    return -paid / len(task.rows)
+            if loss < 1 - 1e-12:
+                paid += benefit * (1 - loss) - penalty / len(group) * (gain / len(group) > price)
+    return -paid / len(task.rows) / benefit
 
 
 def _cell(

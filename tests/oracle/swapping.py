@@ -145,6 +145,43 @@ def swap_outside(
     return result, vain
 
 
+def swap_short(
+    group: Sequence[int],
+    block: Sequence[int],
+    visits: Sequence[int],
+    uniforms: Sequence[float],
+    area: Sequence[int],
+    short: Sequence[int],
+) -> list[int]:
+    result = list(range(len(group)))
+    for i in visits:
+        swapped = [j for j in range(len(group)) if result[j] != j]
+        if i in swapped or sum(area[j] == area[i] for j in swapped) >= short[area[i]]:
+            continue
+        possible = [
+            j
+            for j in range(len(group))
+            if j not in swapped and group[j] == group[i] and block[j] != block[i]
+        ]
+        if possible:
+            other = possible[pick(uniforms[i], len(possible))]
+            result[i], result[other] = other, i
+    return result
+
+
+def fewest_sharing(
+    homes: Sequence[int], areas: Sequence[Hashable], combinations: Sequence[Hashable]
+) -> dict[int, int]:
+    """For each household the least number of households of its area that share a member's
+    combination."""
+    records = list(zip(homes, areas, combinations, strict=True))
+    found: dict[int, int] = {}
+    for home, area, combination in records:
+        sharing = {h for h, a, c in records if (a, c) == (area, combination)}
+        found[home] = min(found.get(home, len(sharing)), len(sharing))
+    return found
+
+
 def chance_of_swap(
     match: Sequence[int], area: Sequence[int], weight: Sequence[float]
 ) -> list[float]:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.errors import OutputError
 from sfumato.poset.files.export import poset_csv, poset_rows, write_poset
 from sfumato.poset.interval import Interval
 from sfumato.poset.partial_order import PartialOrder
-from sfumato.poset.trees.sources import Balanced, Bins, Hierarchy, Prefix
+from sfumato.poset.trees.bins import Bins
+from sfumato.poset.trees.dates import DateTree
+from sfumato.poset.trees.orders import OrderTree, Priority
+from sfumato.poset.trees.redaction import Redaction
+from sfumato.poset.trees.sources import Balanced, Hierarchy, Prefix
 from sfumato.poset.trees.tree import Tree
+from sfumato.protocols import PosetSource
 from tests.oracle import poset as oracle
 from tests.oracle import poset_orders
 from tests.poset.test_partial_order import Parents, orders
@@ -52,6 +61,69 @@ def test_files_come_back(tmp_path: Path, tree: Tree) -> None:
     path = tmp_path / "hierarchy.csv"
     write_poset(tree, path)
     same(Hierarchy(path=str(path)).bind([]), tree)
+
+
+HOSTILE = st.text(st.sampled_from('ab*;,\t"\n\r\x85\u2028\ufeff {}|é'), min_size=1, max_size=6)
+
+
+@given(
+    st.lists(HOSTILE.filter(lambda v: v != "*"), min_size=1, max_size=7, unique=True),
+    st.sampled_from(["order", "priority", "redaction", "balanced"]),
+)
+def test_hostile_values_come_back(values: list[str], kind: str) -> None:
+    sources: dict[str, PosetSource] = {
+        "order": OrderTree(groups=[2, 2], pattern="{first};\n{last}"),
+        "priority": Priority(levels=3, other='"other" {count}'),
+        "redaction": Redaction(character="#", pad="?"),
+        "balanced": Balanced(),
+    }
+    counts = np.arange(len(values), dtype=np.int64)
+    try:
+        tree = sources[kind].bind(values, counts)
+    except ValueError as error:
+        # A value that is written as a group is; no other has a reason to be refused.
+        assert "stands for two groups" in str(error)
+        return
+    assert isinstance(tree, Tree)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hierarchy.csv"
+        write_poset(tree, path)
+        back = Hierarchy(path=str(path)).bind([])
+    same_rows(back, tree)
+    assert sorted(row[0] for row in poset_rows(back)) == sorted(values)
+
+
+def same_rows(one: Tree, other: Tree) -> None:
+    assert poset_rows(one) == poset_rows(other)
+
+
+@given(
+    st.lists(st.dates(), min_size=1, max_size=9, unique=True),
+    st.lists(st.integers(-99, 99), min_size=1, max_size=9, unique=True),
+)
+def test_dates_and_numbers_come_back(days: list[dt.date], numbers: list[int]) -> None:
+    made: list[tuple[Tree, list[Any]]] = [
+        (DateTree(levels=["day", "week", "iso-year"]).bind(sorted(days)), days),
+        (DateTree().bind(sorted(days)), days),
+        (Bins(width=7, fanouts=[3], low=-20, pattern="{low}~{high}").bind(numbers), numbers),
+        (Redaction(align="right").bind(sorted(numbers)), numbers),
+    ]
+    for tree, values in made:
+        back = Hierarchy(levels=poset_rows(tree)).bind(sorted(values))
+        for level in range(tree.levels):
+            assert back.at_level(values, level) == tree.at_level(values, level)
+
+
+def test_arx_layout_by_hand(tmp_path: Path) -> None:
+    """A row for each value, semicolons, the value first and "*" last."""
+    path = tmp_path / "age.csv"
+    write_poset(Bins(width=5, fanouts=[2], high=90, pattern="{low}-{high}").bind([3, 38, 93]), path)
+    assert path.read_bytes() == b"3;0-4;0-9;*\n38;35-39;30-39;*\n93;>=90;>=90;*\n"
+    quoted = OrderTree(groups=[2], pattern="{first} {last}").bind(['a;"b"', "c\nd", "e"])
+    write_poset(quoted, path)
+    assert path.read_text("utf-8") == (
+        '"a;""b""";"a;""b"" c\nd";*\n"c\nd";"a;""b"" c\nd";*\ne;e;*\n'
+    )
 
 
 @given(orders())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import pickle
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import ParameterError
+from sfumato.data.codec import code
+from sfumato.data.table import table
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.poset.bound import MOST_FAULTS, Faults
 from sfumato.poset.interval import Interval
+from sfumato.poset.trees.bins import Bins
+from sfumato.poset.trees.dates import DateTree
 from sfumato.poset.trees.grow import balance_ordered, balance_unordered
-from sfumato.poset.trees.sources import Balanced, Bins, Hierarchy, Prefix
+from sfumato.poset.trees.orders import OrderTree, Priority
+from sfumato.poset.trees.redaction import Redaction
+from sfumato.poset.trees.sources import Balanced, Hierarchy, Prefix
 from sfumato.poset.trees.tree import Tree
 from sfumato.poset.valueset import ValueSet
 from sfumato.protocols import PosetSource
 from tests.oracle.poset import lightest_cut, lightest_split, nested
 
-SOURCES: list[type[PosetSource]] = [Interval, ValueSet, Hierarchy, Prefix, Bins, Balanced]
+SOURCES: list[type[PosetSource]] = [
+    *(Interval, ValueSet, Hierarchy, Prefix, Bins, Balanced, DateTree, Redaction, OrderTree),
+    Priority,
+]
 ROWS = [["39", "30-39", "*"], ["40", "40-49", "*"], ["41", "40-49", "*"]]
 
 
@@ -46,7 +57,13 @@ def test_every_parameter_is_described(source: type[PosetSource]) -> None:
         Prefix(lengths=[5, 3], pad=""),
         Bins(edges=[0, 2.5]),
         Bins(edges=[[dt.date(2020, 1, 1), dt.date(2021, 1, 1)], [dt.date(2020, 1, 1)]]),
+        Bins(width=5, fanouts=[2, 2], low=0, high=90, pattern="{low}-{high}"),
+        Bins(width=2.5, origin=dt.date(2020, 1, 1)),
         Balanced(fanout=3, levels=4, ordered=False),
+        DateTree(levels=["week", "iso-year"]),
+        Redaction(hidden=[1, 3], side="left", align="right", character="#", pad="."),
+        OrderTree(order=[1, 2, 3], groups=[[2, 1], 2], names=[["low", "high"], []]),
+        Priority(levels=5, first="frequent", other="*"),
         ValueSet(),
     ],
 )
@@ -81,11 +98,45 @@ class TestHierarchy:
         assert Hierarchy.build({"levels": [[1, "odd", "*"], [2, "even", "*"]]}).bind([1, 2])
 
     def test_a_missing_value_is_named(self) -> None:
-        with pytest.raises(
-            ValueError,
-            match=r'value "50" \(and 2 more\) is not in the hierarchy in `levels` -> add',
-        ):
-            Hierarchy(levels=ROWS).bind([39, 50, 51, 52])
+        with pytest.raises(ValueError, match=r'value "50" is not in the hierarchy .* -> add'):
+            Hierarchy(levels=ROWS).bind([39, 50])
+
+    def test_everything_that_is_wrong_is_named_at_once(self) -> None:
+        rows = [["39", "30-39", "*"], ["40"], ["41", "40-49", "*"], ["41", "old", "*"], ["42", ""]]
+        with pytest.raises(Faults) as caught:
+            Hierarchy(levels=rows).bind([39, 40, 41, 50, 51])
+        name = "the hierarchy in `levels`"
+        assert [fault.partition(" -> ")[0] for fault in caught.value.faults] == [
+            f'{name}, row 2: "40" has no ancestor',
+            f'{name}, row 4: "41" goes to "old", but in row 3 to "40-49"',
+            f"{name}, row 5: column 2 is empty",
+            f'value "50" is not in {name}',
+            f'value "51" is not in {name}',
+        ]
+        assert pickle.loads(pickle.dumps(caught.value)).faults == caught.value.faults
+
+    def test_faults_are_named_up_to_a_number(self) -> None:
+        with pytest.raises(Faults) as caught:
+            Hierarchy(levels=ROWS).bind(list(range(100, 150)))
+        assert len(caught.value.faults) == MOST_FAULTS + 1
+        assert caught.value.faults[-1].startswith(f"{50 - MOST_FAULTS} more values are not in")
+        with pytest.raises(Faults) as caught:
+            Hierarchy(levels=[["a"]] * 40).bind([])
+        assert len(caught.value.faults) == MOST_FAULTS + 1
+        assert "28 more faults" in caught.value.faults[-1]
+
+    def test_a_table_lists_the_faults_of_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "tree.csv"
+        path.write_text("a;X;*\nb;;*\nc;Y;*\nc;X;*\n", encoding="utf-8")
+        people = table({"x": ["a", "c", "d"]}, posets={"x": Hierarchy(path=str(path))})
+        with pytest.raises(SchemaError) as caught:
+            code(people, "x")
+        told = [str(one) for one in caught.value.complaints]
+        assert [one[:40] for one in told] == [
+            "x: the hierarchy tree.csv, row 2: column",
+            'x: the hierarchy tree.csv, row 4: "c" go',
+            'x: value "d" is not in the hierarchy tre',
+        ]
 
     def test_exactly_one_origin(self) -> None:
         for given_parameters in ({}, {"path": "x.csv", "levels": ROWS}):

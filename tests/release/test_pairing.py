@@ -116,3 +116,14 @@ def test_a_folder_of_a_release_tells_roles_and_kinds(
     evidence.write_text("{")
     with pytest.raises(sf.errors.InputError, match="cannot be read"):
         sf.assess("o.csv", "out")
+
+
+def test_without_a_masked_table_the_original_is_measured_as_it_is() -> None:
+    table = _table()
+    found = sf.assess(table)
+    assert "sse" not in found
+    assert float(found["uniques"]) == float(sf.measure("uniques", table))
+    # Sex alone is shared by many.
+    assert float(sf.measure("uniques", table.frame.select("sex"))) == 0.0
+    whole = sf.assess(table, household="zip", measures="uniques")  # which leaves the keys
+    assert whole["uniques"].detail["quasi_identifiers"] == [n for n in NAMES if n != "zip"]

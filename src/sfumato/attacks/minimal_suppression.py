@@ -179,7 +179,8 @@ class MinimalSuppression(Attack):
         reading = (
             getattr(step, "reading", "wildcard") if self.reading == "published" else self.reading
         )
-        return self.k or int(getattr(step, "k", 0)), reading
+        # A step that went on until a risk was reached has no k.
+        return self.k or int(getattr(step, "k", 0) or 0), reading
 
 
 @dataclass(frozen=True, eq=False)

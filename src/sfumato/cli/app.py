@@ -265,12 +265,17 @@ def _protect_large(
 @app.command()
 def assess(
     original: base.Original,
-    masked: base.Masked,
+    masked: Annotated[
+        str,
+        Argument(metavar="MASKED", help="The masked file, made by any tool (the original)."),
+    ] = "",
     plan: base.ColumnsPlan = None,
     quasi: Annotated[
         str, Option(help="Quasi-identifiers, separated by commas (all shared columns).")
     ] = "",
     confidential: base.Confidential = "",
+    weight: Annotated[str, Option(help="Column of sampling weights.")] = "",
+    household: Annotated[str, Option(help="Column that tells households apart.")] = "",
     align: Annotated[
         str,
         Option(
@@ -297,7 +302,7 @@ def assess(
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
-    """Measure risk and utility of a release made by any tool."""
+    """Measure risk and utility of a release made by any tool, or the risk of a file as it is."""
     from ..release.api import assess as measure_all
     from ..release.plan.plan import Plan
 
@@ -310,11 +315,13 @@ def assess(
     base.refuse_existing(output, replace=replace)
     evidence = measure_all(
         original,
-        masked,
+        masked or None,
         align=align,
         plan=words.with_(input=words.input.told(options)),
         quasi=base.names(quasi),
         confidential=base.names(confidential),
+        weight=base.names(weight),
+        household=base.names(household),
         measures=base.names(measures),
         reference=reference or None,
         output=output,

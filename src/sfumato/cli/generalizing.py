@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from ..errors import InputError, MethodError, OutputError, ParameterError
+from ..texts import one_line
 from . import base, show
 from .saying import say
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..data.generalized.model_ready import ModelReady
     from ..data.table import Table
 
@@ -58,29 +62,91 @@ def information(
 
 @base.app.command()
 def hierarchy(
-    plan: base.PlanFile,
-    column: Annotated[str, Argument(metavar="COLUMN", help="Column with a hierarchy.")],
-    output: base.Written,
+    source: Annotated[str, Argument(metavar="PLAN|FILE", help="Plan (.toml), or data file.")],
+    column: Annotated[str, Argument(metavar="COLUMN", help="Column with or for a hierarchy.")],
+    poset: Annotated[
+        str,
+        Option(help="Another than the plan's, as plans write it: 'kind = \"bins\", width = 5'."),
+    ] = "",
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="CSV to write, as ARX reads it.")
+    ] = None,
+    groups: Annotated[int, Option(help="Groups of each level to list.", min=0)] = 5,
     replace: base.Replace = False,
+    json: base.Json = False,
 ) -> None:
-    """Write a column's hierarchy as CSV: each value with its ancestors, as ARX reads it."""
-    from ..data.codec import code
-    from ..poset.files.export import poset_rows, write_poset
+    """Count a column's hierarchy level by level, or propose one; with --output write it as CSV."""
+    from ..explore.hierarchies import hierarchy as made_for
     from ..release.plan.plan import Plan
     from ..release.records.run import read_input
 
-    _free(output, replace=replace)
-    table, _ = read_input(Plan.read(plan), plan.parent)
-    poset = code(table, column).poset
+    if output is not None:
+        _free(output, replace=replace)
+    words = _poset_words(poset) if poset else None
+    if source.endswith(".toml"):
+        table, _ = read_input(Plan.read(source), Path(source).parent)
+    else:
+        table = base.read_by(None, source)
+    declared = words is None and table.schema[column].poset is not None
+    found = made_for(table, column, words)
+    found.rows()  # what is wrong with it is said before anything else
+    levels = None if found.poset.structure.tree is None else found.preview(groups)
+    if output is not None:
+        found.write(output, replace=True)
+    elif levels is None:
+        found.preview()  # which says why there is none
+    if json:
+        listed = [] if levels is None else levels.to_dicts()
+        show.print_json({"line": found.line, "missing": found.missing, "levels": listed})
+        return
+    if not declared:
+        if found.why:
+            say(f"# {one_line(found.why)}")
+        say(found.line)
+    if levels is not None:
+        _levels(levels, found.missing)
+    if output is not None:
+        say(f"{column} in {output}, which holds every value of the column")
+
+
+def _poset_words(given: str) -> dict[str, Any]:
+    """A poset as a plan writes it, with or without the braces, or its kind alone."""
+    import tomllib
+
+    if re.fullmatch("[a-z-]+", given):
+        return {"kind": given}
+    inside = given if given.lstrip().startswith("{") else f"{{ {given} }}"
     try:
-        poset_rows(poset)
-    except OutputError as error:
-        # What is wrong is the column that was asked for, not the file.
-        raise MethodError(
-            f"column {column!r} has neither a hierarchy nor a partial order", remedy=error.remedy
-        ) from error
-    write_poset(poset, output)
-    say(f"{column} in {output}")
+        words = tomllib.loads(f"poset = {inside}")["poset"]
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"--poset {given!r}: {error}", remedy="'kind = \"bins\", width = 5', as plans write it"
+        ) from None
+    if not isinstance(words, dict) or not isinstance(words.get("kind"), str):
+        raise ParameterError(
+            f"--poset {given!r} names no kind", remedy="'kind = \"bins\", width = 5'"
+        )
+    return words
+
+
+def _levels(levels: pl.DataFrame, missing: int) -> None:
+    rows = [
+        (
+            str(one["level"]),
+            f"{one['groups']:,}",
+            f"{one['smallest']:,}",
+            f"{one['median']:,g}",
+            f"{one['largest']:,}",
+            ", ".join(f"{group['label']}: {group['records']:,}" for group in one["first"])
+            + (" ..." if one["groups"] > len(one["first"]) else ""),
+        )
+        for one in levels.to_dicts()
+    ]
+    head = ("level", "groups", "smallest", "median", "largest", "groups with their records")
+    show.grid(head, rows, left=(0, 5))
+    if missing:
+        say(f"{missing:,} records have no value and are in no group")
+    show.notes_aside("these counts are the owner's: they tell who is rare")
 
 
 @base.app.command()

@@ -84,15 +84,19 @@ def _limited(finding: Finding) -> str:
     return f"{finding.subject} {finding.value:.4g} {sign} {finding.limit:.4g}"
 
 
-def figures(evidence: Evidence, why: str) -> None:
-    """Every measure as a table, and on one line those that say nothing here."""
-    from ..release.report.words import drawn
+def figures(evidence: Evidence, why: str, *, owner: bool = False) -> None:
+    """Every measure as a table, what some of them say in words, and on one line those that say
+    nothing here."""
+    from ..release.report.words import drawn, said
 
     rows = []
     for name, summary, value, before in evidence.rows():
         part = drawn(evidence[name], evidence.sampled)
         rows.append((name, value, before, f"{part}: {summary}" if part else summary))
     grid(("measure", "value", "baseline", ""), rows, left=(0, 3))
+    for measurement in evidence.measurements.values():
+        for sentence in said(measurement, owner=owner):
+            say(f"  {measurement.name}: {one_line(sentence)}")
     if left := evidence.not_taken:
         say(f"  do not apply: {', '.join(left)} ({why})")
 
@@ -110,7 +114,7 @@ def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool)
         say(f"  {one_line(sentence)}")
     if output is not None:
         say(f"wrote {output}: it shows the original, keep it private")
-    figures(evidence, f"{output} says why" if output else "--json says why")
+    figures(evidence, f"{output} says why" if output else "--json says why", owner=True)
     notes_aside(*evidence.notes)
 
 

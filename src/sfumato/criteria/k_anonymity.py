@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import polars as pl
 from pydantic import Field, model_validator
 
 from ..data.pair import Pair
@@ -16,7 +15,8 @@ from ..data.schema import Role, Schema
 from ..data.table import Table
 from ..errors import MeasureError
 from ..protocols import Criterion, Finding, OnParts
-from .classes import Classes, Grouping, comparable, first_equal, published_classes, wild
+from .classes import Classes, Grouping, published_classes
+from .gaps import Gaps
 from .joined import joined, mean
 from .verdict import ROUNDING, Judged, OfRelease, verdict
 
@@ -220,80 +220,18 @@ class _Matches(NamedTuple):
 
 def _wildcard(table: Table, classes: Classes, *, asked: bool) -> _Matches:
     """The records that each class may be confused with, if a missing value matches any value."""
-    schema = table.schema
-    columns = [(schema[name], table[name]) for name in classes.columns]
-    open_cells = [wild(series, column) for column, series in columns]
-    cells = sum(int(mask.sum()) for mask in open_cells)
-    if not cells:
+    gaps = Gaps.of(table, classes)
+    if not gaps.cells:
         return _Matches(0, classes.sizes)
-    # One row for each class is enough: its records are alike.
-    gaps = np.column_stack([mask[classes.first] for mask in open_cells])
-    patterns, pattern = _patterns(gaps)
-    work = len(patterns) * len(classes)
-    if not asked and (len(patterns) > _PATTERNS_UNASKED or work > _WORK_UNASKED):
+    patterns = len(gaps.patterns)
+    work = patterns * len(classes)
+    if not asked and (patterns > _PATTERNS_UNASKED or work > _WORK_UNASKED):
         why = (
-            f"not counted: {len(patterns):,} patterns of missing cells in {len(classes):,} "
+            f"not counted: {patterns:,} patterns of missing cells in {len(classes):,} "
             'classes; ask for it with missing = "wildcard"'
         )
-        return _Matches(cells, None, why)
-    rows = pl.Series(classes.first)
-    alike = [comparable(series.gather(rows)).to_frame() for _, series in columns]
-    codes = np.column_stack([_numbered(first_equal(values)) for values in alike])
-    return _Matches(cells, _matching(codes, classes.sizes, patterns, pattern))
-
-
-def _patterns(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows, and which of them each row is."""
-    if gaps.shape[1] > 62:
-        distinct, which = np.unique(gaps, axis=0, return_inverse=True)
-        return distinct, which.reshape(-1)
-    # As one number each, rows are compared many times faster.
-    packed = gaps.astype(np.int64) @ (np.int64(1) << np.arange(gaps.shape[1]))
-    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
-    return gaps[first], which.reshape(-1)
-
-
-def _matching(
-    codes: np.ndarray, sizes: np.ndarray, patterns: np.ndarray, pattern: np.ndarray
-) -> np.ndarray:
-    """The records that agree with each class on all columns that both of them know."""
-    many = codes.max(axis=0) + 1
-    members = [np.flatnonzero(pattern == p) for p in range(len(patterns))]
-    matches = np.zeros(len(codes), dtype=np.int64)
-    for a, mine in enumerate(members):
-        for b, theirs in enumerate(members[: a + 1]):
-            known = ~(patterns[a] | patterns[b])
-            both = mine if a == b else np.concatenate((mine, theirs))
-            key = _as_one(codes[both][:, known], many[known])
-            to_mine, to_theirs = key[: mine.size], key[-theirs.size :]
-            top = int(key.max()) + 1
-            matches[mine] += _sums(to_theirs, sizes[theirs], top)[to_mine]
-            if a != b:
-                matches[theirs] += _sums(to_mine, sizes[mine], top)[to_theirs]
-    return matches
-
-
-def _as_one(codes: np.ndarray, many: np.ndarray) -> np.ndarray:
-    """A number 0.. for each row, the same where rows are equal; `many` are the codes of a column.
-
-    >>> _as_one(np.array([[1, 0], [0, 1], [1, 0]]), np.array([2, 2])).tolist()
-    [1, 0, 1]
-    """
-    key, top = np.zeros(len(codes), dtype=np.int64), 1
-    for column, width in zip(codes.T, many.tolist(), strict=True):
-        if top * width >= 2**62:
-            key, top = _numbered(key), len(codes)
-        key, top = key * width + column, top * width
-    return _numbered(key)
-
-
-def _numbered(values: np.ndarray) -> np.ndarray:
-    return np.unique(values, return_inverse=True)[1].reshape(-1)
-
-
-def _sums(key: np.ndarray, of: np.ndarray, top: int) -> np.ndarray:
-    """The sum for each key 0..top-1; whole numbers, exact up to 2 ** 53."""
-    return np.bincount(key, weights=of, minlength=top).astype(np.int64)
+        return _Matches(gaps.cells, None, why)
+    return _Matches(gaps.cells, gaps.sums(classes.sizes)[0])
 
 
 class AverageRisk(OfRelease):

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import Complaint, MethodError, SchemaError
+from ..poset.bound import Faults
 from ..poset.interval import Interval
 from ..poset.valueset import LabelPoset, ValueSet
 from ..protocols import Poset, Structure
@@ -265,6 +266,9 @@ def bind(column: Column, domain: pl.Series, counts: np.ndarray | None = None) ->
         source = source.for_ordered()
     try:
         return source.bind(domain_values(column, domain), counts)
+    except Faults as error:
+        listed = [Complaint(column.name, fault) for fault in error.faults]
+        raise SchemaError("the table", listed) from error
     except ValueError as error:
         raise SchemaError("the table", [Complaint(column.name, str(error))]) from error
 

@@ -71,6 +71,21 @@ def unknown(kind: str, strays: Iterable[str], where: str, remedy: str) -> ValueE
     return ValueError(f'{kind} "{listed[0]}"{more} is not {where} -> {remedy}')
 
 
+MOST_FAULTS = 12
+"""Faults of one sort that are told one by one."""
+
+
+class Faults(ValueError):
+    """Everything that is wrong with what a poset was made from, each with its remedy."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.faults,)
+
+
 def sorted_codes(
     values: np.ndarray, wanted: np.ndarray, written: Callable[[Any], str]
 ) -> np.ndarray:

@@ -31,6 +31,7 @@ from .pairing import (
     as_pair,
     as_tables,
     doubtful,
+    file_as_it_is,
     in_roles,
     pair_of_files,
     unshared,
@@ -98,7 +99,7 @@ def partition(given: Any, search: Partitioner | str, seed: int | None = None) ->
 def measure(
     name: str | Measure | Callable[[pl.DataFrame], Any],
     original: Any,
-    masked: Any,
+    masked: Any = None,
     align: str = "position",
     *,
     seed: int = 0,
@@ -109,6 +110,7 @@ def measure(
 ) -> Measurement:
     """One registered measure or attack by its name, or as it is; or what a function of a frame
     loses: `sf.measure(f, original, masked, divergence="absolute")`, as `function-loss` says.
+    Without `masked` it is taken of the original as it is: `sf.measure("suda", original)`.
 
     Frames without roles count every shared column as a quasi-identifier. Measures that look at
     groups take them from `partition`, in the order of the masked rows; those that know how the
@@ -117,6 +119,7 @@ def measure(
     where that is not to be believed.
     """
     built = measure_of(name, parameters)
+    masked = original if masked is None else masked
     if align in AUTO:
         pair = align_by(*as_tables(original, masked)).pair
     else:
@@ -147,7 +150,7 @@ def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> 
 
 def assess(
     original: Any,
-    masked: Any,
+    masked: Any = None,
     align: str = "auto",
     *,
     seed: int = 0,
@@ -155,10 +158,15 @@ def assess(
     plan: Plan | str | Path | None = None,
     quasi: str | Iterable[str] = (),
     confidential: str | Iterable[str] = (),
+    weight: str | Iterable[str] = (),
+    household: str | Iterable[str] = (),
     measures: str | Iterable[str] = (),
     output: str | Path | None = None,
 ) -> Evidence:
     """Every measure that applies to a release made by any tool; tables, or the paths of files.
+
+    Without `masked`, what the original as it is would expose: the measures of risk that need no
+    other table.
 
     `masked` may be the folder of a release. Roles come from the tables, from a plan or from lists;
     the measures are those named, else those of the plan, else the usual ones. `reference` are
@@ -174,22 +182,28 @@ def assess(
     page = None if output is None else check_page(output)
     roles = dict.fromkeys(_listed(quasi), Role.QUASI)
     roles |= dict.fromkeys(_listed(confidential), Role.CONFIDENTIAL)
+    roles |= dict.fromkeys(_listed(weight), Role.WEIGHT)
+    roles |= dict.fromkeys(_listed(household), Role.HOUSEHOLD)
+    alone = masked is None
     others: Table | None = None
     if isinstance(masked, Release):
         raise ParameterError(
             "a Release was assessed when it was made",
             remedy="release.evidence, or release.measure(name) for one more",
         )
-    if isinstance(original, str | Path) != isinstance(masked, str | Path):
+    if not alone and isinstance(original, str | Path) != isinstance(masked, str | Path):
         raise ParameterError(
             "one of original and masked is a file and the other a table",
             remedy="two files, or two tables: sf.read(path) makes a table of a file",
         )
-    if isinstance(masked, str | Path):
+    if alone and isinstance(original, str | Path):
+        found = file_as_it_is(str(original), words, roles)
+    elif isinstance(masked, str | Path):
         found, others = pair_of_files(str(original), masked, words, align, roles)
     else:
         if roles:
             original = in_roles(_as_table(original), roles)
+        masked, align = (original, "position") if alone else (masked, align)
         found = align_by(*as_tables(original, masked), align)
     pair = found.pair
     if isinstance(reference, str | Path):
@@ -197,6 +211,8 @@ def assess(
     elif reference is not None:
         others = like_original(reference, pair.original)
     panel = usual_panel() if words.measures is None else words.measures
+    if alone and words.measures is None:
+        panel = tuple(m for m in panel if m.about == "risk" and not m.needs_alignment)
     if named := _listed(measures):
         panel = tuple(build("measure|attack", name, {}) for name in named)
     taken, left = Measuring(seed, None, others, words.mechanism).panel(panel, pair)

@@ -146,6 +146,17 @@ def read_tables(
     return pair.original, after, others
 
 
+def file_as_it_is(original: str, words: Plan, roles: Mapping[str, Role]) -> Aligned:
+    """A file as a pair with itself, with notes; every column is a quasi-identifier unless roles
+    are known."""
+    before, notes = read_input(words, Path(), original)
+    if not roles and not before.schema.quasi:
+        roles = dict.fromkeys(before.names, Role.QUASI)
+        notes.append("no roles were given: every column counts as a quasi-identifier")
+    before = in_roles(before, roles)
+    return Aligned(Pair.of(before, before), tuple(notes))
+
+
 def pair_of_files(
     original: str, masked: str | Path, words: Plan, align: str, roles: Mapping[str, Role]
 ) -> tuple[Aligned, Table | None]:

@@ -1,3 +1,6 @@
 """Measures of disclosure risk."""
 
-ORDER = ("exposure", "classes", "linkage", "attributes", "participation", "score")
+ORDER = (
+    *("exposure", "classes", "individual", "log_linear", "uniqueness", "attacker_economics"),
+    *("linkage", "attributes", "participation", "score"),
+)

@@ -29,7 +29,7 @@ from ..measurement import Depends, Direction
 from ..protocols import Context, Measure, Measurement
 from .linkage.covering import build
 
-_SAMPLE = "the sample stands for the population: no reference table, no weights"
+SAMPLE = "the sample stands for the population: no reference table, no weights"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Population:
     @classmethod
     def of_sample(cls, sizes: Sizes) -> Population:
         """Of classes of a sample that stands for the population."""
-        return cls(sizes, sizes.size.astype(np.float64), {"population": _SAMPLE})
+        return cls(sizes, sizes.size.astype(np.float64), {"population": SAMPLE})
 
     @property
     def matched(self) -> float:
@@ -73,7 +73,7 @@ def population_of(
     weights = weights_of(table)
     if weights is not None:
         return _weighted(classes, *weights)
-    return Population.by_class(classes, classes.sizes.astype(np.float64), {"population": _SAMPLE})
+    return Population.by_class(classes, classes.sizes.astype(np.float64), {"population": SAMPLE})
 
 
 def _counted(
@@ -150,12 +150,12 @@ class SizeRisk(ClassRisk):
         return self.of_sizes(counts.sizes("masked"), counts.sizes("original"))
 
 
-_BEFORE = "the same figure before masking"
+BEFORE = "the same figure before masking"
 _EL_EMAM = (
     "El Emam & Dankar (2008), Protecting privacy using k-anonymity, JAMIA 15(5); "
     "Dankar & El Emam (2010), A method for evaluating marketer re-identification risk, PAIS"
 )
-_Threshold = Annotated[
+Threshold = Annotated[
     float, Field(ge=0, le=1, description="risk above which a record counts as at risk")
 ]
 
@@ -183,7 +183,7 @@ class ClassSizes(SizeRisk):
             "mean": after.records / after.classes,
             "median": after.median,
             "histogram": [[size, many, size * many] for size, many in listed],
-            "baseline": _BEFORE,
+            "baseline": BEFORE,
         }
         return self.result(after.smallest, baseline=float(before.smallest), detail=detail)
 
@@ -206,7 +206,7 @@ class Uniques(SizeRisk):
     usual: ClassVar[bool] = True
 
     def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
-        detail = {**_facts(after), "uniques": after.alone, "baseline": _BEFORE}
+        detail = {**_facts(after), "uniques": after.alone, "baseline": BEFORE}
         return self.result(
             after.alone / after.records, baseline=before.alone / before.records, detail=detail
         )
@@ -227,13 +227,13 @@ class ProsecutorRisk(SizeRisk):
     paper: ClassVar[str] = _EL_EMAM
     usual: ClassVar[bool] = True
 
-    threshold: _Threshold = 0.2
+    threshold: Threshold = 0.2
 
     def of_sizes(self, after: Sizes, before: Sizes) -> Measurement:
         detail = {
             **_facts(after),
             **_spread(after, 1.0 / after.size, self.threshold),
-            "baseline": _BEFORE,
+            "baseline": BEFORE,
         }
         return self.result(1.0 / after.smallest, baseline=1.0 / before.smallest, detail=detail)
 
@@ -241,10 +241,8 @@ class ProsecutorRisk(SizeRisk):
         return np.asarray(1.0 / sizes)
 
 
-class _Population(ClassRisk):
-    """What journalist and marketer risk share: the population that the file is a sample of."""
-
-    usual: ClassVar[bool] = True
+class PopulationRisk(ClassRisk):
+    """A figure that asks for the population that the file is a sample of."""
 
     reference: Literal["non-participants", "population"] = Field(
         "non-participants",
@@ -261,7 +259,11 @@ class _Population(ClassRisk):
         found = self._population(context.pair.masked, context)
         made = self.of_population(found, self._population(context.pair.original, context))
         assert found.classes is not None
-        return replace(made, per_record=found.classes.of_records(1.0 / found.sizes))
+        return replace(made, per_record=found.classes.of_records(self.of_class(found.sizes)))
+
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        """What the records of classes of these sizes in the population have each."""
+        return np.asarray(1.0 / sizes)
 
     def uncounted(self, schema: Schema) -> str:
         named = schema.of_role(Role.WEIGHT)
@@ -280,7 +282,7 @@ class _Population(ClassRisk):
         )
 
 
-class JournalistRisk(_Population):
+class JournalistRisk(PopulationRisk):
     """Chance of finding someone known to be in the population, at worst.
 
     1 over F, the size in the population of the smallest class, over the classes that the masked
@@ -291,23 +293,24 @@ class JournalistRisk(_Population):
     """
 
     name: ClassVar[str] = "journalist-risk"
+    usual: ClassVar[bool] = True
     paper: ClassVar[str] = _EL_EMAM
 
-    threshold: _Threshold = 0.2
+    threshold: Threshold = 0.2
 
     def of_population(self, after: Population, before: Population) -> Measurement:
         detail = {
             **_facts(after.of),
             **_spread(after.of, 1.0 / after.sizes, self.threshold),
             **after.facts,
-            "baseline": _BEFORE,
+            "baseline": BEFORE,
         }
         return self.result(
             1.0 / after.sizes.min(), baseline=float(1.0 / before.sizes.min()), detail=detail
         )
 
 
-class MarketerRisk(_Population):
+class MarketerRisk(PopulationRisk):
     """Expected share of records that an intruder matches correctly.
 
     With f records of a class in the file and F in the population, f/F of them are matched correctly
@@ -317,11 +320,12 @@ class MarketerRisk(_Population):
     """
 
     name: ClassVar[str] = "marketer-risk"
+    usual: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = _EL_EMAM
 
     def of_population(self, after: Population, before: Population) -> Measurement:
-        detail = {**_facts(after.of), **after.facts, "baseline": _BEFORE}
+        detail = {**_facts(after.of), **after.facts, "baseline": BEFORE}
         return self.result(after.matched, baseline=before.matched, detail=detail)
 
 

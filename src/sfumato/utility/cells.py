@@ -131,6 +131,11 @@ def quasi_cells(pair: Pair, measure: str) -> list[Cells]:
     return [cells_of(pair, name, measure, classes) for name in names]
 
 
+def certainty_penalties(cells: Sequence[Cells]) -> list[np.ndarray]:
+    """For each column, the share of its domain that each masked record's cell leaves open."""
+    return [c.spread(c.figures(Labels.measure), star=1.0) for c in cells]
+
+
 def cells_of(pair: Pair, name: str, measure: str = "", classes: Classes | None = None) -> Cells:
     """The cells of one column; what sets left open is counted within `classes`, if given."""
     n = pair.masked.height

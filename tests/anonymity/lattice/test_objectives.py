@@ -177,6 +177,10 @@ def test_the_same_as_the_measures_of_the_release(given_table: Any, k: int, share
         assert smallest_class(outcome.table) >= k
         value = sf.measure(utility, table, outcome.table).value
         assert outcome.facts[measure] == pytest.approx(value, abs=6e-5)
+    paying = FullDomain(k=k, suppress=share, measure="payout", economics=ECONOMICS)
+    outcome = paying.mask(table, np.random.default_rng(0))
+    value = sf.measure("payout", table, outcome.table, **ECONOMICS).value
+    assert outcome.facts["payout"] == pytest.approx(value, abs=6e-5)
 
 
 @settings(max_examples=150)

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.kernels.swapping.household import multiset_labels, swap_outside
+from sfumato.kernels.swapping.household import (
+    multiset_labels,
+    sharing_households,
+    swap_outside,
+    swap_short,
+)
 from sfumato.kernels.swapping.ranked_columns import ranked_columns
 from sfumato.kernels.swapping.shuffling import (
     draw_given,
@@ -155,6 +160,34 @@ def test_swap_outside_agrees_with_the_oracle(
     moved = np.flatnonzero(found != np.arange(n))
     assert all(group[i] == group[found[i]] and block[i] != block[found[i]] for i in moved)
     assert moved.size <= 2 * pairs
+
+
+@given(st.data(), st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=40))
+def test_swap_short_agrees_with_the_oracle(
+    data: st.DataObject, rows: list[tuple[int, int, int]]
+) -> None:
+    rows.sort()
+    n = len(rows)
+    group, area = [g for g, _, _ in rows], [4 * b + a for _, b, a in rows]
+    block = [4 * g + b for g, b, _ in rows]
+    visits = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
+    short = data.draw(st.lists(st.integers(0, 4), min_size=16, max_size=16))
+    draws, left = data.draw(uniforms(n)), dense(short)
+    found, _ = swap_short(dense(group), dense(block), dense(visits), draws, dense(area), left)
+    assert found.tolist() == oracle.swap_short(group, block, visits, draws, area, short)
+    assert left.tolist() == short, "the input is not modified"
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=30))
+def test_households_that_share_a_cell_are_counted(rows: list[tuple[int, int, int]]) -> None:
+    homes, areas, codes = ([row[j] for row in rows] for j in range(3))
+    cells = dense([4 * area + code for _, area, code in rows])
+    found = sharing_households(cells, dense(homes))
+    for i, (_, area, code) in enumerate(rows):
+        sharing = {h for h, a, c in rows if (a, c) == (area, code)}
+        assert found[i] == len(sharing)
+    fewest = oracle.fewest_sharing(homes, areas, codes)
+    assert fewest == {h: min(found[i] for i in range(len(rows)) if homes[i] == h) for h in homes}
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), max_size=12))

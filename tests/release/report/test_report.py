@@ -22,7 +22,7 @@ from sfumato.protocols import Finding, Measurement
 from sfumato.release.plan.plan import Input, Plan
 from sfumato.release.records.evidence import Evidence
 from sfumato.release.records.release import Private, Release
-from sfumato.release.report import figures
+from sfumato.release.report import figures, sections
 from sfumato.release.report.columns import FEWEST, Picture, gaps, pictures, shown
 from sfumato.release.report.correlations import correlations
 from sfumato.release.report.parts import number, percent, plain, printable
@@ -701,3 +701,10 @@ def test_numbers_are_not_rounded_to_nothing() -> None:
     assert number(float("-inf")) == "minus infinite"
     assert number(1234567.8) == "1,234,568"
     assert plain({"a": list(range(20))}).endswith("and 8 more)")
+
+
+def test_a_criterion_is_told_in_plain_numbers_even_if_a_measure_is_called_by_its_name() -> None:
+    """`no-attack` is a criterion in a currency, and an alias of a measure in percent."""
+    limit = Finding("no-attack", "the expected gain", 1.0, 1.5, met=True, at_least=False)
+    assert sections._value(limit, limit.limit) == "1.5"
+    assert sections._value(replace(limit, requirement="paying-attacks"), 1.0) == percent(1.0)

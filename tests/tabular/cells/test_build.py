@@ -16,7 +16,8 @@ import sfumato as sf
 from sfumato.data.generators import businesses
 from sfumato.errors import InputError, MethodError, ParameterError, SchemaError
 from sfumato.kernels.draws import Draws
-from sfumato.poset.trees.sources import Bins, Hierarchy, Prefix
+from sfumato.poset.trees.bins import Bins
+from sfumato.poset.trees.sources import Hierarchy, Prefix
 from sfumato.rng import Key
 from sfumato.tabular.cells.build import HideableZeros, from_microdata
 from sfumato.tabular.cells.table import CellTable

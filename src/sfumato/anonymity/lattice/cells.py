@@ -214,7 +214,7 @@ class Payout(CellSum):
 
     A published record pays the benefit but for the share of it that is lost, less the penalty
     weighed by the chance of being found, 1 / class size, where an attack pays (Wan et al. 2015): a
-    class that is worth attacking costs one penalty. A suppressed record pays nothing.
+    class that is worth attacking costs one penalty. A record that tells nothing pays nothing.
     """
 
     def __init__(self, lattice: Lattice) -> None:
@@ -231,8 +231,9 @@ class Payout(CellSum):
         return np.asarray(self.weights / self._most(lattice))
 
     def _fined(self, node: Node) -> np.ndarray:
-        """bool: the classes that are worth attacking, if they are published."""
-        return np.asarray(attacked(1.0 / node.sizes, self.terms.economics) & node.own)
+        """bool: the classes that are worth attacking, if they are published and tell something."""
+        pays = attacked(1.0 / node.sizes, self.terms.economics)
+        return np.asarray(pays & node.own & (self._lost(node) > 0))
 
     def figures(self, node: Node, counted: Tally, *, fixed: bool) -> Figures:
         found = super().figures(node, counted, fixed=fixed)
@@ -248,9 +249,8 @@ class Payout(CellSum):
         return np.asarray(super().prices(node) - self.fine * self._fined(node))
 
     def published(self, value: int) -> float:
-        """What a record pays, on average."""
-        benefit = self.terms.economics.benefit
-        return benefit * (1.0 - value / WHOLE * self._most(self.lattice))
+        """What a record pays on average, as a share of the benefit."""
+        return 1.0 - value / WHOLE * self._most(self.lattice)
 
 
 class Columns(Cells):

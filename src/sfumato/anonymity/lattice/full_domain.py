@@ -65,10 +65,10 @@ class FullDomain(Spread):
     - classification: the share of records that are suppressed, or whose `target` is not the most
       frequent one of their class (Iyengar);
     - height: the sum of the levels, whatever is suppressed;
-    - payout: what a record pays its publisher on average, the more the better, if attackers act
-      for money (`economics`): the benefit but for the share of it that is lost, less the penalty
-      times 1 / class size where the attacker's gain times 1 / class size exceeds the cost of an
-      attempt; a suppressed record pays nothing.
+    - payout: what a record pays its publisher on average, as a share of the benefit and the more
+      the better, if attackers act for money (`economics`): the benefit but for the share of it that
+      is lost, less the penalty times 1 / class size where the attacker's gain times 1 / class size
+      exceeds the cost of an attempt; a suppressed record pays nothing.
 
     Of loss, precision and entropy `aggregate` makes one figure of the columns': their mean, the
     largest, or the geometric mean of 1 + each, less 1. `importance` are their weights: of the mean,

@@ -1,3 +1,3 @@
 """Criteria that look at people beside the release: the originals, or a population."""
 
-ORDER = ("delta_presence", "population", "originals")
+ORDER = ("delta_presence", "population", "originals", "attacker_economics")

@@ -147,6 +147,27 @@ def sampling_share(table: Table, given: float | None, asking: str) -> tuple[floa
     return min(1.0, weight.size / float(weight.sum())), f"the sampling weights in {name}"
 
 
+def fitting(
+    grouping: Grouping, population: Any, share: float | None, *, asking: str
+) -> tuple[np.ndarray, str]:
+    """How many people of the population each class fits, and how that is known: counted among those
+    given, else estimated by the share of them that the table holds or by its weights."""
+    if population != "":
+        people, found = covered_people(grouping, population, who="the population")
+        return found.counts().astype(np.float64), f"counted among {people.height:,} people"
+    weights = None if share is not None else weights_of(grouping.table)
+    if weights is None:
+        share, how = sampling_share(grouping.table, share, asking)
+        return grouping.people / share, f"estimated by {how}"
+    name, weight = weights
+    if grouping.rows is not None:
+        weight = weight[grouping.rows]
+    weight = weight / grouping.records_each
+    sums = np.bincount(grouping.classes.labels, weights=weight, minlength=len(grouping))
+    # The sample is in the population: no class is smaller there.
+    return np.maximum(sums, grouping.people), f"estimated by the sum of the weights in {name}"
+
+
 class KMap(OfClasses):
     """Every published record fits at least k people of the population.
 
@@ -196,28 +217,12 @@ class KMap(OfClasses):
             "quasi_identifiers": list(grouping.classes.columns),
             "records": grouping.table.height,
         }
-        if self.population != "":
-            people, found = covered_people(grouping, self.population, who="the population")
-            fits = found.counts().astype(np.float64)
-            detail["population"] = f"counted among {people.height:,} people"
-        else:
-            fits, detail["population"] = self._estimated(grouping)
+        fits, detail["population"] = fitting(
+            grouping, self.population, self.share, asking=self.name
+        )
         # A sum of weights may miss a whole number by its rounding.
         kept = fits >= self.k * (1 - ROUNDING)
         return Judged(fits, kept, "k-map", self.k, detail, at_least=True)
-
-    def _estimated(self, grouping: Grouping) -> tuple[np.ndarray, str]:
-        weights = None if self.share is not None else weights_of(grouping.table)
-        if weights is None:
-            share, how = sampling_share(grouping.table, self.share, self.name)
-            return grouping.people / share, f"estimated by {how}"
-        name, weight = weights
-        if grouping.rows is not None:
-            weight = weight[grouping.rows]
-        weight = weight / grouping.records_each
-        sums = np.bincount(grouping.classes.labels, weights=weight, minlength=len(grouping))
-        # The sample is in the population: no class is smaller there.
-        return np.maximum(sums, grouping.people), f"estimated by the sum of the weights in {name}"
 
 
 class PopulationUniqueness(OfRelease):

@@ -14,7 +14,7 @@ import polars as pl
 
 from ...errors import Complaint, SchemaError, suggest
 from ...poset.sets.items import Items
-from ...poset.trees.sources import Bins
+from ...poset.trees.bins import Bins
 from ...poset.values.text import text
 from ..codec import code, floats
 from ..exact import each

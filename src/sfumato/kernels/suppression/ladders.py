@@ -18,6 +18,7 @@ Fewer than k records may be left over. Each then joins the class that it costs l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ from numpy.typing import NDArray
 from sfumato.kernels.suppression.matches import Ints, Mask, class_labels, label
 
 Floats = NDArray[np.float64]
+Worth = Callable[[Floats], Floats]
+"""What classes are worth by the sums of their records' counts, (counts, classes); joining classes
+never lowers it."""
 MOST_CHOICES = 1 << 17
 """sets of levels that the optimal search may try in a round"""
 
@@ -75,13 +79,15 @@ def climb(
     *,
     already: Mask | None = None,
     count: Floats | None = None,
+    worth: Worth | None = None,
     weight: Floats | None = None,
     search: Literal["optimal", "greedy"] = "optimal",
 ) -> Ints:
     """The label to publish in each cell, int64 (n, d), so that every record has the company of k.
 
     `already` marks cells that are suppressed and stay so. `count` is how much company each record
-    is (1 unless given): with survey weights, k is an estimate of people in the population.
+    is (1 unless given): with survey weights, k is an estimate of people in the population. With
+    `worth`, records have several counts, (counts, n), and k is what a class must be worth by them.
     `weight` multiplies the price of a record's cells, and so decides whose cells are widened for
     those who are left over.
 
@@ -89,15 +95,17 @@ def climb(
     [[2], [2], [2]]
     """
     n, d = codes.shape
-    company = np.ones(n) if count is None else count
-    if company.sum() < k:
-        raise ValueError(f"{n} records are the company of {company.sum():g}, not of {k:g}")
+    company = np.atleast_2d(np.ones(n) if count is None else count)
+    # Sums of weights may miss a whole number by their rounding.
+    enough = k - 1e-9 * k if worth is None else k
     gone = np.zeros((n, d), dtype=bool) if already is None else already
     shown = np.column_stack(
         [np.where(gone[:, j], ladder.top, ladder.labels[0, codes[:, j]])
          for j, ladder in enumerate(ladders)]
     )  # fmt: skip
-    work = _Work(codes, ladders, k - 1e-9 * k, company, gone, shown)
+    work = _Work(codes, ladders, enough, company, worth or _the_count, gone, shown)
+    if (everybody := work.together(np.arange(n))) < enough:
+        raise ValueError(f"{n} records are the company of {everybody:g}, not of {k:g}")
     work.need = work.sizes(shown) < work.k
     if search == "greedy":
         _greedy(work)
@@ -110,43 +118,62 @@ def climb(
     return work.shown
 
 
+def _the_count(sums: Floats) -> Floats:
+    return sums[0]
+
+
 class _Work:
     """The table on its way up."""
 
     def __init__(
-        self, codes: Ints, ladders: list[Ladder], k: float, company: Floats, gone: Mask, shown: Ints
+        self,
+        codes: Ints,
+        ladders: list[Ladder],
+        k: float,
+        company: Floats,
+        worth: Worth,
+        gone: Mask,
+        shown: Ints,
     ) -> None:
         self.codes, self.ladders, self.k = codes, ladders, k
-        self.company, self.gone, self.shown = company, gone, shown
+        self.company, self.worth, self.gone, self.shown = company, worth, gone, shown
         self.need: Mask = np.zeros(len(codes), dtype=bool)
         self.first = shown.copy()
 
     def sizes(self, labels: Ints, company: Floats | None = None) -> Floats:
         """The company of each record's class, itself included."""
         found = class_labels(labels)
-        weights = self.company if company is None else company
-        return np.asarray(np.bincount(found, weights), dtype=np.float64)[found]
+        return self.worth(_sums(found, self.company if company is None else company))[found]
+
+    def together(self, rows: Ints) -> float:
+        """The company that these records would be as one class."""
+        return float(self.worth(self.company[:, rows].sum(axis=1, keepdims=True))[0])
 
     def open_classes(self) -> tuple[Ints, Floats]:
         """Published classes that another record could join by climbing, and their company."""
         rows = np.flatnonzero(~self.need & ((self.shown != self.first) | self.gone).any(axis=1))
         if not rows.size:
-            return self.shown[:0], self.company[:0]
+            return self.shown[:0], self.company[:, :0]
         found = class_labels(self.shown[rows])
         first = np.unique(found, return_index=True)[1]
-        company = np.bincount(found, self.company[rows]).astype(np.float64, copy=False)
-        return self.shown[rows[first]], company
+        return self.shown[rows[first]], _sums(found, self.company[:, rows])
+
+
+def _sums(labels: Ints, counts: Floats, classes: int = 0) -> Floats:
+    """Of each count, its sum over the records of each class."""
+    return np.stack([np.bincount(labels, one, classes) for one in counts])
 
 
 def _optimal(work: _Work) -> None:
     while work.need.any():
         rows = np.flatnonzero(work.need)
         classes, company = work.open_classes()
-        if work.company[rows].sum() < work.k and not classes.size:
+        if work.together(rows) < work.k and not classes.size:
             return
         chosen, found = _cheapest(work, rows, classes, company)
         together = np.concatenate([chosen, classes])
-        sizes = work.sizes(together, np.append(work.company[rows], company))[: rows.size]
+        counts = np.append(work.company[:, rows], company, axis=1)
+        sizes = work.sizes(together, counts)[: rows.size]
         met = found & (sizes >= work.k)
         if not met.any():
             return
@@ -163,12 +190,12 @@ def _cheapest(work: _Work, rows: Ints, classes: Ints, company: Floats) -> tuple[
     d, asking = len(work.ladders), rows.size
     # Columns with many values first: they split the classes soonest.
     order = np.argsort([-ladder.price.size for ladder in work.ladders], kind="stable").tolist()
-    weights = np.append(work.company[rows], company)
+    weights = np.append(work.company[:, rows], company, axis=1)
     at_level: list[list[Ints]] = []
     for j, ladder in enumerate(work.ladders):
         own = np.where(work.gone[rows, j], ladder.top, ladder.labels[:, work.codes[rows, j]])
         at_level.append([np.append(labels, classes[:, j]) for labels in own])
-    best = np.full(weights.size, np.inf)
+    best = np.full(weights.shape[1], np.inf)
     best[asking:] = -np.inf  # they ask for nothing
     chosen = np.zeros((asking, d), dtype=np.int64)
     levels = [0] * d
@@ -192,13 +219,13 @@ def _cheapest(work: _Work, rows: Ints, classes: Ints, company: Floats) -> tuple[
             found, groups = label(key.view(np.uint64)[:, None], np.arange(key.size), _ALL)
             useful = np.zeros(groups, dtype=bool)
             useful[found[gains]] = True
-            useful &= np.bincount(found, weights[among], groups) >= work.k
+            useful &= work.worth(_sums(found, weights[:, among], groups)) >= work.k
             kept = useful[found]
             if kept.any():
                 levels[j] = level
                 visit(depth + 1, among[kept], found[kept], price[kept])
 
-    everyone = np.arange(weights.size)
+    everyone = np.arange(weights.shape[1])
     visit(0, everyone, np.zeros(everyone.size, np.int64), np.zeros(everyone.size))
     return chosen, np.isfinite(best[:asking])
 
@@ -213,7 +240,7 @@ def _greedy(work: _Work) -> None:
         classes, company = work.open_classes()
         best = np.zeros(rows.size)
         column = np.full(rows.size, -1)
-        weights = np.append(work.company[rows], company)
+        weights = np.append(work.company[:, rows], company, axis=1)
         for j, ladder in enumerate(work.ladders):
             trial = work.shown[rows]
             now = trial[:, j].copy()

@@ -14,7 +14,7 @@ grouped by their set of wildcards, and for every pair of sets equal projections 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,6 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
+Counts = NDArray[Any]
+"""int64, how many records each stands for, or float64, what they weigh."""
 
 WORD = 64
 
@@ -191,11 +193,11 @@ def label(words: Words, rows: Ints, keep: Words) -> tuple[Ints, int]:
 @njit(cache=True, nogil=True)
 def _meet(
     held: Words,
-    held_weight: Ints,
-    held_count: Ints,
+    held_weight: Counts,
+    held_count: Counts,
     guests: Words,
-    guest_weight: Ints,
-    guest_count: Ints,
+    guest_weight: Counts,
+    guest_count: Counts,
     keep: Words,
 ) -> None:
     """Add to each row's count the weight of the rows of the other side that equal it on `keep`.
@@ -205,8 +207,8 @@ def _meet(
     """
     table = new_table(len(held), keep.size)
     slot_of = np.empty(len(held), np.int64)
-    held_total = np.zeros(len(held), np.int64)
-    guest_total = np.zeros(len(held), np.int64)
+    held_total = np.zeros(len(held), held_weight.dtype)
+    guest_total = np.zeros(len(held), guest_weight.dtype)
     used = 0
     for i in range(len(held)):
         slot_of[i] = find_or_add(table, held, i, keep, used)
@@ -226,11 +228,11 @@ def _meet(
 @njit(cache=True, nogil=True)
 def _meet_few(
     held: Words,
-    held_weight: Ints,
-    held_count: Ints,
+    held_weight: Counts,
+    held_count: Counts,
     guests: Words,
-    guest_weight: Ints,
-    guest_count: Ints,
+    guest_weight: Counts,
+    guest_count: Counts,
     keep: Words,
 ) -> None:
     """What `_meet` does, by comparing everyone with everyone: faster where one side is small."""
@@ -250,17 +252,17 @@ class Crowd(NamedTuple):
     """The distinct records of a table, those with the same empty fields side by side."""
 
     words: Words
-    weight: Ints
-    """how often each occurs"""
+    weight: Counts
+    """how often each occurs, or what those records weigh"""
     bounds: Ints
     """where each group begins, and the end"""
     present: Words
     """for each group, the bits of the fields that are not empty"""
 
 
-def crowd(packed: Packed, count: Ints | None = None) -> tuple[Crowd, Ints]:
+def crowd(packed: Packed, count: Counts | None = None) -> tuple[Crowd, Ints]:
     """The distinct records of a table, and for each record which of them it is; `count` says for
-    how many each stands."""
+    how many each stands, or what it weighs."""
     words, fields = packed
     labels, found = label(words, np.arange(len(words)), packed.keep(np.zeros(len(fields), bool)))
     first = np.empty(found, np.int64)
@@ -273,16 +275,17 @@ def crowd(packed: Packed, count: Ints | None = None) -> tuple[Crowd, Ints]:
     bounds = np.searchsorted(pattern[order], np.arange(patterns + 1))
     place = np.empty(found, np.int64)
     place[order] = np.arange(found)
-    weight = np.zeros(found, np.int64)
+    weight = np.zeros(found, np.int64 if count is None else count.dtype)
     np.add.at(weight, labels, 1 if count is None else count)
     people = Crowd(words[first[order]], weight[order], bounds, present[order[bounds[:-1]]])
     return people, place[labels]
 
 
 @njit(cache=True, nogil=True)
-def _count(asked: Crowd, among: Crowd, same: bool) -> Ints:
+def _count(asked: Crowd, among: Crowd, same: bool) -> Counts:
     """How many of `among` match each of `asked`; if they are the `same`, each pair is met once."""
-    counts, nobody = np.zeros(asked.weight.size, np.int64), np.empty(0, np.int64)
+    counts = np.zeros(asked.weight.size, among.weight.dtype)
+    nobody = np.empty(0, among.weight.dtype)
     for p in range(len(asked.present)):
         for q in range(p if same else 0, len(among.present)):
             a, b = asked.bounds[p], asked.bounds[p + 1]
@@ -308,12 +311,13 @@ def _count(asked: Crowd, among: Crowd, same: bool) -> Ints:
     return counts
 
 
-def count_in(asked: Crowd, among: Crowd) -> Ints:
-    """For each distinct record of `asked`, how many records of `among` match it."""
+def count_in(asked: Crowd, among: Crowd) -> Counts:
+    """For each distinct record of `asked`, how many records of `among` match it, or what they
+    weigh."""
     return _count(asked, among, False)
 
 
-def count_within(among: Crowd) -> Ints:
+def count_within(among: Crowd) -> Counts:
     """For each distinct record of the crowd, how many records of the crowd match it."""
     return _count(among, among, True)
 

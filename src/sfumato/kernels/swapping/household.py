@@ -34,7 +34,7 @@ def _runs(labels: Ints) -> tuple[Ints, Ints]:
 
 @njit(cache=True, nogil=True)
 def _swap_outside(
-    group: Ints, block: Ints, visits: Ints, uniforms: Floats, pairs: int
+    group: Ints, block: Ints, visits: Ints, uniforms: Floats, area: Ints, short: Ints
 ) -> tuple[Ints, int]:
     n = group.size
     result = np.arange(n)
@@ -42,11 +42,9 @@ def _swap_outside(
     tree, top = all_free(n), top_step(n)
     group_start, group_end = _runs(group)
     block_start, block_end = _runs(block)
-    done, vain = 0, 0
+    vain = 0
     for i in visits:
-        if done == pairs:
-            break
-        if not free[i]:
+        if not free[i] or short[area[i]] <= 0:
             continue
         below = free_below(tree, group_start[i])
         ahead = free_below(tree, block_start[i])
@@ -63,8 +61,8 @@ def _swap_outside(
         for one in (i, other):
             take(tree, one)
             free[one] = False
+            short[area[one]] -= 1
         result[i], result[other] = other, i
-        done += 1
     return result, vain
 
 
@@ -81,12 +79,29 @@ def swap_outside(
     >>> swap_outside(group, block, np.array([3, 1, 0, 2]), [0.0] * 4, 9)
     (array([0, 2, 1, 3]), 2)
     """
-    if group.size != block.size or visits.size != group.size or pairs < 0:
-        raise ValueError("each position has one group, one block and one visit; pairs count from 0")
+    if visits.size != group.size or pairs < 0:
+        raise ValueError("each position has one visit; pairs count from 0")
+    anywhere = np.zeros(group.size, np.int64)
+    return swap_short(group, block, visits, uniforms, anywhere, np.array([2 * pairs]))
+
+
+def swap_short(
+    group: Ints, block: Ints, visits: Ints, uniforms: ArrayLike, area: Ints, short: Ints
+) -> tuple[Ints, int]:
+    """The same, where each area is visited until as many of its positions are paired as it is
+    `short` of; partners are drawn from all areas, and count for theirs. Not all need be visited.
+
+    >>> group, block = np.array([0, 0, 0, 0]), np.array([0, 0, 1, 2])
+    >>> swap_short(group, block, np.array([3, 1]), [0.0] * 4, block, np.array([0, 0, 1]))
+    (array([3, 1, 2, 0]), 0)
+    """
+    if not group.size == block.size == area.size:
+        raise ValueError("each position has one group, one block and one area")
     ordered = (np.diff(group) > 0) | ((np.diff(group) == 0) & (np.diff(block) >= 0))
     if not ordered.all():
         raise ValueError("positions must be sorted by group and block")
-    return _swap_outside(group, block, visits, checked_uniforms(uniforms, group.size), pairs)
+    drawn = checked_uniforms(uniforms, group.size)
+    return _swap_outside(group, block, visits, drawn, area, short.astype(np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -125,3 +140,16 @@ def multiset_labels(codes: Ints, order: Ints, starts: Ints) -> Ints:
     _, of_size = np.unique(sizes, return_inverse=True)
     whole = of_size.reshape(-1) * np.int64(sizes.size) + labels
     return np.unique(whole, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def sharing_households(cells: Ints, of: Ints) -> Ints:
+    """For each record how many households have a record in its cell; `of` is its household.
+
+    >>> sharing_households(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])).tolist()
+    [2, 2, 2, 1]
+    """
+    if not cells.size:
+        return np.zeros(0, np.int64)
+    width = np.int64(of.max()) + 1
+    met = np.unique(cells * width + of) // width
+    return np.bincount(met, minlength=int(cells.max()) + 1)[cells]

@@ -21,7 +21,8 @@ from ...errors import MethodError, suggest
 from ...kernels.draws import Draws
 from ...kernels.masking.cuts import equal_frequency, equal_width, round_between
 from ...poset.bound import spread
-from ...poset.trees.sources import Bins, Hierarchy
+from ...poset.trees.bins import Bins
+from ...poset.trees.sources import Hierarchy
 from ...poset.trees.tree import Tree
 from ...poset.values.scale import scale_of
 from ...poset.values.text import text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -28,6 +30,7 @@ from ...protocols import Outcome
 from ...rng import Key
 from ..counts import weight_column, weights_of
 from .cells import Cells, checked_columns, suppressed_outcome, suppressed_part, suppressed_told
+from .until import Goal, Limits
 
 
 class Known(NamedTuple):
@@ -70,6 +73,14 @@ class LocalSuppression(Spread):
     a broader label costs the share of the domain that it leaves open (NCP) times the column's
     importance, a suppressed cell the importance itself.
 
+    With `until`, cells go until the risk of a sample in its population is within a limit, and there
+    is no k: a record may stay alone if its sampling weight stands for enough people. The individual
+    risk is that of the measure of that name, by the column with the role weight; without one the
+    sample stands for the population. For a limit on the global or the household risk, every record
+    is lowered to one individual risk, the highest of those tried at which the limit holds on the
+    recount; the first is that at which it holds even if the others gain nothing. "best" is then the
+    cheaper of the other two searches.
+
     Which cells go depends on all records. `blocks` confines the search: records are cut as Mondrian
     cuts, and each block is made k-anonymous by itself, for records that do not fit into one memory.
     """
@@ -78,6 +89,7 @@ class LocalSuppression(Spread):
     random: ClassVar[bool] = False
     perturbs: ClassVar[bool | None] = False
     regroups: ClassVar[bool] = True
+    example: ClassVar[dict[str, Any]] = {"k": 3}
     paper: ClassVar[str] = (
         "Samarati & Sweeney 1998; de Waal & Willenborg 1998, Optimal local suppression in "
         "microdata, Journal of Official Statistics 14; Willenborg & de Waal 2001, chapter 5"
@@ -85,7 +97,9 @@ class LocalSuppression(Spread):
     most_records: ClassVar[int] = Blockwise.most_records
     """Records that go to one place at most, unless they cannot be parted."""
 
-    k: int = Field(3, ge=2, description="records that must share each combination")
+    k: int | None = Field(
+        None, ge=2, description="records that must share each combination; 3, unless until is given"
+    )
     importance: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict,
         description="cost of a cell by column (1 unless given): dear columns are kept",
@@ -104,7 +118,18 @@ class LocalSuppression(Spread):
         description="the weight column: not used, what a record's cells cost, or how many "
         "people of the population a record counts for towards k",
     )
+    until: Limits = Field(
+        default_factory=dict,
+        description="risks to reach in place of k: individual-risk, household-risk, global-risk, "
+        "each with the highest allowed",
+    )
     blocks: BlockSize = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _k_or_until(cls, given: Any) -> Any:
+        plain = isinstance(given, Mapping) and not given.get("until") and given.get("k") is None
+        return {**given, "k": 3} if plain else given
 
     @model_validator(mode="after")
     def _options_agree(self) -> Self:
@@ -119,11 +144,22 @@ class LocalSuppression(Spread):
                 'weights = "count" goes with search = "greedy" or "optimal-per-record" and '
                 'reading = "category"'
             )
+        if self.until and self.k is not None:
+            raise ValueError("until says what is enough: give no k, or a step for each")
+        if self.until and (self.blocks or self.weights == "count"):
+            raise ValueError(
+                'until goes without blocks and weights = "count": it weighs all records itself'
+            )
         if self.ladder and self.blocks:
             raise ValueError("ladder goes without blocks: labels are chosen among all records")
         return self
 
     def local_only(self) -> str:
+        if self.until:
+            return (
+                "local-suppression with until adds up the weights of all records that look alike, "
+                "and so needs them in one place: use k, with blocks = 10000"
+            )
         if self.blocks or (self.reading == "wildcard" and self.search != "best"):
             return ""
         return (
@@ -137,7 +173,7 @@ class LocalSuppression(Spread):
     def survey(self, data: Relation, key: Key) -> Known | Cut:
         if why := self.local_only():
             raise MethodError(why)
-        chosen = checked_columns(self, data, self.k, self.importance)
+        chosen = checked_columns(self, data, self._least, self.importance)
         if self.weights != "none":
             weight_column(data, self.name)
         if self.search == "optimal-per-record":
@@ -174,18 +210,33 @@ class LocalSuppression(Spread):
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         if not self.local_only():
             return super().mask(table, rng)
-        chosen = checked_columns(self, Whole(table), self.k, self.importance)
+        chosen = checked_columns(self, Whole(table), self._least, self.importance)
+        if not self.until:
+            return self._searched(table, chosen)
+        wildcard = self.reading == "wildcard"
+        goal = Goal.of(table, chosen, self.until, wildcard=wildcard, asking=self.name)
+        return goal.reached(table, partial(self._searched, table, chosen), self.name)
+
+    def _searched(self, table: Table, chosen: list[str], goal: Goal | None = None) -> Outcome:
+        """The table with the cells that the search chose suppressed."""
         if self.ladder:
-            return self._climb(table, chosen)
-        gone = self._gone(table, chosen)
+            return self._climb(table, chosen, goal)
+        gone = self._gone(table, chosen, goal)
         return suppressed_outcome(table, chosen, gone, {"reading": self.reading}, self._warnings)
 
     @property
+    def _least(self) -> int:
+        """What the company of every record must be worth: k, or the goal, once."""
+        return self.k or 1
+
+    @property
     def _cutting(self) -> Cutting:
-        return into_blocks(self.k, self.blocks, importance=self.importance)
+        return into_blocks(self._least, self.blocks, importance=self.importance)
 
     @property
     def _warnings(self) -> tuple[str, ...]:
+        if self.until:
+            return ("risk is that in the population: a record may stay alone in the file",)
         if self.weights != "count":
             return ()
         return (
@@ -211,19 +262,21 @@ class LocalSuppression(Spread):
             gone[ordered] = self._gone(seen.table.take(ordered), cut.names)
         return gone
 
-    def _gone(self, table: Table, chosen: list[str]) -> np.ndarray:
+    def _gone(self, table: Table, chosen: list[str], goal: Goal | None = None) -> np.ndarray:
         """Which cells go, of records that are searched together."""
         weight = None if self.weights == "none" else weights_of(table, self.name)
         cells, costs = Cells.of(table, chosen), self._costs(chosen)
+        if goal is not None and self.search == "best":
+            return self._cheaper(table, chosen, goal, weight)
         if self.search != "best" and self.reading == "wildcard":
-            return self._wildcard(cells, costs)
+            return self._wildcard(cells, costs, goal=goal)
         if self.search != "best":
             most = cells.codes.max(axis=0, initial=0)
             ladders = [two_steps(int(m) + 1, c) for m, c in zip(most, costs.tolist(), strict=True)]
-            return self._climbed(cells.codes.astype(np.int64), ladders, cells, weight)[1]
+            return self._climbed(cells.codes.astype(np.int64), ladders, cells, weight, goal)[1]
         return local_suppression(
             cells.codes,
-            self.k,
+            self._least,
             costs,
             missing=cells.missing,
             already=cells.already,
@@ -232,11 +285,30 @@ class LocalSuppression(Spread):
             mark="own",
         )
 
+    def _cheaper(
+        self, table: Table, chosen: list[str], goal: Goal, weight: np.ndarray | None
+    ) -> np.ndarray:
+        """The cheaper of both searches that can be told a goal."""
+        ways = ["greedy", "optimal-per-record"]
+        tried = ways if 2.0 ** len(chosen) <= MOST_CHOICES else ways[:1]
+        found = [
+            self.model_copy(update={"search": way})._gone(table, chosen, goal) for way in tried
+        ]
+        each = np.ones(table.height) if weight is None else weight
+        return min(found, key=lambda gone: float(each @ (gone @ self._costs(chosen))))
+
     def _wildcard(
-        self, cells: Cells, costs: np.ndarray, count: np.ndarray | None = None
+        self,
+        cells: Cells,
+        costs: np.ndarray,
+        count: np.ndarray | None = None,
+        goal: Goal | None = None,
     ) -> np.ndarray:
         search = cheapest_sets if self.search == "optimal-per-record" else cell_by_cell
-        return search(cells.codes, cells.missing | cells.already, self.k, costs, count)
+        wild = cells.missing | cells.already
+        if goal is None:
+            return search(cells.codes, wild, self._least, costs, count)
+        return search(cells.codes, wild, self._least, costs, goal.count, goal.worth)
 
     def _check_choices(self, found: float) -> None:
         if found > MOST_CHOICES:
@@ -247,21 +319,27 @@ class LocalSuppression(Spread):
             )
 
     def _climbed(
-        self, codes: np.ndarray, ladders: list[Ladder], cells: Cells, weight: np.ndarray | None
+        self,
+        codes: np.ndarray,
+        ladders: list[Ladder],
+        cells: Cells,
+        weight: np.ndarray | None,
+        goal: Goal | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The labels where suppressed is a value of its own, the last step of a ladder, and which
         cells are suppressed."""
         count = weight if self.weights == "count" else None
-        if count is not None and count.sum() < self.k:
+        if count is not None and count.sum() < self._least:
             raise self._too_light(float(count.sum()))
         if self.search == "optimal-per-record":
             self._check_choices(choices(ladders))
         shown = climb(
             codes,
             ladders,
-            self.k,
+            self._least,
             already=cells.already,
-            count=count,
+            count=count if goal is None else goal.count,
+            worth=None if goal is None else goal.worth,
             weight=weight if self.weights == "cost" else None,
             search="greedy" if self.search == "greedy" else "optimal",
         )
@@ -281,7 +359,7 @@ class LocalSuppression(Spread):
             remedy="larger blocks, a lower k, or mend the weights",
         )
 
-    def _climb(self, table: Table, chosen: list[str]) -> Outcome:
+    def _climb(self, table: Table, chosen: list[str], goal: Goal | None) -> Outcome:
         """Cells climb hierarchies before they are suppressed."""
         weight = None if self.weights == "none" else weights_of(table, self.name)
         cells = Cells.of(table, chosen)
@@ -295,7 +373,7 @@ class LocalSuppression(Spread):
                 posets[name] = tree
             else:
                 ladders.append(two_steps(int(codes[:, j].max(initial=0)) + 1, price))
-        shown, gone = self._climbed(codes, ladders, cells, weight)
+        shown, gone = self._climbed(codes, ladders, cells, weight, goal)
         series, columns, broader = [], [], {}
         for j, name in enumerate(chosen):
             if name not in posets:

@@ -12,5 +12,6 @@ ORDER = (
     "ranked_column",
     "data_shuffling",
     "household",
+    "targeted",
     "groups",
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ...data.schema import Role
 from ...data.table import Table
 from ...errors import MethodError
-from ...kernels.groups import group_order
 from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
-from .base import absent, agreeing, gathered, joined
+from .base import agreeing, gathered, joined
+from .homes import FEWER, homes_of
 
 
 class HouseholdSwap(Method):
@@ -69,7 +67,7 @@ class HouseholdSwap(Method):
 
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         self._check(table)
-        homes = _homes(table, self.columns)
+        homes = homes_of(table, self.columns)
         wanted = round(self.rate * homes.total / 2)
         if not wanted:
             raise MethodError(
@@ -93,10 +91,9 @@ class HouseholdSwap(Method):
             )
         received = np.arange(homes.total)
         received[stay] = stay[partner]
-        source = np.arange(table.height)
+        source = homes.sources(received)
         moving = received != np.arange(homes.total)
         rows = moving[homes.of]
-        source[rows] = homes.first[received[homes.of[rows]]]
         series = [gathered(table[name], source) for name in self.columns]
         hopeless = _alone_in_area(match, area)
         # Over all households chance hides who was swapped. What became of the unique ones, who
@@ -119,7 +116,7 @@ class HouseholdSwap(Method):
             table.with_columns(series),
             facts=facts,
             secrets=secrets,
-            warnings=_warnings(homes, fewer=int(swapped.sum()) < 2 * wanted),
+            warnings=(*homes.warnings(), *((FEWER,) if swapped.sum() < 2 * wanted else ())),
         )
 
     def _check(self, table: Table) -> None:
@@ -131,71 +128,6 @@ class HouseholdSwap(Method):
                     f"column {name!r} is geography: households that match on it live in one area",
                     remedy="name it in `columns` or in `match` and `key`, not in both",
                 )
-
-
-class _Homes(NamedTuple):
-    """The households of a table."""
-
-    of: np.ndarray
-    """The household of each record."""
-    order: np.ndarray
-    """Records, household by household; order[starts[h] : starts[h + 1]] are those of h."""
-    starts: np.ndarray
-    first: np.ndarray
-    """A record of each household."""
-    area: np.ndarray
-    """The area of each household, that of its first record."""
-    eligible: np.ndarray
-    missing: int
-    """Households with a missing or suppressed area."""
-    scattered: int
-    """Households with members in several areas."""
-    lone: int
-    """Records that miss their household."""
-
-    @property
-    def total(self) -> int:
-        return int(self.first.size)
-
-
-def _homes(table: Table, geography: Sequence[str]) -> _Homes:
-    n = table.height
-    of, lone = _household_of(table)
-    order, starts = group_order(of)
-    first = order[starts[:-1]]
-    area = agreeing(table, geography)
-    gone = np.zeros(n, dtype=bool)
-    for name in geography:
-        gone |= absent(table, name)
-    households = first.size
-    missing = np.bincount(of, weights=gone, minlength=households) > 0
-    elsewhere = area != area[first][of] if n else gone
-    scattered = ~missing & (np.bincount(of, weights=elsewhere, minlength=households) > 0)
-    return _Homes(
-        of,
-        order,
-        starts,
-        first,
-        area[first],
-        ~missing & ~scattered,
-        int(missing.sum()),
-        int(scattered.sum()),
-        lone,
-    )
-
-
-def _household_of(table: Table) -> tuple[np.ndarray, int]:
-    """The household of each record, 0.., and how many records miss theirs."""
-    names = table.schema.of_role(Role.HOUSEHOLD)
-    if not names:
-        return np.arange(table.height), 0
-    lone = np.zeros(table.height, dtype=bool)
-    for name in names:
-        lone |= absent(table, name)
-    labels = agreeing(table, names)
-    # A label of its own for each record whose household is not known.
-    own = np.where(lone, np.arange(table.height) + 1, 0)
-    return joined([np.where(lone, 0, labels), own], table.height), int(lone.sum())
 
 
 def _paired(
@@ -229,19 +161,3 @@ def _alone_in_area(match: np.ndarray, area: np.ndarray) -> np.ndarray:
     areas = np.unique(np.column_stack([match, area]), axis=0)[:, 0]
     found: np.ndarray = np.bincount(areas)[match] == 1
     return found
-
-
-def _warnings(homes: _Homes, *, fewer: bool) -> tuple[str, ...]:
-    said = []
-    if homes.missing:
-        said.append(f"{homes.missing:,} households with a missing area were left alone")
-    if homes.scattered:
-        said.append(f"{homes.scattered:,} households with members in several areas were left alone")
-    if homes.lone:
-        said.append(f"{homes.lone:,} records without a household were taken as one each")
-    if fewer:
-        said.append(
-            "fewer households were swapped than `rate` asks for: the others have no partner left; "
-            "name fewer columns in `match`, or lower `rate`"
-        )
-    return tuple(said)

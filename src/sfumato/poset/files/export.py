@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 from ...aside import write_text
 from ...errors import OutputError
@@ -42,12 +43,16 @@ def poset_rows(poset: Poset) -> list[list[str]]:
 
 def poset_csv(poset: Poset) -> str:
     """The file's content, semicolons between the cells."""
+    rows = poset_rows(poset)
+    # What the writer leaves bare would be read as the end of a row, or as the mark of a coding.
+    odd = any("\r" in cell or cell.startswith("\ufeff") for row in rows for cell in row)
     out = io.StringIO()
-    csv.writer(out, delimiter=";", lineterminator="\n").writerows(poset_rows(poset))
+    quoting: Any = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    csv.writer(out, delimiter=";", lineterminator="\n", quoting=quoting).writerows(rows)
     return out.getvalue()
 
 
-def write_poset(poset: Poset, path: str | Path) -> None:
+def write_poset(poset: Poset, path: str | Path, *, replace: bool = True) -> None:
     """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
     content = poset_csv(poset)
-    write_text(Path(path), content, private=False)
+    write_text(Path(path), content, private=False, replace=replace)

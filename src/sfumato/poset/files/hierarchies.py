@@ -8,6 +8,7 @@ import io
 import os
 import zlib
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from ...bounds import Limits, unpacked
@@ -36,6 +37,12 @@ def file_state(path: str, kind: str) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) -> Tree:
+    rows, name = hierarchy_rows(path, header=header, delimiter=delimiter)
+    return Tree(nodes_from_rows(rows, name, first_row=2 if header else 1), name)
+
+
+def hierarchy_rows(path: str, *, header: bool, delimiter: str) -> tuple[list[list[str]], str]:
+    """The rows of a hierarchy file, and what errors call it."""
     name = f"the hierarchy {Path(path).name}"
     rows = read_rows(content(path, name), name, delimiter)
     if header:
@@ -47,7 +54,7 @@ def _read_tree(path: str, header: bool, delimiter: str, state: tuple[int, ...]) 
             f'{name} has one column only -> a row is a value, then its ancestors, last "*"; '
             "delimiters are ; , or tab"
         )
-    return Tree(nodes_from_rows(rows, name, first_row=2 if header else 1), name)
+    return rows, name
 
 
 def content(path: str, name: str) -> str:
@@ -69,7 +76,9 @@ def read_rows(content: str, name: str, delimiter: str = "") -> list[list[str]]:
     >>> read_rows("Bonn;Germany;*\\nMonaco;*;\\n", "the file")
     [['Bonn', 'Germany', '*'], ['Monaco', '*']]
     """
-    delimiter = delimiter or find_delimiter(content.splitlines()[:_SAMPLE])
+    # Line by line as the reader below sees them: a label may hold what Python ends lines at.
+    sample = list(islice(io.StringIO(content, newline=""), _SAMPLE))
+    delimiter = delimiter or find_delimiter(sample)
     out = []
     try:
         for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True):

@@ -1,3 +1,3 @@
 """Trees: nodes above values, how they come about, and how a plan declares them."""
 
-ORDER = ("sources",)
+ORDER = ("sources", "redaction", "bins", "dates", "orders")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..bound import MOST_FAULTS, Faults
 from ..values.text import SUPPRESSED
 from .tree import Nodes
 
@@ -17,8 +18,8 @@ def nodes_from_rows(
     """A tree from rows of labels, each a leaf and then its ancestors up to the root.
 
     A label that repeats upwards in a row is one node. A row may be shorter than others, and may be
-    there twice; one that begins with a group of others says no more than they do. `ValueError`
-    where a label has two parents, or where there is more than one root.
+    there twice; one that begins with a group of others says no more than they do. `Faults` names
+    the rows where a label has two parents, cells are empty, or there is more than one root.
 
     >>> found = nodes_from_rows([("Bonn", "Germany", "*"), ("Monaco", "Monaco", "*")], "the tree")
     >>> found.labels, found.parent.tolist(), found.paths.tolist()
@@ -30,9 +31,12 @@ def nodes_from_rows(
     seen: list[int] = []  # the row that a label was first seen in
     joined: list[int] = []  # the row that gave it its parent
     paths: dict[int, list[int]] = {}
+    faults: list[str] = []
+    torn: set[tuple[int, int]] = set()  # labels and second parents that were told of
     for at, row in enumerate(rows, first_row):
         if len(row) < 2 or "" in row or row[0] == SUPPRESSED:
-            raise ValueError(_bad_row(row, name, at))
+            faults.append(_bad_row(row, name, at))
+            continue
         path: list[int] = []
         for label in row:
             node = ids.setdefault(label, len(labels))
@@ -45,17 +49,23 @@ def nodes_from_rows(
                 below = path[-1]
                 if parent[below] < 0:
                     parent[below], joined[below] = node, at
-                elif parent[below] != node:
-                    raise ValueError(
+                elif parent[below] != node and (below, node) not in torn:
+                    torn.add((below, node))
+                    faults.append(
                         f'{name}, row {at}: "{labels[below]}" goes to "{label}", but in row '
                         f'{joined[below]} to "{labels[parent[below]]}" -> '
                         "each label has one parent: rename one of the two"
                     )
             path.append(node)
         paths.setdefault(path[0], path)
+    if labels:
+        faults += _shape_faults(labels, parent, seen, name)
+    if faults:
+        more = len(faults) - MOST_FAULTS
+        told = [f"{name}: {more:,} more faults -> mend these first"] if more > 0 else []
+        raise Faults(faults[:MOST_FAULTS] + told)
     if not labels:
         return Nodes([SUPPRESSED], np.array([-1]), np.zeros((levels, 0), dtype=np.int64))
-    _check_shape(labels, parent, seen, name)
     groups = set(parent)
     paths = {leaf: path for leaf, path in paths.items() if leaf not in groups}
     return Nodes(labels, np.array(parent), _even_paths(paths, np.array(parent), levels))
@@ -73,18 +83,19 @@ def _bad_row(row: Sequence[str], name: str, at: int) -> str:
     return f"{name}, row {at}: {what} is empty -> fill it in, or repeat the label before it"
 
 
-def _check_shape(
+def _shape_faults(
     labels: Sequence[str], parent: Sequence[int], seen: Sequence[int], name: str
-) -> None:
+) -> list[str]:
     up = np.array(parent, dtype=np.int64)
     roots = np.flatnonzero(up < 0)
     if roots.size > 1:
-        one, other = roots[0], roots[1]
-        raise ValueError(
+        one = roots[0]
+        return [
             f'{name}: row {seen[one]} ends in "{labels[one]}" and row {seen[other]} in '
             f'"{labels[other]}" -> end every row in the same label, such as "{SUPPRESSED}" '
             "(if the first row holds column names: header = true)"
-        )
+            for other in roots[1:].tolist()
+        ]
     # Each doubling of the steps halves the way to the root; whoever is not there goes in a circle.
     above = np.where(up < 0, np.arange(up.size), up)
     for _ in range(up.size.bit_length()):
@@ -92,15 +103,36 @@ def _check_shape(
     circling = np.flatnonzero(above != roots[0]) if roots.size else np.arange(up.size)
     if circling.size:
         label = labels[circling[0]]
-        raise ValueError(
+        return [
             f'{name}: going up from "{label}" (row {seen[circling[0]]}) never ends -> '
             "a label must not be among its own ancestors"
-        )
+        ]
     if SUPPRESSED in labels and labels[roots[0]] != SUPPRESSED:
-        raise ValueError(
+        return [
             f'{name}: "{SUPPRESSED}" stands below "{labels[roots[0]]}", but it means suppressed -> '
             f'rename it, or end every row in "{SUPPRESSED}"'
-        )
+        ]
+    return []
+
+
+def check_labels(columns: Sequence[Sequence[str]], name: str, remedy: str) -> None:
+    """`ValueError` unless a label stands for the same values wherever it occurs.
+
+    `columns` are the labels of all values, level by level; "*" may stand for any of them.
+
+    >>> check_labels([["1", "2"], ["1", "1"]], "the tree", "rename one")
+    Traceback (most recent call last):
+    ValueError: the tree: "1" stands for two groups -> rename one
+    """
+    known: dict[str, tuple[int, ...]] = {}
+    for column in columns:
+        members: dict[str, list[int]] = {}
+        for at, label in enumerate(column):
+            members.setdefault(label, []).append(at)
+        for label, found in members.items():
+            same = known.setdefault(label, tuple(found)) == tuple(found)
+            if not same and label != SUPPRESSED:
+                raise ValueError(f'{name}: "{label}" stands for two groups -> {remedy}')
 
 
 def _even_paths(paths: dict[int, list[int]], up: np.ndarray, levels: int) -> np.ndarray:

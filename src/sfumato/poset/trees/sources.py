@@ -1,8 +1,7 @@
-"""Trees as a plan declares them: from a file, by prefixes, by bins, or made from the data."""
+"""Trees as a plan declares them: from a file, by prefixes, or made from the data."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,8 +10,8 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from ...protocols import PosetSource
-from ..files.hierarchies import read_tree
-from ..values.ranges import Range, range_label
+from ..bound import MOST_FAULTS, Faults
+from ..files.hierarchies import hierarchy_rows, read_tree
 from ..values.scale import MomentScale, Scale, scale_of
 from ..values.text import SUPPRESSED, set_label, text
 from .grow import (
@@ -68,16 +67,42 @@ class Hierarchy(PosetSource):
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:
         """The tree, every value of the column in it; `counts` is not looked at."""
-        if self.path is not None:
-            tree = read_tree(self.path, header=self.header, delimiter=self.delimiter)
-        else:
-            name = "the hierarchy in `levels`"
-            if not self.levels:
-                raise ValueError(f"{name} has no rows -> give one row for each value")
-            tree = Tree(nodes_from_rows(self.levels, name), name)
+        faults: list[str] = []
+        try:
+            tree = self._tree()
+        except Faults as error:
+            faults += error.faults
+            tree = self._flat()
         tree = tree.holding(domain)
-        tree.codes(domain)
+        strays = [v for v, key in zip(domain, tree.keys(domain), strict=True) if np.isnan(key)]
+        faults += [tree.unknown(value) for value in strays[:MOST_FAULTS]]
+        if len(strays) > MOST_FAULTS:
+            more = f"{len(strays) - MOST_FAULTS:,} more values are not in {tree.name}"
+            faults.append(f"{more} -> add them with their ancestors")
+        if faults:
+            raise Faults(faults)
         return tree
+
+    def _tree(self) -> Tree:
+        if self.path is not None:
+            return read_tree(self.path, header=self.header, delimiter=self.delimiter)
+        rows, name = self._rows()
+        return Tree(nodes_from_rows(rows, name), name)
+
+    def _rows(self) -> tuple[Sequence[Sequence[str]], str]:
+        if self.path is not None:
+            return hierarchy_rows(self.path, header=self.header, delimiter=self.delimiter)
+        name = "the hierarchy in `levels`"
+        if not self.levels:
+            raise ValueError(f"{name} has no rows -> give one row for each value")
+        return self.levels, name
+
+    def _flat(self) -> Tree:
+        """All labels of rows that make no tree, below "*": whether a value is among them can be
+        told."""
+        rows, name = self._rows()
+        labels = dict.fromkeys(cell for row in rows for cell in row if cell not in ("", SUPPRESSED))
+        return Tree(nodes_from_rows([(label, SUPPRESSED) for label in labels], name), name)
 
 
 class Prefix(PosetSource):
@@ -152,81 +177,6 @@ class Prefix(PosetSource):
                         f'"{label}" is a value and also the prefix of "{value}" -> '
                         'pad = "…", or another character'
                     )
-
-
-Edge = int | float | dt.date
-
-
-class Bins(PosetSource):
-    """A tree of given bins, then everything.
-
-    A bin holds its lower edge and not its upper one. Values below the first edge and from the last
-    edge on are in open bins, "<20" and ">=80". Several lists of edges make several levels, the
-    finest first.
-
-    >>> ages = Bins(edges=[[0, 20, 40, 60, 80], [0, 40, 80]]).bind([3, 25, 38, 59, 93])
-    >>> [ages.at_level([v], 1)[0] for v in (3, 38, 93)], ages.lub([25, 38]), ages.lub([25, 3])
-    (['[0, 19]', '[20, 39]', '>=80'], '[20, 39]', '[0, 39]')
-    """
-
-    name: ClassVar[str] = "bins"
-    example: ClassVar[dict[str, Any]] = {"edges": [0, 18, 65]}
-    shorthand: ClassVar[str] = "edges"
-
-    edges: tuple[tuple[Edge, ...], ...] = Field(
-        min_length=1,
-        description="where bins begin, rising; or several such lists, the finest first",
-    )
-
-    @field_validator("edges", mode="before")
-    @classmethod
-    def _as_levels(cls, edges: Any) -> Any:
-        if isinstance(edges, list | tuple) and not any(isinstance(e, list | tuple) for e in edges):
-            return (edges,)
-        return edges
-
-    @field_validator("edges")
-    @classmethod
-    def _nested(cls, levels: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Edge, ...], ...]:
-        for edges in levels:
-            if not edges:
-                raise ValueError("a level needs at least one edge")
-            if len({isinstance(edge, dt.date) for edge in edges}) > 1:
-                raise ValueError("edges are numbers or dates, not both")
-            if any(low >= high for low, high in pairwise(edges)):  # type: ignore[operator]
-                raise ValueError("each edge must be larger than the one before")
-        for fine, coarse in pairwise(levels):
-            for edge in coarse:
-                if edge not in fine:
-                    raise ValueError(f"edge {text(edge)} is missing in the finer level before it")
-        return levels
-
-    def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:
-        """The bins of the column's values; `counts` is not looked at."""
-        scale = scale_of(domain if len(domain) else self.edges[0])
-        numbers = np.unique(scale.array(domain))
-        columns = [[scale.text(number) for number in numbers.tolist()]]
-        for level in self.edges:
-            try:
-                edges = [scale.number(edge) for edge in level]
-            except ValueError as error:
-                remedy = "give them as the column's values are"
-                raise ValueError(f"edges: {error} -> {remedy}") from None
-            labels = _bin_labels(edges, scale)
-            at = np.searchsorted(np.array(edges), numbers, side="right")
-            columns.append([labels[i] for i in at.tolist()])
-        rows = [(*labels, SUPPRESSED) for labels in zip(*columns, strict=True)]
-        name = "the tree of bins"
-        return Tree(nodes_from_rows(rows, name, levels=len(columns) + 1), name)
-
-
-def _bin_labels(edges: Sequence[int | float], scale: Scale) -> list[str]:
-    inside = []
-    for low, high in pairwise(edges):
-        if scale.whole:
-            low, high = int(np.ceil(low)), int(np.ceil(high)) - 1
-        inside.append(range_label(Range(low, high, high_open=not scale.whole), scale))
-    return [f"<{scale.text(edges[0])}", *inside, f">={scale.text(edges[-1])}"]
 
 
 class Balanced(PosetSource):

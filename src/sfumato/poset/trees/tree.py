@@ -246,6 +246,10 @@ class Tree(Poset):
             raise unknown("value", spelt, f"in {self.name}", self._remedy(strays[0]))
         return np.array(found, dtype=np.int64)
 
+    def unknown(self, value: Any) -> str:
+        """What to say about a value that is not there."""
+        return str(unknown("value", [text(value)], f"in {self.name}", self._remedy(value)))
+
     def keys(self, values: Sequence[Any]) -> np.ndarray:
         """The code of each value; NaN where the tree does not have it."""
         found = np.array([self._find(value) for value in values], dtype=np.float64)

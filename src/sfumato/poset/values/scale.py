@@ -37,6 +37,11 @@ class Scale(ABC):
     separators: str = r",|;|-|–|—|\.\.\.?|…|to"
     """What may stand between the ends of an interval."""
     dtype: Any = np.int64
+    day: int = 1
+    """A day, or one where values are no dates."""
+    least: Number = -math.inf
+    most: Number = math.inf
+    """The first and the last number that has a text."""
 
     @abstractmethod
     def number(self, value: Any) -> Number:
@@ -159,6 +164,8 @@ class DateScale(Scale):
 
     pattern = rf"(?:{_DATE}|{_PERIOD})"
     separators = Scale.separators + "|/"
+    least = dt.date.min.toordinal() - _EPOCH
+    most = dt.date.max.toordinal() - _EPOCH
 
     def number(self, value: Any) -> Number:
         if isinstance(value, str):
@@ -188,12 +195,12 @@ class DateScale(Scale):
     def floor(self, number: Number, step: Step) -> Number:
         if isinstance(step, str):
             return _period(_date(number), step)[0].toordinal() - _EPOCH
-        return max(int(number // step * step), dt.date.min.toordinal() - _EPOCH)
+        return max(int(number // step * step), self.least)
 
     def ceil(self, number: Number, step: Step) -> Number:
         if isinstance(step, str):
             return _period(_date(number), step)[1].toordinal() - _EPOCH
-        return min(int(-(-number // step) * step), dt.date.max.toordinal() - _EPOCH)
+        return min(int(-(-number // step) * step), self.most)
 
 
 class MomentScale(Scale):
@@ -201,6 +208,9 @@ class MomentScale(Scale):
 
     pattern = rf"(?:{_DATE}(?:[T ]{_TIME})?|{_PERIOD})"
     separators = Scale.separators + "|/"
+    day = _DAY
+    least = (dt.datetime.min - _MIDNIGHT) // _MICROSECOND
+    most = (dt.datetime.max - _MIDNIGHT) // _MICROSECOND
 
     def number(self, value: Any) -> Number:
         if isinstance(value, str):

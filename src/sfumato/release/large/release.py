@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
+from ...errors import ParameterError
 from ..plan.plan import Plan
 from ..records.evidence import Evidence, Measuring
 from ..records.release import Release
@@ -48,6 +50,15 @@ class LargeRelease:
     def records(self) -> int:
         """How many were published."""
         return self.evidence.records["published"]
+
+    @property
+    def steps(self) -> NoReturn:
+        """Records between steps are kept in memory only, and these do not fit."""
+        raise ParameterError(
+            f"the engine {self.plan.engine.name} keeps no records between steps",
+            remedy='sf.protect(some_of_them, release.plan, engine="local").steps; '
+            "release.evidence.steps says what each step did to all",
+        )
 
     def __repr__(self) -> str:
         return f"LargeRelease({self.records:,} records in {self.path}; {self.evidence!r})"

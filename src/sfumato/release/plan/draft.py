@@ -27,9 +27,9 @@ from ...texts import one_line
 from . import toml
 from .guess import Guess, guess, long_form, over_89, read_again
 from .plan import Input
+from .proposal import bin_width, finite
 
 _K = 5
-_AGES = 5.0
 _SHOWN = 12
 _TOGETHER = """\
 # k-anonymity holds for all quasi-identifiers together, and a search for sets groups by sets alone.
@@ -264,13 +264,9 @@ def _beside_sets(table: Table, guesses: list[Guess]) -> tuple[list[Guess], list[
 def _bins(series: pl.Series, made: Guess, old: bool) -> dict[str, Any]:
     """About ten bins; ages in fives, and beyond 89 in one."""
     dated = made.kind == Kind.DATE
-    values = (series.dt.year() if dated else series).cast(pl.Float64)
-    values = values.filter(values.is_finite())
+    values = finite(series.dt.year() if dated else series)
+    step = bin_width(values, made)
     low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
-    tenth = high / 10 - low / 10
-    step = _AGES if made.what == "age" and tenth < 4 * _AGES else _width(tenth)
-    if made.kind != Kind.CONTINUOUS:
-        step = max(1.0, step)
     first, last = math.floor(low / step), math.ceil((90 if old else high) / step)
     found = [i * step for i in range(min(first, last), last + 1)]
     if dated:
@@ -280,14 +276,6 @@ def _bins(series: pl.Series, made: Guess, old: bool) -> dict[str, Any]:
         short = [float(f"{edge:.12g}") for edge in found]
         edges = {int(edge) if edge.is_integer() else edge for edge in short}
     return {"kind": "bins", "edges": sorted(edges)}
-
-
-def _width(tenth: float) -> float:
-    """A round width of at least this."""
-    if tenth <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(tenth))
-    return next(power * f for f in (1.0, 2.0, 5.0, 10.0) if power * f >= tenth * (1 - 1e-9))
 
 
 def _columns(table: Table, guesses: list[Guess]) -> str:

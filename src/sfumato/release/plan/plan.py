@@ -335,6 +335,30 @@ class Plan:
         output = self.output.model_copy(update={"ledger_exception": reason.strip()})
         return replace(self, output=output)
 
+    def without(self, *which: int | str) -> Plan:
+        """A copy without some steps, by number (from 1) or name, or requirements by name.
+
+        >>> plan = Plan.parse("steps = [{ use = 'drop' }, { use = 'mondrian', k = 5 }]")
+        >>> [str(step.use) for step in plan.without("drop").steps]
+        ['mondrian()']
+        """
+        from .changing import without
+
+        return without(self, which)
+
+    def replace(self, which: int | str, new: Any = None, /, **parameters: Any) -> Plan:
+        """A copy with another step in the place of one, or with some of its parameters changed;
+        or with other words for a requirement.
+
+        >>> plan = Plan.parse("steps = [{ use = 'mondrian' }]\\n[require]\\nk-anonymity = 5")
+        >>> plan = plan.replace("mondrian", k=10).replace("k-anonymity", 10)
+        >>> str(plan.steps[0].use), plan.requirements[0].to_plan()
+        ('mondrian(k=10)', 10)
+        """
+        from .changing import replaced
+
+        return replaced(self, which, new, parameters)
+
     def with_(self, **changes: Any) -> Plan:
         """A copy with some parts changed."""
         return replace(self, **changes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import Complaint
+from ...errors import Complaint, ParameterError
 from ...protocols import Criterion, Finding, Measure, Measurement
 from ...registry import find
 
@@ -54,12 +54,19 @@ class Requirement:
             depends=measurement.depends,
         )
 
-    def to_plan(self) -> Any:
-        """The requirement as a plan file writes it."""
+    def words(self) -> dict[str, Any]:
+        """Its parameters and limit as a table of a plan file."""
         parameters = self.thing.plan_words()
         if isinstance(self.thing, Measure):
             limits = {"at-most": self.at_most, "at-least": self.at_least}
-            return {**parameters, **{k: v for k, v in limits.items() if v is not None}}
+            parameters |= {k: v for k, v in limits.items() if v is not None}
+        return parameters
+
+    def to_plan(self) -> Any:
+        """The requirement as a plan file writes it."""
+        parameters = self.words()
+        if isinstance(self.thing, Measure):
+            return parameters
         shorthand = type(self.thing).shorthand
         if shorthand and set(parameters) <= {shorthand.replace("_", "-")}:
             return getattr(self.thing, shorthand)
@@ -110,7 +117,17 @@ class Gate:
 
     def _widened(self, asked: Requirement, limit: float) -> Requirement:
         known = (*asked.thing.parameters().get("known_to", ()), *self.known_to)
-        return Requirement(asked.thing.model_copy(update={"known_to": known}), limit)
+        # A release's plan names them already.
+        once = tuple(dict.fromkeys(known))
+        return Requirement(asked.thing.model_copy(update={"known_to": once}), limit)
+
+
+def required(name: str, given: Any) -> list[Requirement]:
+    """Requirements from what a line of `[require]` may say, if nothing is wrong with it."""
+    good, bad = parse_requirement(name, given)
+    if bad:
+        raise ParameterError("; ".join(map(str, bad)), remedy=f"sfumato explain {name}")
+    return good
 
 
 def parse_requirement(name: str, given: Any) -> tuple[list[Requirement], list[Complaint]]:

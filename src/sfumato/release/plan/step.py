@@ -126,6 +126,11 @@ class Step:
         """The step for these rows of the original; None: all of them."""
         return self
 
+    def with_(self, parameters: Mapping[str, Any]) -> Step:
+        """The same with some parameters changed, which are checked."""
+        now = {name: getattr(self.use, name) for name in self.use.parameters()}
+        return Step(type(self.use).build({**now, **parameters}), self.then)
+
     def to_plan(self, *, show_secrets: bool = True) -> dict[str, Any]:
         """The step as a plan file writes it."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from ..plan.plan import Plan
 from ..plan.step import Step, step_stream
 from .declared import check_declared, locally_recoded
 from .randomness import Randomness, shuffle_bits, shuffled
+from .stages import Stage
 
 Alone = Callable[[Table, set[str]], bool]
 
@@ -48,6 +50,8 @@ class Draft:
     overlapping: str = ""
     """The search whose sets overlap, where quasi-identifiers are published by them: records that
     look alike are then not all that an intruder must choose from."""
+    stages: tuple[Stage, ...] = ()
+    """What every step made."""
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -87,7 +91,23 @@ def run_steps(
             outcome = engine.run(task, work.table, rng)
         check_declared(step, work.table, outcome, touched)
         work.follow(index, step, touched, outcome)
-        del outcome  # it would keep the table of this step in memory to the end
+        work.stages.append(
+            Stage(
+                number=index + 1,
+                step=Step(step.use, step.then),
+                original=original,
+                tables=(work.table, *work.copies),
+                facts=work.steps[-1]["did"],
+                secrets=outcome.secrets,
+                warnings=outcome.warnings,
+                taken=work.rows,
+                linked=work.linked,
+                published=partial(_nameless, kept=frozenset(work.nameless)),
+                groups=copy(work.groups).partition,
+                reference=reference,
+                mechanism=plan.mechanism[: index + 1],
+            )
+        )
     work.drop_names()
     perturbed = work.groups.partition(work.table)
     if plan.output.shuffle and work.table.height:
@@ -124,7 +144,8 @@ class PerturbedGroups:
         if step.perturbs:
             found = outcome.partition
             labels = found.labels if isinstance(found, Partition) else None
-            self._labels |= dict.fromkeys(chosen, labels)
+            # Another dictionary: what is known so far is what an earlier stage goes by.
+            self._labels = self._labels | dict.fromkeys(chosen, labels)
         elif step.regroups and not chosen.isdisjoint(self._labels):
             if alone(outcome.table, chosen):
                 return
@@ -188,6 +209,7 @@ class Work:
     secrets: dict[str, Any] = field(default_factory=dict)
     lineage: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
     alone: Alone = left_alone
     recoded: Callable[[Table, Outcome, set[str]], set[str]] = locally_recoded
 
@@ -247,8 +269,7 @@ class Work:
 
     def drop_names(self) -> None:
         """Identifiers and households reach a release only through a method made for them."""
-        pointing = self.table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
-        dropped = [name for name in pointing if name not in self.nameless]
+        dropped = _pointing(self.table, self.nameless)
         kept = [one.without(dropped) for one in (self.table, *self.copies)]
         used = _categories(kept) if self.copies else None
         self.table, *copies = (as_published(one, used) for one in kept)
@@ -295,7 +316,19 @@ class Work:
             tuple(self.notes),
             self.copies,
             self.overlapping,
+            tuple(self.stages),
         )
+
+
+def _pointing(table: Table, kept: Collection[str]) -> list[str]:
+    """The columns that point to people and that no method made for them has masked."""
+    pointing = table.schema.of_role(Role.IDENTIFIER, Role.HOUSEHOLD)
+    return [name for name in pointing if name not in kept]
+
+
+def _nameless(table: Table, kept: Collection[str]) -> Table:
+    """The table without the columns that point to people, as it would be published."""
+    return as_published(table.without(_pointing(table, kept)))
 
 
 def _categories(copies: Sequence[Table]) -> dict[str, list[str]]:

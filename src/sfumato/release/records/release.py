@@ -20,7 +20,7 @@ from ...data.partition import Partition
 from ...data.people.keys import identifying, person_keys
 from ...data.schema import SUPPRESSED
 from ...data.table import Table
-from ...errors import MeasureError, OutputError, ReleaseRefused
+from ...errors import MeasureError, OutputError, ParameterError, ReleaseRefused
 from ...measurement import Rounding
 from ...progress import report
 from ...protocols import Criterion, Measurement
@@ -43,6 +43,7 @@ from .evidence import RANDOMNESS, Evidence, Measuring, panel_of
 from .judging import judge, worst
 from .public import public_face
 from .recording import publication
+from .stages import Stage, Stages
 from .written import as_precise
 
 PARTS = "parts"
@@ -81,6 +82,7 @@ class Release:
     """Further releases of the same records, by multiple imputation."""
     rounding: Rounding | None = field(default=None, repr=False)
     """Of the public face: how what is counted on the original is rounded."""
+    stages: tuple[Stage, ...] = field(default=(), repr=False)
 
     def with_note(self, note: str) -> Release:
         """The same with one more sentence in its evidence."""
@@ -102,6 +104,20 @@ class Release:
     def tables(self) -> tuple[Table, ...]:
         """Every table that is published."""
         return (self.pair.masked, *self.copies)
+
+    @property
+    def steps(self) -> Stages:
+        """What every step made of the records: `release.steps[0]`, `release.steps["mdav"].data`.
+
+        They are the owner's and never written. After the last, columns that name people are
+        dropped, classes joined beside earlier releases, and records shuffled.
+        """
+        if len(self.stages) != len(self.plan.steps):
+            raise ParameterError(
+                "nothing is kept here of what came between the steps",
+                remedy="the release that sf.protect gave has it; its public face has not",
+            )
+        return Stages(self.stages)
 
     def measure(self, name: Any, *, seed: int = 0, **parameters: Any) -> Measurement:
         """One measure or attack of this release, with what its publication tells everybody:
@@ -260,7 +276,9 @@ class Release:
         report draws nor in any figure, and figures that depend on the original are rounded."""
         measuring = self._measuring(self.private.seed)
         face = public_face(self.plan, self.pair, self.evidence, measuring)
-        return replace(self, pair=face.pair, evidence=face.evidence, rounding=face.rounding)
+        return replace(
+            self, pair=face.pair, evidence=face.evidence, rounding=face.rounding, stages=()
+        )
 
     def _write_public(self, folder: Path) -> None:
         public = self.public()

@@ -28,7 +28,7 @@ from ...rng import draw_seed, stream
 from ..given.joining import joined
 from ..given.keeping import in_classes
 from ..plan.plan import Plan
-from ..plan.requirement import Gate, Requirement, parse_requirement
+from ..plan.requirement import Gate, Requirement, required
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
 from ..seeds import checked_or_told, guessable
@@ -106,6 +106,7 @@ def protect(
         draft.groups,
         reference,
         draft.copies,
+        stages=draft.stages,
     )
 
 
@@ -264,10 +265,7 @@ def as_plan(given: Any, require: Any = (), measures: Iterable[Measure] | None = 
         both = (*plan.gate.known_to, *gate.known_to)
         plan = plan.with_(gate=Gate(plan.gate.checked and gate.checked, both))
         for name, words in require.items():
-            good, bad = parse_requirement(name, words)
-            if bad:
-                raise ParameterError("; ".join(map(str, bad)), remedy=f"sfumato explain {name}")
-            wanted += good
+            wanted += required(name, words)
     else:
         wanted = list(require)
     if wanted:

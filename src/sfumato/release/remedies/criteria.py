@@ -34,7 +34,7 @@ def guiding(plan: Plan, table: Table) -> list[Criterion]:
         if isinstance(r.thing, Criterion)
         and type(r.thing).keeps is not Criterion.keeps
         # k records alone are what every search has; k people are not.
-        and (set(r.thing.parameters()) - {"k"} or (several and _of_people(r.thing)))
+        and (set(r.thing.parameters()) != {"k"} or (several and _of_people(r.thing)))
     ]
 
 

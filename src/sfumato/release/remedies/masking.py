@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...data.schema import Kind
+from ...errors import ParameterError
 from ...nested import words as nested_words
 from ...protocols import Declaration, Partitioner
 from ..plan import toml
@@ -77,12 +78,10 @@ def _with_values(plan: Plan, index: int, name: str, values: Any, least: int = 0)
 
 def with_step(plan: Plan, index: int, changes: dict[str, Any]) -> Plan | None:
     """The plan with parameters of a step changed; None where the step does not take them."""
-    step = plan.steps[index]
-    cls = type(step.use)
-    parameters = {name: getattr(step.use, name) for name in step.use.parameters()} | changes
-    if cls.complaints(parameters):
+    try:
+        changed = plan.steps[index].with_(changes)
+    except ParameterError:
         return None
-    changed = Step(cls.build(parameters), step.then)
     return plan.with_(steps=(*plan.steps[:index], changed, *plan.steps[index + 1 :]))
 
 

@@ -24,7 +24,7 @@ from .parts import (
     table,
     tag,
 )
-from .words import baseline_words, drawn, figure, headlines, words
+from .words import baseline_words, drawn, figure, headlines, said, words
 
 if TYPE_CHECKING:
     from ...protocols import Finding, Measurement
@@ -153,10 +153,11 @@ def _drawn(finding: Finding, evidence: Evidence) -> str:
 
 def _value(finding: Finding, value: float) -> str:
     try:
-        find(finding.requirement, "measure", "attack")
+        kind = find(finding.requirement, "criterion", "measure", "attack").kind
     except UnknownName:
-        return number(value)  # a criterion: k, l and t are plain numbers
-    return figure(finding.requirement, value)
+        kind = "criterion"
+    # k, l and t are plain numbers.
+    return number(value) if kind == "criterion" else figure(finding.requirement, value)
 
 
 def _result(finding: Finding) -> Markup:
@@ -190,6 +191,10 @@ def measures(evidence: Evidence, *, owner: bool) -> Markup:
             parts.append(table(f"Measures of {what}", head, rows, (2,)))
     if not parts:
         parts.append(tag("p", "No measure was taken."))
+    for m in evidence.measurements.values():
+        if sentences := said(m, owner=owner):
+            parts.append(tag("p", f"What {m.name} says:", class_="small"))
+            parts.append(tag("ul", *(tag("li", clipped(one, 400)) for one in sentences)))
     if evidence.not_taken:
         left = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
         parts.append(table("Measures that were not taken", ["Measure", "Why"], left))

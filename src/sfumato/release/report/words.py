@@ -164,6 +164,15 @@ _LOSSES = (
 _KEPT = ("utility-kept", "items-kept")
 
 
+def said(m: Measurement, *, owner: bool) -> list[str]:
+    """What a measurement says in words beside its figure; more to the owner.
+
+    >>> said(Measurement("suda", 0.5, detail={"says": ["2 records are unique by age"]}), owner=True)
+    ['2 records are unique by age']
+    """
+    return [*m.detail.get("says", ()), *(m.private.get("says", ()) if owner else ())]
+
+
 def drawn(m: Measurement, sampled: int) -> str:
     """Of how many records a figure is, where not all could be looked at: `sampled` were drawn, or 0
     where all were.

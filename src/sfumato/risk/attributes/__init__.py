@@ -1,3 +1,3 @@
 """What a release tells about the values of people, whether or not they are found in it."""
 
-ORDER = ("class_disclosure", "intervals", "beliefs")
+ORDER = ("class_disclosure", "intervals", "near", "beliefs")

@@ -86,7 +86,7 @@ class IntervalDisclosure(Measure):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         own = own_rows(pair, self.name)
-        names, left_out = _columns(pair, self.columns)
+        names, left_out = number_columns(pair, self.columns, self.name)
         x, y = numbers_of(pair.original, names, pair), numbers_of(pair.masked, names, pair)
         reach = np.array(self.widths) / 100 * _SCALE[self.half_width]
         inside = np.zeros(len(x))
@@ -190,8 +190,11 @@ def _pairs(everyone: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
     return float((upto - before).sum())
 
 
-def _columns(pair: Pair, named: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The columns to look at, and why others were left out."""
+def number_columns(
+    pair: Pair, named: Sequence[str], asking: str
+) -> tuple[list[str], dict[str, str]]:
+    """The columns named, else the quasi-identifiers and confidential ones, that have numbers in
+    both tables, and why others were left out."""
     before, after = pair.original.schema, pair.masked.schema
     wanted = list(named) or [c.name for c in before if c.role in (Role.QUASI, Role.CONFIDENTIAL)]
     reasons = {}
@@ -205,15 +208,15 @@ def _columns(pair: Pair, named: Sequence[str]) -> tuple[list[str], dict[str, str
     for name in named:
         if name in reasons:
             raise MeasureError(
-                f"interval-disclosure: column {name!r} {reasons[name]}",
+                f"{asking}: column {name!r} {reasons[name]}",
                 remedy="leave it out of `columns`",
             )
     names = [name for name in wanted if name not in reasons]
     if not names:
         because = "; ".join(f"{name} {why}" for name, why in reasons.items())
         raise MeasureError(
-            "interval-disclosure found no quasi-identifier or confidential column with numbers in "
-            "both tables" + (f" ({because})" if because else ""),
+            f"{asking} found no quasi-identifier or confidential column with numbers in both tables"
+            + (f" ({because})" if because else ""),
             remedy="give columns a role, or name them in `columns`",
         )
     return names, reasons

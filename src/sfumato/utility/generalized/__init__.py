@@ -1,3 +1,3 @@
 """Generalized and suppressed values: how much of its domain each of them leaves open."""
 
-ORDER = ("ncp", "precision", "mutual_information")
+ORDER = ("ncp", "precision", "mutual_information", "payout")

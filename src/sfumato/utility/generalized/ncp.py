@@ -25,6 +25,7 @@ from ..cells import (
     Cells,
     careful,
     cells_of,
+    certainty_penalties,
     counted_cells,
     dropped_records,
     facts,
@@ -73,7 +74,7 @@ class Ncp(TableLoss):
     def measure(self, context: Context) -> Measurement:
         pair = context.pair
         cells = quasi_cells(pair, self.name)
-        costs = [c.spread(c.figures(Labels.measure), star=1.0) for c in cells]
+        costs = certainty_penalties(cells)
         n, by_record = pair.masked.height, np.zeros(pair.masked.height)
         for cost in costs:
             by_record += cost / len(costs)

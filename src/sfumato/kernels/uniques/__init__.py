@@ -1,0 +1,1 @@
+"""Sets of columns that tell records apart: which records each makes unique, and how many pairs."""

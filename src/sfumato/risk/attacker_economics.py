@@ -1,0 +1,76 @@
+"""How many records those attack who act for money."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..criteria.classes import equivalence_classes
+from ..criteria.people.attacker_economics import WAN, Cost, Gain, Intruder
+from ..data.schema import Schema
+from ..data.table import Table
+from ..kernels.statistics.attacker_economics import Economics, attacked
+from ..protocols import Context, Measurement
+from .classes import Population, PopulationRisk
+
+
+class PayingAttacks(PopulationRisk):
+    """Share of records that it pays to attack.
+
+    An attempt on a record succeeds with the chance 1 / f in a class of f records (the prosecutor),
+    or 1 / F where the class has F people in the population (the journalist; F is found as for
+    `journalist-risk`). It pays if `gain` times that chance exceeds `cost`, both in one currency;
+    unless given they are those of the paper's case study. The class of suppressed records counts
+    like any other. The per-record vector marks the records with 1.
+
+    A limit of 0 is the criterion `no-attack`, by which this measure can be called, too.
+
+    >>> import sfumato as sf
+    >>> t = sf.table({"q": list("aaab")}, quasi=["q"])
+    >>> sf.measure("paying-attacks", t, t, gain=9, cost=3).value
+    0.25
+    """
+
+    name: ClassVar[str] = "paying-attacks"
+    aliases: ClassVar[tuple[str, ...]] = ("no-attack",)
+    paper: ClassVar[str] = WAN
+    limit: ClassVar[float | None] = 0.0
+
+    gain: Gain = 300.0
+    cost: Cost = 4.0
+    intruder: Intruder = "prosecutor"
+
+    def of_population(self, after: Population, before: Population) -> Measurement:
+        detail: dict[str, Any] = {
+            "quasi_identifiers": list(after.of.columns),
+            "classes": after.of.classes,
+            "records": after.of.records,
+            "attacked_records": self._attacked(after),
+            "intruder": self.intruder,
+            **after.facts,
+            "baseline": "the same figure before masking",
+        }
+        return self.result(
+            self._attacked(after) / after.of.records,
+            baseline=self._attacked(before) / before.of.records,
+            detail=detail,
+        )
+
+    def of_class(self, sizes: np.ndarray) -> np.ndarray:
+        found = attacked(1.0 / sizes, Economics(0.0, 0.0, self.gain, self.cost))
+        return found.astype(np.float64)
+
+    def _attacked(self, found: Population) -> int:
+        """The records of the classes that it pays to attack."""
+        pays = self.of_class(found.sizes) > 0
+        return int((found.of.size * found.of.many)[pays].sum())
+
+    def uncounted(self, schema: Schema) -> str:
+        return super().uncounted(schema) if self.intruder == "journalist" else ""
+
+    def _population(self, table: Table, context: Context) -> Population:
+        if self.intruder == "journalist":
+            return super()._population(table, context)
+        classes = equivalence_classes(table)
+        return Population.by_class(classes, classes.sizes.astype(np.float64), {})
