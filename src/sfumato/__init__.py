@@ -38,6 +38,7 @@ _PUBLIC = {
     "explore.tune": "tune",
     "explore.risk_utility": "risk_utility_map",
     "explore.compare": "compare",
+    "explore.lattice": "lattice",
     "explore.hierarchies": "hierarchy",
     "registry": "register",
     "protocols": "Method Partitioner Verb Measure Attack Criterion Poset PosetSource "

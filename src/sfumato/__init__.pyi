@@ -17,6 +17,7 @@ from .errors import ReleaseRefused as ReleaseRefused
 from .errors import SfumatoError as SfumatoError
 from .explore.compare import compare as compare
 from .explore.hierarchies import hierarchy as hierarchy
+from .explore.lattice import lattice as lattice
 from .explore.risk_utility import risk_utility_map as risk_utility_map
 from .explore.tune import tune as tune
 from .protocols import Attack as Attack

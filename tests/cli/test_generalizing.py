@@ -270,9 +270,34 @@ def test_labels_of_a_hierarchy_need_the_original(call: Call, tmp_path: Path) -> 
     assert "birth_date is left as it is" in out
 
 
+def test_the_best_levels_are_shown_and_can_be_published(call: Call, tmp_path: Path) -> None:
+    step = 'use = "full-domain"\nsuppress = 0.05\n'
+    (tmp_path / "levels.toml").write_text(PLAN.replace('use = "mondrian"\n', step))
+    code, out, err = call("lattice", "levels.toml", "--best", "3", "-o", "nodes.csv")
+    assert code == 0, err
+    assert "birth_date" in out.splitlines()[1]
+    assert "combinations of levels were looked at" in out
+    words = out.partition("put its levels into the step: ")[2].splitlines()[0]
+    assert words.startswith("levels = { birth_date = ")
+    assert pl.read_csv("nodes.csv").height > 3
+    code, out, err = call("lattice", "levels.toml", "--exhaustive", "--json")
+    assert code == 0, err
+    best = json.loads(out)["best"][0]
+    assert best["verdict"] == "optimal"
+    (tmp_path / "fixed.toml").write_text(PLAN.replace('use = "mondrian"\n', step + words + "\n"))
+    code, _, err = call("protect", "fixed.toml")
+    assert code == 0, err
+    did = json.loads((tmp_path / "release" / "evidence.json").read_text())["steps"][1]["did"]
+    assert did["levels"] == best["levels"]
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "says"),
     [
+        ("lattice plan.toml", 2, "the plan has no lattice"),
+        ("lattice none.toml", 2, "there is no file none.toml"),
+        ("lattice plan.toml -o nodes.txt", 4, "cannot be written as nodes.txt"),
+        ("lattice plan.toml -o there.csv", 4, "--replace"),
         ("hierarchy none.toml zip -o new.csv", 2, "there is no file none.toml"),
         ("hierarchy plan.toml none -o new.csv", 2, "there is no such column"),
         ("hierarchy plan.toml sex", 2, "'sex' has neither a hierarchy nor"),

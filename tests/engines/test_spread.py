@@ -63,6 +63,21 @@ USES: list[tuple[str, dict[str, Any]]] = [
         "full-domain",
         {"k": 2, "columns": ["zip", "sex"], "suppress": 0.4, "measure": "discernibility"},
     ),
+    (
+        "full-domain",
+        {"k": 2, "columns": ["zip", "sex"], "suppress": 0.4, "measure": "kl-divergence",
+         "highest": {"sex": 0}},
+    ),
+    (
+        "full-domain",
+        {"k": 2, "columns": ["zip", "sex"], "suppress": 0.4, "measure": "payout",
+         "levels": {"zip": 1}},
+    ),
+    (
+        "full-domain",
+        {"k": 2, "columns": ["zip", "sex"], "suppress": 0.3, "coding": 0.2, "lowest": {"zip": 1},
+         "aggregate": "geometric-mean", "measure": "entropy"},
+    ),
     ("block-rank-swap", {"count": 4}),
     ("block-rank-swap", {"p": 30, "columns": ["level", "age"]}),
     ("local-suppression", {"k": 2, "reading": "wildcard", "search": "greedy"}),

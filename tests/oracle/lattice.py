@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,14 @@ class Task:
     measure: str = "loss"
     weights: Sequence[float] = ()
     rules: Sequence[Keeps] = ()
+    aggregate: str = "sum"
+    coding: float = 0.5
+    target: Sequence[object] = ()
+    economics: tuple[float, float, float, float] = (1200.0, 300.0, 300.0, 4.0)
+    lowest: Sequence[int] = ()
+    highest: Sequence[int] = ()
+    averages: Sequence[str] = ()
+    """For each column "mean", "median", "mode" or "", where the hierarchy only groups."""
 
 
 def label(paths: Paths, value: object, level: int) -> str | None:
@@ -37,7 +46,9 @@ def label(paths: Paths, value: object, level: int) -> str | None:
 
 
 def nodes(task: Task) -> list[tuple[int, ...]]:
-    return list(itertools.product(*(range(len(next(iter(p.values())))) for p in task.paths)))
+    top = [len(next(iter(p.values()))) - 1 for p in task.paths]
+    low, high = task.lowest or [0] * len(top), task.highest or top
+    return list(itertools.product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))))
 
 
 def groups(task: Task, node: tuple[int, ...]) -> list[list[int]]:
@@ -122,20 +133,130 @@ def cost(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[in
         return float(sum(len(g) ** 2 for g in kept) + n * len(gone))
     if task.measure == "average-class-size":
         return n / (len(kept) + bool(gone))
-    weights = task.weights or [1.0] * len(task.paths)
-    total = 0.0
-    hidden = set(gone)
+    if task.measure == "height":
+        return float(sum(node))
+    if task.measure == "classification":
+        return (n - sum(_right(task, node, group) for group in kept)) / n
+    if task.measure == "ambiguity":
+        return _ambiguity(task, node, kept, gone)
+    if task.measure == "kl-divergence":
+        return _divergence(task, node, kept, gone)
+    if task.measure == "payout":
+        return _payout(task, node, kept)
+    weights = list(task.weights) or [1.0] * len(task.paths)
+    figures = [_column(task, node, kept, gone, j) for j in range(len(task.paths))]
+    if task.aggregate == "maximum":
+        return max(w * f for w, f in zip(weights, figures, strict=True)) / max(weights)
+    if task.aggregate == "geometric-mean":
+        product = math.prod((1 + f) ** w for w, f in zip(weights, figures, strict=True))
+        return float(product ** (1 / sum(weights)) - 1)
+    return sum(w * f for w, f in zip(weights, figures, strict=True)) / sum(weights)
+
+
+def _column(
+    task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int], j: int
+) -> float:
+    """What a column loses, generalization and suppression weighed by the coding."""
+    g, s = min(1.0, 2 - 2 * task.coding), min(1.0, 2 * task.coding)
+    paths, n = task.paths[j], len(task.rows)
+    column = [row[j] for row in task.rows]
+    if task.averages and task.averages[j]:
+        lost = sum(min(1.0, _error(column, group, task.averages[j])) * len(group) for group in kept)
+        return (g * lost + s * len(gone)) / n
+    lost = sum(
+        _cell(task.measure, paths, column, column[i], label(paths, column[i], node[j]))
+        for group in kept
+        for i in group
+    )
+    hidden = sum(_cell(task.measure, paths, column, column[i], "*") for i in gone)
+    whole = float(n)
+    if task.measure == "entropy":
+        whole = sum(_cell(task.measure, paths, column, value, "*") for value in column)
+    return (g * lost + s * hidden) / whole if whole else 0.0
+
+
+def average(values: Sequence[float], how: str) -> float:
+    """Of the values of a class."""
+    if how == "mean":
+        return statistics.fmean(values)
+    if how == "median":
+        return statistics.median(values)
+    counts = Counter(values)
+    return min(v for v in counts if counts[v] == max(counts.values()))
+
+
+def _error(column: Sequence[object], group: list[int], how: str) -> float:
+    """The squared error of a class relative to the column's variance."""
+    everyone = [float(str(v)) for v in column]
+    values = [everyone[i] for i in group]
+    whole = statistics.pvariance(everyone)
+    centre = average(values, how)
+    return statistics.fmean((v - centre) ** 2 for v in values) / whole if whole else 0.0
+
+
+def _labels(task: Task, node: tuple[int, ...], i: int) -> list[str | None]:
+    each = zip(task.paths, task.rows[i], node, strict=True)
+    return [label(p, v, at) for p, v, at in each]
+
+
+def _right(task: Task, node: tuple[int, ...], group: list[int]) -> int:
+    """Records of a class that are as most are; of those with nothing but "*", none."""
+    if set(_labels(task, node, group[0])) == {"*"}:
+        return 0
+    return max(Counter(task.target[i] for i in group).values())
+
+
+def _ambiguity(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
+    def covered(paths: Paths, shown: str | None) -> int:
+        if shown == "*":
+            return len(paths)
+        return 1 if shown is None else sum(shown in path for path in paths.values())
+
+    everything = math.prod(len(paths) for paths in task.paths)
+    total = everything * len(gone)
+    for group in kept:
+        each = zip(task.paths, _labels(task, node, group[0]), strict=True)
+        total += len(group) * math.prod(covered(p, shown) for p, shown in each)
+    return total / len(task.rows)
+
+
+def _divergence(task: Task, node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
+    """By the definition: the probability of every combination of values, one by one."""
+    n = len(task.rows)
+    domains = []
     for j, paths in enumerate(task.paths):
-        column = [row[j] for row in task.rows]
-        lost, whole = 0.0, 0.0
-        for i, value in enumerate(column):
-            shown = "*" if i in hidden else label(paths, value, node[j])
-            lost += _cell(task.measure, paths, column, value, shown)
-            whole += _cell(task.measure, paths, column, value, "*")
-        if task.measure != "entropy":
-            whole = float(n)
-        total += weights[j] * (lost / whole if whole else 0.0)
-    return total / sum(weights)
+        missing = [None] if any(row[j] is None for row in task.rows) else []
+        domains.append([*paths, *missing])
+    cells = list(itertools.product(*domains))
+    implied = dict.fromkeys(cells, len(gone) / n / len(cells))
+    for group in kept:
+        shown = _labels(task, node, group[0])
+        inside = [
+            cell
+            for cell in cells
+            if [label(p, v, at) for p, v, at in zip(task.paths, cell, node, strict=True)] == shown
+        ]
+        for cell in inside:
+            implied[cell] += len(group) / n / len(inside)
+    original = Counter(task.rows)
+    return sum(c / n * math.log2(c / n / implied[row]) for row, c in original.items())
+
+
+def _payout(task: Task, node: tuple[int, ...], kept: list[list[int]]) -> float:
+    """What a record costs on average, in benefits: less than nothing, if it pays."""
+    benefit, penalty, gain, price = task.economics
+    weights = list(task.weights) or [1.0] * len(task.paths)
+    paid = 0.0
+    for group in kept:
+        for i in group:
+            loss = 0.0
+            for j, paths in enumerate(task.paths):
+                column = [row[j] for row in task.rows]
+                shown = label(paths, column[i], node[j])
+                loss += weights[j] / sum(weights) * _cell("loss", paths, column, column[i], shown)
+            if loss < 1 - 1e-12:
+                paid += benefit * (1 - loss) - penalty / len(group) * (gain / len(group) > price)
+    return -paid / len(task.rows) / benefit
 
 
 def _cell(

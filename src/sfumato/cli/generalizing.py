@@ -149,6 +149,39 @@ def _levels(levels: pl.DataFrame, missing: int) -> None:
     show.notes_aside("these counts are the owner's: they tell who is rare")
 
 
+@base.app.command()
+def lattice(
+    plan: base.PlanFile,
+    best: Annotated[int, Option(help="Nodes to show, the best there are.", min=1)] = 5,
+    exhaustive: Annotated[bool, Option("--exhaustive", help="Judge every node.")] = False,
+    input: base.Input = "",
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="All nodes (.csv, .parquet, .json), for the owner alone."),
+    ] = None,
+    seed: base.Draw = 0,
+    replace: base.Replace = False,
+    json: base.Json = False,
+) -> None:
+    """Show the best levels that a plan's full-domain step can choose, proved; writes no release."""
+    from ..explore.figure_files import check
+    from ..explore.lattice import ENDINGS
+    from ..explore.lattice import lattice as look
+    from ..release.plan.plan import Plan, lines_of
+    from ..release.records.run import read_input
+
+    if output is not None:
+        check(output, "lattice", ENDINGS)
+    base.refuse_existing(output, replace=replace)
+    chosen = Plan.read(plan)
+    with show.progress(quiet=json) as tell, lines_of(plan):
+        table, _ = read_input(chosen, plan.parent, input or None)
+        found = look(table, chosen, best=best, exhaustive=exhaustive, seed=seed, progress=tell)
+    if output is not None:
+        found.save(output)
+    show.nodes(found, output, json=json)
+
+
 @base.app.command(name="import-xml")
 def import_xml(
     hierarchy: Annotated[Path, Argument(metavar="HIERARCHY.XML", help="The posets.")],

@@ -23,6 +23,7 @@ from .saying import say
 if TYPE_CHECKING:
     from ..explore.compare import Comparison
     from ..explore.components import Components
+    from ..explore.lattice import SolutionSpace
     from ..explore.risk_utility import RiskUtilityMap
     from ..explore.tune import Tuned
     from ..methods.recoding.camouflage import Interval
@@ -254,6 +255,33 @@ def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:
         say(f"not made: {label}: {why}")
     if output is not None:
         say(f"wrote {output}")
+
+
+def nodes(found: SolutionSpace, output: Path | None, *, json: bool) -> None:
+    """The best nodes of a lattice, and how to publish one."""
+    if json:
+        print_json(found.to_dict())
+        return
+    rows = [
+        (
+            *(str(level) for level in node.levels.values()),
+            f"{node.value:.6g}",
+            f"{100 * (node.suppressed or 0.0):.2f} %",
+            str(node.classes),
+        )
+        for node in found.best
+    ]
+    if rows:
+        grid((*found.highest, found.measure, "suppressed", "classes"), rows, left=())
+    else:
+        say("no combination of levels has what is asked")
+    say(f"{found.looked_at:,} of {found.size:,} combinations of levels were looked at")
+    if found.ended:
+        notes_aside("the budget ended the search: there may be better ones")
+    if rows:
+        say(f"to publish one, put its levels into the step: {found.best[0].words}")
+    if output is not None:
+        say(f"wrote {output}: it tells who stands out at which levels, keep it private")
 
 
 def side_by_side(found: Comparison, output: Path | None, *, json: bool) -> None:

@@ -460,5 +460,5 @@ def test_complaints() -> None:
     assert "raise suppress" in str(caught.value)
     with pytest.raises(ParameterError, match="has no budget"):
         FullDomain.build({"strategy": "ola", "steps": 3})
-    with pytest.raises(ParameterError, match="looks at classes only"):
+    with pytest.raises(ParameterError, match="has no figure of them"):
         FullDomain.build({"measure": "discernibility", "importance": {"q": 2.0}})

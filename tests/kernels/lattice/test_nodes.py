@@ -18,7 +18,16 @@ from sfumato.kernels.lattice.nodes import (
     ruled_out,
     way_up,
 )
-from sfumato.kernels.lattice.rollup import class_worth, distinct, layout, roll_up, tally
+from sfumato.kernels.lattice.rollup import (
+    added,
+    class_worth,
+    column_worths,
+    distinct,
+    layout,
+    majorities,
+    roll_up,
+    tally,
+)
 
 
 @st.composite
@@ -78,6 +87,25 @@ def test_classes_are_those_of_the_records(given_columns: Any, data: st.DataObjec
     assert found_tally.kept == len(wanted) - len(small)
     each = class_worth(whole.keys, whole.counts, fields, worth, at)
     assert sorted(each.tolist()) == sorted(c * sum(key) for key, c in wanted.items())
+    by_column = column_worths(whole.keys, len(whole), fields, worth, at)
+    assert Counter(map(tuple, by_column.tolist())) == Counter(wanted.keys())
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 9)), max_size=30))
+def test_majorities_and_sums_by_place(rows: list[tuple[int, int, int]]) -> None:
+    """Tuples in classes (tuple i in class i // 2), with a value and so many records each."""
+    place = np.array([i // 2 for i in range(6)], dtype=np.int32)
+    rows = sorted(rows, key=lambda row: row[1])
+    owner, values, counts = (np.array([row[j] for row in rows], dtype=np.int64) for j in range(3))
+    found = majorities(place, owner, values, counts, 3)
+    for c in range(3):
+        each: Counter[int] = Counter()
+        for i, value, count in rows:
+            each[value] += count if i // 2 == c else 0
+        assert found[c] == max(each.values(), default=0)
+    total = added(place[owner].astype(np.int32), counts, 3)
+    assert total.tolist() == [sum(n for i, _, n in rows if i // 2 == c) for c in range(3)]
 
 
 @settings(max_examples=60)

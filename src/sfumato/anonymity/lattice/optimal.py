@@ -29,7 +29,11 @@ MOST_NODES = 1 << 23
 WIDE = 50_000
 """Distinct tuples from which two ways are walked at a time."""
 _FORBIDDEN = -1
-_FAR = np.iinfo(np.int64).max
+FAR = np.iinfo(np.int64).max
+
+
+Best = tuple[int, int, Levels]
+"""Value, number and levels of a node that can be published."""
 
 
 class Found(NamedTuple):
@@ -41,6 +45,8 @@ class Found(NamedTuple):
     """Whether the budget ended it, so that there may be a better node."""
     bound: int | None = None
     """What no node can be below, where the budget ended the search."""
+    best: tuple[Best, ...] = ()
+    """The best nodes, as many as were asked for, the very best first."""
 
 
 @dataclass
@@ -80,54 +86,29 @@ class _Known:
         self.count += 1
 
 
-Best = tuple[int, int, Levels | None]
-"""Value, number and levels of the best node so far."""
-
-
-def floors(lattice: Lattice) -> np.ndarray:
-    """int64: what each node of the lattice costs at least."""
-    if lattice.by_cells:
-        out = np.array([lattice.ground], dtype=np.int64)
-        for cost in lattice.level_costs:
-            out = (out[:, None] + cost).ravel()
-        return out
-    cells = np.ones(1)
-    for ladder in lattice.ladders:
-        sizes = np.array([kept.size for kept in ladder.open], dtype=np.float64)
-        cells = np.minimum((cells[:, None] * sizes).ravel(), float(len(lattice.tuples)))
-    if lattice.terms.measure == "average-class-size":
-        return -cells.astype(np.int64)
-    return np.maximum(-(-lattice.n * lattice.n // cells.astype(np.int64)), lattice.n)
-
-
 def climbs(lattice: Lattice) -> np.ndarray:
     """int64 (d, levels): what one step up costs, for choosing a way; the last are unused."""
     out = np.zeros((len(lattice.ladders), int(lattice.shape.max())), dtype=np.int64)
-    for j, ladder in enumerate(lattice.ladders):
-        if lattice.by_cells:
-            step = np.diff(lattice.level_costs[j])
-        else:
-            sizes = np.log2([kept.size for kept in ladder.open])
-            step = np.round(-np.diff(sizes) * 2**32).astype(np.int64)
+    for j, step in enumerate(lattice.objective.climbs()):
         out[j, : step.size] = step
     return out
 
 
 class Optimal:
-    """One search for the optimum."""
+    """One search for the optimum, or for so many nodes that no other one is better than."""
 
-    def __init__(self, lattice: Lattice, budget: Budget) -> None:
-        self.lattice, self.budget = lattice, budget
-        self.floors = floors(lattice)
+    def __init__(self, lattice: Lattice, budget: Budget, wanted: int = 1) -> None:
+        self.lattice, self.budget, self.wanted = lattice, budget, wanted
+        self.floors = lattice.objective.floors()
         self.order = np.argsort(self.floors, kind="stable")
         self.climbs = climbs(lattice)
         self.done = np.zeros(lattice.size, dtype=np.uint8)
         self.above, self.under = _Known(lattice.shape.size), _Known(lattice.shape.size)
-        self.best: Best = (_FAR, -1, None)
+        self.best: tuple[Best, ...] = ()
 
     def run(self) -> Found:
-        """The best node of all; of those looked at, where the budget ended the search."""
-        self._learn(self._look(self.lattice.top, self.best), note=True)
+        """The best nodes of all; of those looked at, where the budget ended the search."""
+        self._learn(self._look(self.lattice.top, self._limit(())))
         at_once = 2 if len(self.lattice.tuples) >= WIDE else 1
         place = 0
         with ThreadPoolExecutor(min(at_once, cores())) as pool:
@@ -145,13 +126,26 @@ class Optimal:
                 self._round(starts, pool.map if at_once > 1 else map)
                 place -= len(starts)  # a start may still be open: criteria may have refused it
                 report("nodes ruled out", place, self.order.size)
-        value, _, levels = self.best
-        return Found(levels, value)
+        return self._found()
+
+    def _found(self) -> Found:
+        value, _, levels = self.best[0] if self.best else (FAR, -1, None)
+        return Found(levels, value, best=self.best)
 
     def _stopped(self, starts: Sequence[Levels]) -> Found:
-        value, _, levels = self.best
+        found = self._found()
         bound = min(self.lattice.floor(start) for start in starts)
-        return Found(levels, value, True, min(bound, value))
+        return found._replace(ended=True, bound=min(bound, found.value))
+
+    def _limit(self, best: tuple[Best, ...]) -> tuple[int, int]:
+        """Value and number of the node that others must be better than."""
+        return best[-1][:2] if len(best) == self.wanted else (FAR, -1)
+
+    def _with(self, best: tuple[Best, ...], found: _Looked) -> tuple[Best, ...]:
+        if found.value is None:
+            return best
+        one = (found.value, found.seen.number, found.seen.levels)
+        return tuple(sorted({*best, one})[: self.wanted])
 
     def _levels(self, number: int) -> Levels:
         out = np.empty(self.lattice.shape.size, dtype=np.int64)
@@ -159,7 +153,7 @@ class Optimal:
         return tuple(out.tolist())
 
     def _next(self, place: int) -> int:
-        value, number, _ = self.best
+        value, number = self._limit(self.best)
         return int(
             next_open(
                 self.order, place, self.floors, self.done, self.lattice.shape, value, number,
@@ -187,47 +181,47 @@ class Optimal:
         low, high = 0, len(path) - 1
         while low <= high:
             middle = (low + high) // 2
-            found = self._look(tuple(path[middle].tolist()), best)
+            found = self._look(tuple(path[middle].tolist()), self._limit(best))
             looked.append(found)
-            best = min(best, found.best, key=lambda one: one[:2])
+            best = self._with(best, found)
             owed = floor + found.seen.owed
-            if found.closed or (owed, number) > best[:2]:
+            if found.closed or (owed, number) > self._limit(best):
                 low = middle + 1
             else:
                 high = middle - 1
         return looked
 
-    def _look(self, levels: Levels, best: Best) -> _Looked:
+    def _look(self, levels: Levels, limit: tuple[int, int]) -> _Looked:
         lattice = self.lattice
         seen = lattice.see(levels)
         if seen.short > lattice.terms.most:
-            return _Looked(seen, True, best)
-        if (seen.value, seen.number) >= best[:2]:
-            return _Looked(seen, False, best)
+            return _Looked(seen, True)
+        if (seen.value, seen.number) >= limit:
+            return _Looked(seen, False)
         judged = lattice.judge(levels)
-        if judged.allowed and (judged.value, seen.number) < best[:2]:
-            return _Looked(seen, False, (judged.value, seen.number, levels))
-        return _Looked(seen, judged.closed, best)
+        if judged.allowed and (judged.value, seen.number) < limit:
+            return _Looked(seen, False, judged.value)
+        return _Looked(seen, judged.closed)
 
-    def _learn(self, found: _Looked, *, note: bool = True) -> None:
+    def _learn(self, found: _Looked) -> None:
         seen = found.seen
         if self.done[seen.number]:
             return
-        self.done[seen.number] = note
+        self.done[seen.number] = True
         self.above.add(seen.levels, _FORBIDDEN if found.closed else seen.owed)
-        if not self.lattice.by_cells:
+        if self.lattice.objective.upward:
             self.under.add(seen.levels, seen.least)
-        self.best = min(self.best, found.best, key=lambda one: one[:2])
+        self.best = self._with(self.best, found)
 
 
 class _Looked(NamedTuple):
-    """A node that was looked at, and the best one then."""
+    """A node that was looked at, and its figure if it may be among the best."""
 
     seen: Seen
     closed: bool
-    best: Best
+    value: int | None = None
 
 
-def optimal(lattice: Lattice, budget: Budget) -> Found:
-    """The node with the least figure that can be published; of equal ones the first."""
-    return Optimal(lattice, budget).run()
+def optimal(lattice: Lattice, budget: Budget, wanted: int = 1) -> Found:
+    """The nodes with the least figures that can be published; of equal ones the first."""
+    return Optimal(lattice, budget, wanted).run()

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...errors import MethodError
 from ...progress import report
-from .lattice import WHOLE, Lattice
-from .optimal import MOST_NODES, Budget, Found, floors, optimal
+from .lattice import Lattice
+from .objectives import Additive
+from .optimal import FAR, MOST_NODES, Budget, Found, optimal
 from .terms import Levels
 
 STEPS = 2_000
@@ -59,13 +60,13 @@ class _Walk:
         self.best: tuple[int, int, Levels] | None = None
         self.heap: list[tuple[int, int, Levels]] = []
         self.pushed: set[int] = set()
-        self.record = {"discernibility": lattice.n, "average-class-size": 1}.get(
-            lattice.terms.measure, WHOLE // lattice.n
-        )
+        self.record = lattice.objective.record
 
     def run(self) -> Found:
         """Walk until nothing is open or the budget is spent."""
         lattice = self.lattice
+        if lattice.see(lattice.top).short > lattice.terms.most:
+            return Found(None, 0)  # nor does anything below
         self._open(lattice.top)  # something to publish, whatever happens
         if self.up:
             self.heap.clear()
@@ -145,7 +146,7 @@ def lower_bound(lattice: Lattice) -> int:
         np.maximum(owed[box], seen.owed, out=owed[box])
         if seen.short > lattice.terms.most:
             shut[box] = True
-    least = (floors(lattice).reshape(owed.shape) + owed)[~shut]
+    least = (lattice.objective.floors().reshape(owed.shape) + owed)[~shut]
     return max(bound, int(least.min())) if least.size else bound
 
 
@@ -156,11 +157,10 @@ def _by_columns(lattice: Lattice) -> int:
     node with that level owes the price. For each price the cheapest levels that owe no more are the
     best one could hope for.
     """
-    if lattice.terms.measure == "average-class-size":
-        return -(lattice.n // lattice.terms.k)
-    if lattice.terms.measure == "discernibility":
-        return lattice.n * min(lattice.terms.k, lattice.n)
-    owed, costs = [], lattice.level_costs
+    objective = lattice.objective
+    if not isinstance(objective, Additive):
+        return objective.bound()
+    owed, costs = [], objective.level_costs
     for j, ladder in enumerate(lattice.ladders):
         prices = []
         for level in range(ladder.levels):
@@ -172,10 +172,10 @@ def _by_columns(lattice: Lattice) -> int:
         if price < 0:
             continue
         least = [
-            cost[(owes >= 0) & (owes <= price)].min(initial=WHOLE)
+            cost[(owes >= 0) & (owes <= price)].min(initial=FAR)
             for cost, owes in zip(costs, owed, strict=True)
         ]
-        bounds.append(lattice.ground + price + sum(int(cost) for cost in least))
+        bounds.append(objective.ground + price + sum(int(cost) for cost in least))
     return int(min(bounds))
 
 
@@ -374,12 +374,18 @@ STRATEGIES: dict[str, Callable[[Lattice, Budget], Found]] = {
 
 def search(lattice: Lattice, strategy: str, budget: Budget) -> Found:
     """Run a strategy."""
+    check_size(lattice, strategy)
+    return STRATEGIES[strategy](lattice, budget)
+
+
+def check_size(lattice: Lattice, strategy: str) -> None:
+    """Stop where a strategy cannot go through so many nodes."""
     size = lattice.size
     if strategy == "incognito":
         size = int(np.prod((lattice.shape + 1).astype(object)))
     if strategy not in ("datafly", "top-down", "bottom-up") and size > MOST_NODES:
         raise MethodError(
             f"the lattice has {lattice.size:,} nodes, more than {strategy} can go through",
-            remedy='strategy = "top-down" with `seconds` or `steps`, fewer columns or fewer levels',
+            remedy='strategy = "top-down" with `seconds` or `steps`, fewer columns or fewer '
+            "levels (`lowest`, `highest`)",
         )
-    return STRATEGIES[strategy](lattice, budget)

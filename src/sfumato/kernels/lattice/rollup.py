@@ -288,3 +288,53 @@ def class_worth(keys: Ints, counts: Ints, fields: Fields, worth: Ints, at: Ints)
             out[i] += worth[at[j] + group]
         out[i] *= counts[i]
     return out
+
+
+@njit(cache=True, nogil=True)
+def column_worths(keys: Ints, classes: int, fields: Fields, worth: Ints, at: Ints) -> Ints:
+    """int64 (classes, d): what one record of each class is worth in each column."""
+    out = np.zeros((classes, at.size), np.int64)
+    for i in range(classes):
+        for j in range(at.size):
+            group = (keys[i * fields.words + fields.word[j]] >> fields.shift[j]) & fields.mask[j]
+            out[i, j] = worth[at[j] + group]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def added(place: Small, amounts: Ints, classes: int) -> Ints:
+    """The sum of the amounts at each place.
+
+    >>> added(np.array([0, 1, 0], dtype=np.int32), np.array([5, 6, 7]), 2).tolist()
+    [12, 6]
+    """
+    out = np.zeros(classes, np.int64)
+    for i in range(amounts.size):
+        out[place[i]] += amounts[i]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def majorities(place: Small, owner: Ints, values: Ints, counts: Ints, classes: int) -> Ints:
+    """How many records of each class have its most frequent value.
+
+    `counts[i]` records of `owner[i]`, which lies in class `place[owner[i]]`, have `values[i]`.
+    Equal values stand together.
+
+    >>> one = np.arange(3)
+    >>> majorities(np.zeros(3, np.int32), one, np.array([4, 4, 9]), np.array([2, 1, 2]), 1).tolist()
+    [3]
+    """
+    most, here = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    start = 0
+    while start < values.size:
+        end = start
+        while end < values.size and values[end] == values[start]:
+            here[place[owner[end]]] += counts[end]
+            end += 1
+        for i in range(start, end):
+            c = place[owner[i]]
+            most[c] = max(most[c], here[c])
+            here[c] = 0
+        start = end
+    return most
