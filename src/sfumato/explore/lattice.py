@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -78,7 +78,7 @@ class SolutionSpace:
     """Nodes whose records were grouped."""
     best: tuple[LatticeNode, ...]
     """The best nodes, the very best first."""
-    nodes: tuple[LatticeNode, ...]
+    nodes: tuple[LatticeNode, ...] = field(repr=False)
     """All nodes, finest columns last to change; of very large lattices those looked at."""
     ended: bool = False
     """Whether the search's budget ended it, so that there may be better ones."""
