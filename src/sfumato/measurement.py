@@ -123,6 +123,9 @@ class Measurement:
     """How wide its scale is, where its bounds do not say; infinite for a sum over records."""
     squares: bool = False
     """Whether one record moves it by the square of how far out it lies."""
+    of_release: bool = False
+    """Whether its measure looks at nothing but the release, unless another table or groups come
+    in: then the same figure before masking is one record's own, or may be."""
     shown: tuple[str, ...] = ()
     """Details that the release or the plan tells by itself; "baseline" where that is so of it, and
     "before" where the figure before masking is a share of records, too."""
@@ -164,7 +167,8 @@ class Measurement:
         """The baseline as it may be published."""
         if self.baseline is None or exact or "baseline" in self.shown:
             return self.baseline
-        if self.depends == "release" and "before" not in self.shown:
+        told = self.depends == "release" or (self.of_release and self._from_original)
+        if told and "before" not in self.shown:
             return None  # of the smallest class, or the largest: one record's own
         return self._within(rounded(self.baseline, "baseline"))
 

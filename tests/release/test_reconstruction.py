@@ -272,3 +272,77 @@ def test_variances_say_nothing_where_one_number_makes_them(tmp_path: Path) -> No
         found = public.not_taken["variance-difference"]
     assert found is not None
     assert "single ones" in found
+
+
+def _unsampled(
+    one: sf.Table, other: sf.Table, measures: list[str], row: int, **more: Any
+) -> tuple[Release, Release]:
+    """Releases of two tables that differ in one record, which neither publishes."""
+    panel = [sf.method(name) for name in measures]
+    for seed in range(SEED, SEED + 60):
+        made = [
+            sf.protect(
+                given, sf.method("sampling", share=0.9), seed,
+                require=NOBODY, measures=panel, **more,
+            )
+            for given in (one, other)
+        ]  # fmt: skip
+        if row not in made[0].pair.rows:
+            assert made[0].table.frame.equals(made[1].table.frame)
+            return made[0], made[1]
+    raise AssertionError("no seed leaves the record out")
+
+
+def _told(release: Release) -> dict[str, Any]:
+    return release.public().evidence.to_dict()["measures"]
+
+
+def test_beside_a_reference_the_smallest_class_before_masking_is_not_told() -> None:
+    def town(where: str) -> sf.Table:
+        towns = ["A"] * 74 + ["B"] * 400 + ["C"] * 525 + [where]
+        return sf.table(pl.DataFrame({"town": towns, "sex": ["x"] * 1000}), quasi=["town", "sex"])
+
+    others = pl.DataFrame({"town": ["A", "B", "C"] * 400, "sex": ["x"] * 1200})
+    names = ["class-sizes", "prosecutor-risk", "uniques", "marketer-risk"]
+    # Of these one person of the reference would be told.
+    names += ["paying-attacks", "individual-risk", "journalist-risk"]
+    one, other = _unsampled(town("A"), town("B"), names, 999, reference=others)
+    assert _told(one) == _told(other)
+    assert set(_told(one)) == {"class-sizes", "prosecutor-risk", "uniques", "marketer-risk"}
+    assert "baseline" not in _told(one)["class-sizes"]
+    assert one.evidence["class-sizes"].baseline == 75 != other.evidence["class-sizes"].baseline
+
+
+def test_a_hidden_income_is_not_told_by_how_wide_it_makes_intervals() -> None:
+    rng = np.random.default_rng(1)
+    income = np.round(rng.lognormal(10, 0.5, 2_000))
+    sexes = rng.choice(["f", "m"], 2_000).tolist()
+
+    def earning(hidden: float) -> sf.Table:
+        pay = [9_000_000.0, hidden, *income[2:].tolist()]
+        return sf.table({"pay": pay, "sex": sexes}, quasi=["sex"], confidential=["pay"])
+
+    one, other = _unsampled(earning(20_000.0), earning(5_000_000.0), ["drisk-robust", "drisk"], 1)
+    assert "drisk-robust" in one.evidence
+    assert _told(one) == _told(other)
+
+
+def test_who_answered_nothing_is_not_told_by_the_figure_before_masking() -> None:
+    rng = np.random.default_rng(0)
+    keys = {name: rng.choice(list("abcdef"), 400).tolist() for name in ("q", "r", "s")}
+
+    def answering(**last: Any) -> sf.Table:
+        columns = {name: [*values[:-1], last.get(name)] for name, values in keys.items()}
+        return sf.table({**columns, "w": [*[5.0] * 399, 60.0]}, quasi=list(keys), weight="w")
+
+    measures = [sf.method("global-risk", missing="wildcard"), sf.method("suda")]
+    told = []
+    for given in (answering(), answering(q="a", r="b", s="c")):
+        made = (
+            sf.protect(given, sf.method("sampling", share=0.9), s, require=NOBODY,
+                       measures=measures)
+            for s in range(SEED, SEED + 60)
+        )  # fmt: skip
+        told.append(_told(next(one for one in made if 399 not in one.pair.rows)))
+    assert told[0] == told[1]
+    assert all("baseline" not in figure for figure in told[0].values())

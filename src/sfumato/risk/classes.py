@@ -250,6 +250,8 @@ class PopulationRisk(ClassRisk):
     )
 
     by_counts: ClassVar[bool] = True
+    mean: ClassVar[bool] = False
+    """Whether one person of the population moves the figure by an n-th at most."""
 
     @abstractmethod
     def of_population(self, after: Population, before: Population) -> Measurement:
@@ -259,7 +261,10 @@ class PopulationRisk(ClassRisk):
         found = self._population(context.pair.masked, context)
         made = self.of_population(found, self._population(context.pair.original, context))
         assert found.classes is not None
-        return replace(made, per_record=found.classes.of_records(self.of_class(found.sizes)))
+        made = replace(made, per_record=found.classes.of_records(self.of_class(found.sizes)))
+        if context.reference is not None and not self.mean:
+            return replace(made, depends=None)  # it would tell how many others are like one record
+        return made
 
     def of_class(self, sizes: np.ndarray) -> np.ndarray:
         """What the records of classes of these sizes in the population have each."""
@@ -320,6 +325,7 @@ class MarketerRisk(PopulationRisk):
     """
 
     name: ClassVar[str] = "marketer-risk"
+    mean: ClassVar[bool] = True
     usual: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = _EL_EMAM

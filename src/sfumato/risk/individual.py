@@ -87,6 +87,9 @@ class _Individual(ClassRisk):
         description="whether the reference table leaves the participants out or holds them too",
     )
 
+    mean: ClassVar[bool] = False
+    """Whether one record moves the figure by an n-th at most."""
+
     @abstractmethod
     def of_risks(self, after: Risks, before: Risks, pair: Pair) -> Measurement:
         """The figure of the release, beside the same of the original."""
@@ -97,6 +100,8 @@ class _Individual(ClassRisk):
         after = self._risks(masked, key, context, _perturbed(context))
         before = self._risks(pair.original, repeated_key(pair.original), context)
         found = self.of_risks(after, before, pair)
+        if context.reference is not None and not self.mean:
+            return replace(found, depends=None)  # it would tell how many others are like one record
         if key is not None and repeated_key(pair.masked) is None:
             # Which records are one person's is not published, and the figure would tell of it.
             return replace(found, depends=None)
@@ -261,7 +266,7 @@ class GlobalRisk(_Individual):
     """
 
     name: ClassVar[str] = "global-risk"
-    shown: ClassVar[tuple[str, ...]] = ("before",)
+    mean: ClassVar[bool] = True
 
     def of_risks(self, after: Risks, before: Risks, pair: Pair) -> Measurement:
         detail = {**after.told(), "sdcmicro": float(after.approximate.mean()), "baseline": BEFORE}

@@ -183,6 +183,7 @@ class Measuring:
             depends=self._depends(measure, found),
             leverage=max(measure.leverage, found.leverage),
             squares=measure.squares,
+            of_release=measure.depends == "release",
             shown=(*SIZES, *measure.shown),
         )
         self.taken.append((measure, pair, found))

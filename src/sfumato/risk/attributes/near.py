@@ -148,7 +148,9 @@ class DRisk(_Near):
     def _told(self, space: _Space, own: np.ndarray, near: np.ndarray) -> dict[str, Any]:
         inside, known = space.inside(own), ~np.isnan(space.x)
         counts = zip(space.names, inside.sum(axis=0), known.sum(axis=0), strict=True)
-        return {"columns": {name: float(hits / of) for name, hits, of in counts if of}}
+        shares = {name: float(hits / of) for name, hits, of in counts if of}
+        # One column's is the figure itself, and rounded twice it would be told more finely.
+        return {"columns": shares} if len(shares) > 1 else {}
 
 
 def _deviations(x: np.ndarray) -> np.ndarray:
@@ -191,6 +193,7 @@ class DRiskRobust(_Near):
         "continuous microdata masking, PSD 2008"
     )
     depends: ClassVar[Depends | None] = "values"
+    squares: ClassVar[bool] = True
 
     within: float = Field(
         0.01, gt=0, description="how near counts, in robust distances of the record itself"
@@ -230,7 +233,7 @@ class DRiskRobust(_Near):
 
     def _told(self, space: _Space, own: np.ndarray, near: np.ndarray) -> dict[str, Any]:
         alone = ~_crowded(space.y, own[near], self.apart)
-        return {"risk1": float(near.mean()), "risk2": float(alone.sum() / near.size)}
+        return {"risk2": float(alone.sum() / near.size)}
 
 
 def _crowded(y: np.ndarray, rows: np.ndarray, apart: float) -> np.ndarray:

@@ -60,7 +60,6 @@ class Suda(ClassRisk):
     """
 
     name: ClassVar[str] = "suda"
-    shown: ClassVar[tuple[str, ...]] = ("before",)
     paper: ClassVar[str] = (
         "Manning, Haglin & Keane (2008), A recursive search algorithm for statistical disclosure "
         "assessment, Data Mining and Knowledge Discovery 16(2); Elliot, Manning, Mayes, Gurd & "
