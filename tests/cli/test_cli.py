@@ -152,6 +152,21 @@ def test_assess_a_file_as_it_is(sfumato, tmp_path: Path) -> None:
     assert "record-linkage" not in found
 
 
+def test_assess_says_why_what_was_asked_for_was_not_taken(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,town,w\n1,a,2\n1,a,0\n2,b,-5\n")
+    asked = ("--quasi", "age,town", "--weight", "w", "--measures")
+    done = sfumato("assess", "a.csv", *asked, "individual-risk")
+    assert done.code == 2
+    assert "'w', row 2, is 0 (as in 1 more row): weights are positive" in done.out
+    assert "mend it" in done.out
+    done = sfumato("assess", "a.csv", *asked, "individual-risk,uniques")
+    assert done.code == 0
+    assert "individual-risk was not taken" in done.out
+    done = sfumato("assess", "a.csv", "--weight", "w", "--household", "w")
+    assert done.code == 2
+    assert "two roles" in done.err
+
+
 def test_assess_a_release_of_any_tool(sfumato, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "id,age,town\n" + "".join(f"{i},{20 + i},t\n" for i in range(30))

@@ -326,7 +326,7 @@ def assess(
         reference=reference or None,
         output=output,
     )
-    outcome.assessed(evidence, words, output, json=json)
+    outcome.assessed(evidence, words, output, asked=base.names(measures), json=json)
 
 
 @app.command()

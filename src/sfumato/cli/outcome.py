@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import MeasureError
 from ..texts import one_line
 from .saying import say
 from .show import grid, notes_aside, print_json
@@ -101,8 +103,10 @@ def figures(evidence: Evidence, why: str, *, owner: bool = False) -> None:
         say(f"  do not apply: {', '.join(left)} ({why})")
 
 
-def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool) -> None:
-    """What `assess` measured."""
+def assessed(
+    evidence: Evidence, plan: Plan, output: Path | None, *, asked: Sequence[str], json: bool
+) -> None:
+    """What `assess` measured; why what was asked for by name was not."""
     from ..release.report.exposure import sentences
 
     if json:
@@ -116,6 +120,11 @@ def assessed(evidence: Evidence, plan: Plan, output: Path | None, *, json: bool)
         say(f"wrote {output}: it shows the original, keep it private")
     figures(evidence, f"{output} says why" if output else "--json says why", owner=True)
     notes_aside(*evidence.notes)
+    for name in asked:
+        if name in evidence.not_taken:
+            say(f"  {name} was not taken: {one_line(evidence.not_taken[name])}")
+    if asked and not evidence.measurements:
+        raise MeasureError("nothing that was asked for could be measured", remedy="see above")
 
 
 def _would_pass(evidence: Evidence, plan: Plan) -> str:

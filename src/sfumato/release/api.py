@@ -180,10 +180,14 @@ def assess(
         plan = Plan.read(plan)
     words = plan or Plan()
     page = None if output is None else check_page(output)
-    roles = dict.fromkeys(_listed(quasi), Role.QUASI)
-    roles |= dict.fromkeys(_listed(confidential), Role.CONFIDENTIAL)
-    roles |= dict.fromkeys(_listed(weight), Role.WEIGHT)
-    roles |= dict.fromkeys(_listed(household), Role.HOUSEHOLD)
+    roles = _roles(
+        {
+            Role.QUASI: quasi,
+            Role.CONFIDENTIAL: confidential,
+            Role.WEIGHT: weight,
+            Role.HOUSEHOLD: household,
+        }
+    )
     alone = masked is None
     others: Table | None = None
     if isinstance(masked, Release):
@@ -223,6 +227,19 @@ def assess(
     if page is not None:
         write_assessment(page, pair, evidence, words)
     return evidence
+
+
+def _roles(given: Mapping[Role, str | Iterable[str]]) -> dict[str, Role]:
+    """The role of each column that one was given to, once."""
+    roles: dict[str, Role] = {}
+    for role, names in given.items():
+        for name in _listed(names):
+            if roles.setdefault(name, role) != role:
+                raise ParameterError(
+                    f"column {name!r} is given two roles, {roles[name]} and {role}",
+                    remedy="name it once",
+                )
+    return roles
 
 
 def _unaligned(panel: Iterable[Measure], found: Aligned, left: Mapping[str, str]) -> dict[str, str]:

@@ -124,9 +124,10 @@ def weights_of(table: Table) -> tuple[str, np.ndarray] | None:
     weight = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
     bad = ~(np.isfinite(weight) & (weight > 0))
     if bad.any():
-        row = int(np.argmax(bad))
+        row, more = int(np.argmax(bad)), int(bad.sum()) - 1
+        others = f" (as in {more:,} more row{'s' if more > 1 else ''})" if more else ""
         raise MeasureError(
-            f"the weight in column {name!r}, row {row + 1}, is {series[row]}: "
+            f"the weight in column {name!r}, row {row + 1}, is {series[row]}{others}: "
             "weights are positive numbers",
             remedy="mend it, or give the column another role",
         )

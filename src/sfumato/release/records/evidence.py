@@ -168,7 +168,7 @@ class Measuring:
             try:
                 taken[measure.name] = self.take(measure, pair)
             except SfumatoError as error:
-                left[measure.name] = error.message
+                left[measure.name] = str(error)
         return taken, left
 
     def take(self, measure: Measure, pair: Pair) -> Measurement:
