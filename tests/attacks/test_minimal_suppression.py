@@ -16,7 +16,12 @@ import sfumato as sf
 from sfumato.attacks.minimal_suppression import MinimalSuppression
 from sfumato.data.pair import Pair
 from sfumato.errors import MeasureError
-from sfumato.kernels.suppression.unsuppress import candidates_by_class, candidates_by_match
+from sfumato.kernels.statistics.individual_risk import people_needed
+from sfumato.kernels.suppression.unsuppress import (
+    Everyone,
+    candidates_by_class,
+    candidates_by_match,
+)
 from sfumato.methods.noise.additive import UncorrelatedNoise
 from sfumato.methods.suppression.local import LocalSuppression
 from sfumato.methods.suppression.values import RandomSuppression
@@ -76,12 +81,13 @@ def releases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return codes, gone, missing & ~gone
 
 
-@given(releases(), st.sampled_from(["category", "wildcard"]))
-def test_what_remains_beside_the_oracle(
-    release: tuple[np.ndarray, np.ndarray, np.ndarray], reading: str
-) -> None:
+def told(
+    release: tuple[np.ndarray, np.ndarray, np.ndarray],
+    reading: str,
+    weights: np.ndarray | None = None,
+) -> tuple[list[list[object]], Everyone]:
+    """A release as the oracle and as the kernel is told of it."""
     codes, gone, missing = release
-    assume(gone.any())
     table: list[list[object]] = [
         [
             oracle.GONE if gone[i, j] else oracle.MISSING if missing[i, j] else int(codes[i, j])
@@ -89,20 +95,59 @@ def test_what_remains_beside_the_oracle(
         ]
         for i in range(len(codes))
     ]
-    k = oracle.k_of(table, reading)
     shown = np.where(gone | missing, 0, codes)
-    everyone = (
-        candidates_by_match(shown) if reading == "wildcard" else candidates_by_class(shown, gone, 3)
-    )
+    if reading == "wildcard":
+        return table, candidates_by_match(shown, weights)
+    return table, candidates_by_class(shown, gone, 3, weights)
+
+
+@given(releases(), st.sampled_from(["category", "wildcard"]))
+def test_what_remains_beside_the_oracle(
+    release: tuple[np.ndarray, np.ndarray, np.ndarray], reading: str
+) -> None:
+    codes, gone, _ = release
+    assume(gone.any())
+    table, everyone = told(release, reading)
+    k = oracle.k_of(table, reading)
+    needs = np.append(0.0, np.full(len(codes), float(k)))
     assert everyone.counts.min() == k
     for j in range(codes.shape[1]):
         rows = np.flatnonzero(gone[:, j])
         if not rows.size:
             continue
-        found = everyone.ask(k, j, rows, np.array([1, 2, 3]))
+        found = everyone.ask(needs, j, rows, np.array([1, 2, 3]))
         for t, row in enumerate(rows):
-            left = oracle.remaining(table, int(row), j, [1, 2, 3], k, reading)
+            left = oracle.remaining(
+                table, int(row), j, [1, 2, 3], lambda trial: oracle.k_of(trial, reading) >= k
+            )
             assert [v for v in (1, 2, 3) if not found.safe[found.which[t], v - 1]] == left
+
+
+@given(releases(), st.sampled_from(["category", "wildcard"]), st.data())
+def test_what_remains_by_risk_beside_the_oracle(
+    release: tuple[np.ndarray, np.ndarray, np.ndarray], reading: str, data: st.DataObject
+) -> None:
+    gone = release[1]
+    assume(gone.any())
+    some = st.sampled_from([0.5, 1.0, 2.0, 7.0, 40.0])
+    weights = np.array(data.draw(st.lists(some, min_size=len(gone), max_size=len(gone))))
+    table, everyone = told(release, reading, weights)
+    # From what is just kept to what nobody could miss.
+    limit = oracle.risk_of(table, weights.tolist(), reading)
+    limit *= data.draw(st.sampled_from([1 + 1e-12, 1.1, 1.5, 3.0]))
+    row, j = data.draw(st.sampled_from(np.argwhere(gone).tolist()))
+    needs = people_needed(len(gone), limit)
+    asked = np.flatnonzero(gone[:, j])
+    found = everyone.ask(needs, j, asked, np.array([1, 2, 3]))
+    left = oracle.remaining(
+        table,
+        row,
+        j,
+        [1, 2, 3],
+        lambda trial: oracle.risk_of(trial, weights.tolist(), reading) <= limit * (1 + 1e-11),
+    )
+    safe = found.safe[found.which[asked.tolist().index(row)]]
+    assert [v for v in (1, 2, 3) if not safe[v - 1]] == left
 
 
 def survey(n: int, seed: int) -> sf.Table:
@@ -218,9 +263,131 @@ def test_the_order_of_the_release_does_not_matter() -> None:
     assert MinimalSuppression().measure(context).value == attack(table, masked, method).value
 
 
-def test_a_step_that_went_on_until_a_risk_was_reached_has_no_k() -> None:
-    table = sf.table({"sex": ["f"] * 2 + ["m"] * 9}, quasi=["sex"])
-    method = LocalSuppression(until={"individual-risk": 0.25}, reading="wildcard")
+SEARCHES = ("greedy", "optimal-per-record")
+
+
+@pytest.mark.parametrize("reading", ["category", "wildcard"])
+@pytest.mark.parametrize("k", [3, 5, 8])
+def test_without_weights_a_limit_of_one_in_k_is_k(reading: Any, k: int) -> None:
+    table = survey(300, k)
+    until = LocalSuppression(until={"individual-risk": 1 / k}, reading=reading, search="greedy")
+    masked = released(table, until)
+    found = attack(table, masked, until)
+    same = attack(table, masked, until, k=k)
+    assert found.value == same.value
+    np.testing.assert_array_equal(found.per_record, same.per_record)
+    said, others = dict(found.detail), dict(same.detail)
+    assert (said.pop("individual_risk"), others.pop("k")) == (1 / k, k)
+    assert said == others
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("limit", [0.1, 0.05, 0.02])
+def test_the_limit_and_the_weights_are_used(search: Any, limit: float) -> None:
+    """A rare value that nearly only light records have."""
+    n, rng = 600, np.random.default_rng(5)
+    weights = [50.0] * 560 + [1.0] * 40
+    weights[561] = weights[562] = 900.0
+    table = sf.table(
+        {
+            "job": [f"j{x}" for x in rng.integers(0, 2, n)],
+            "age": [f"a{x}" for x in rng.integers(0, 2, n)],
+            "sex": ["m"] * 560 + ["f"] * 40,
+            "w": weights,
+        },
+        quasi=["job", "age", "sex"],
+        weight="w",
+    )
+    method = LocalSuppression(until={"individual-risk": limit}, reading="wildcard", search=search)
     found = attack(table, released(table, method), method)
-    # Two women were suppressed: eleven match anybody, as is counted.
-    assert (found.detail["k"], found.detail["cells"], found.value) == (11, 2, 1.0)
+    assert found.detail["individual_risk"] == limit
+    assert found.value == found.detail["certain"] == found.detail["certain_and_right"] == 1.0
+
+
+def sample(seed: int) -> sf.Table:
+    """Light records, and some so heavy that they may stay alone."""
+    n, rng = 600, np.random.default_rng(seed)
+    job, age = rng.zipf(1.7, n).clip(1, 12), rng.integers(0, 5, n)
+    sex = rng.choice(2, n, p=[0.93, 0.07])
+    columns = {"job": job, "age": age, "sex": sex}
+    return sf.table(
+        {name: [f"{name}{x}" for x in column] for name, column in columns.items()}
+        | {"w": rng.choice([2.0, 400.0], n, p=[0.9, 0.1])},
+        quasi=[*columns],
+        weight="w",
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("limit", [0.05, 0.02])
+def test_heavy_records_that_stay_alone_do_not_hide_the_others(seed: int, limit: float) -> None:
+    table = sample(seed)
+    method = LocalSuppression(until={"individual-risk": limit}, search="optimal-per-record")
+    masked = released(table, method)
+    found = attack(table, masked, method)
+    # The smallest company is one, with which nothing is in need of anything.
+    assert attack(table, masked, method, k=1).detail["gain"] == 0.0
+    assert found.value >= attack(table, masked, method, k=2).value > found.detail["naive"]
+    assert found.detail["not_minimal"] < 0.05
+
+
+@pytest.mark.parametrize("figure", ["global-risk", "household-risk"])
+@pytest.mark.parametrize("reading", ["category", "wildcard"])
+def test_of_other_risks_the_highest_counted_is_taken(figure: Any, reading: Any) -> None:
+    table = sample(0)
+    homes = pl.Series("home", np.arange(600) // 2)
+    table = sf.table(
+        table.frame.with_columns(homes), quasi=["job", "age", "sex"], weight="w", household="home"
+    )
+    limit = 0.01 if figure == "global-risk" else 0.1
+    until = LocalSuppression(until={figure: limit}, reading=reading, search="greedy")
+    outcome = until.mask(table, np.random.default_rng(0))
+    found = attack(table, outcome.table, until)
+    secret = outcome.secrets["highest individual risk allowed"]
+    assert 0 < found.detail["individual_risk"] <= secret * (1 + 1e-9)
+    assert found.value > found.detail["naive"]
+    # Knowing it would be as good as having it published.
+    known = until.model_copy(update={"until": {"individual-risk": found.detail["individual_risk"]}})
+    assert attack(table, outcome.table, known).value == found.value
+
+
+def test_where_k_counts_people_so_does_the_intruder() -> None:
+    table = sample(0)
+    method = LocalSuppression(k=10, weights="count", search="optimal-per-record")
+    masked = released(table, method)
+    found = attack(table, masked, method)
+    records = attack(table, masked, LocalSuppression(k=10, search="optimal-per-record"))
+    assert found.detail["k"] == 10
+    assert found.value > records.value
+
+
+def test_cells_may_be_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = sample(1)
+    method = LocalSuppression(until={"individual-risk": 0.05}, reading="wildcard", search="greedy")
+    masked, others = released(table, method), table.take(np.arange(300))
+    whole = attack(table, masked, method, others)
+    monkeypatch.setattr("sfumato.attacks.minimal_suppression._GUESSES", 30)
+    monkeypatch.setattr("sfumato.kernels.suppression.unsuppress.CHUNK", 25)
+    parts = attack(table, masked, method, others)
+    assert parts.value == whole.value
+    assert parts.detail == whole.detail
+    np.testing.assert_array_equal(parts.per_record, whole.per_record)
+
+
+def test_a_column_with_nothing_but_missing_cells_holds_none_to_infer() -> None:
+    columns = {"sex": ["m"] * 8 + ["f"], "x": [None] * 9}
+    table = sf.table(pl.DataFrame(columns, schema_overrides={"x": pl.String}), quasi=["sex", "x"])
+    gone = np.arange(9) == 8
+    blank = pl.Series("sex", ["m"] * 8 + [None])
+    masked = table.with_columns([blank], suppressed={"sex": gone, "x": gone})
+    found = attack(table, masked, k=2)
+    assert (found.detail["cells"], found.detail["cells_missing_in_the_original"]) == (1, 1)
+
+
+def test_weights_that_are_none_are_named() -> None:
+    table = sample(0)
+    method = LocalSuppression(until={"individual-risk": 0.05}, search="greedy")
+    masked = released(table, method)
+    spoilt = masked.with_columns([pl.Series("w", [0.0] + [1.0] * 599)])
+    with pytest.raises(MeasureError, match="column 'w', row 1"):
+        attack(table, spoilt, method)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tests.oracle import individual_risk
 
 GONE, MISSING = "gone", "missing"
 
@@ -21,14 +24,25 @@ def k_of(table: list[list[object]], reading: str) -> int:
     )
 
 
+def risk_of(table: list[list[object]], weights: Sequence[float], reading: str) -> float:
+    """The highest individual risk of such a table."""
+    wildcard = reading == "wildcard"
+    rows = [[None if wildcard and v in (GONE, MISSING) else v for v in record] for record in table]
+    return max(individual_risk.risks(rows, weights, wildcard=wildcard))
+
+
 def remaining(
-    table: list[list[object]], row: int, column: int, domain: list[object], k: int, reading: str
+    table: list[list[object]],
+    row: int,
+    column: int,
+    domain: list[object],
+    enough: Callable[[list[list[object]]], bool],
 ) -> list[object]:
-    """The values that cannot be ruled out: with them the table would no longer have k."""
+    """The values that cannot be ruled out: with them the table would no longer be enough."""
     left = []
     for value in domain:
         trial = [list(record) for record in table]
         trial[row][column] = value
-        if k_of(trial, reading) < k:
+        if not enough(trial):
             left.append(value)
     return left

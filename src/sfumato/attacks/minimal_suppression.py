@@ -9,13 +9,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..criteria.people.population import weights_of
 from ..data.linkage.linked import acted_on, in_one_numbering
 from ..data.linkage.linking import columns_to_link_by, require_records, require_reference
 from ..data.pair import Pair
 from ..data.table import Table
 from ..errors import MeasureError
+from ..kernels.statistics.individual_risk import individual_risk, people_needed
 from ..kernels.suppression.unsuppress import (
     Candidates,
+    Everyone,
     candidates_by_class,
     candidates_by_match,
     people_like,
@@ -25,6 +28,8 @@ from ..protocols import Attack, Context, Measurement, Method, Partitioner
 
 _STEP = "suppression"
 """What the names of the methods have in common whose k, columns and reading the intruder uses."""
+_GUESSES = 5_000_000
+"""Suppressed cells times values that are looked at together."""
 
 
 class MinimalSuppression(Attack):
@@ -41,6 +46,15 @@ class MinimalSuppression(Attack):
     Lasko's example: of 100 people 90 are published as male and 10 are suppressed; all 10 are
     female. With the reading "category" a cell can be given back only if its class has more than k
     records and the class that it would join is published, so that less follows.
+
+    Where k counts people of the population, a record counts for its weight, as published.
+
+    A step that went on until a risk was reached has no k: company is enough if the individual risk
+    is within a limit, by the weights that are published in the column with the role weight; without
+    them the sample stands for the population, and a limit of 1/k is k. A limit on the individual
+    risk is published. Which individual risk a limit on the global or the household risk came to is
+    not, but it is at least the highest that is counted on the release, which is taken for it: what
+    would have been safe at that was safe.
 
     The naive guess is the value that the column publishes most often, the baseline any code at
     random. The control asks how often the intruder's guess is right for people of the reference
@@ -76,9 +90,9 @@ class MinimalSuppression(Attack):
         step = self._step(context)
         names, left_out = self._columns(pair, step)
         files = _Files.of(pair, names, context.reference)
-        k, reading = self._known(step)
-        counts, seek = files.company(reading)
-        k = k or int(counts.min())
+        reading = self._reading(step)
+        everyone = files.company(reading, self._weights(step, pair))
+        needs, sought = self._needs(step, everyone)
         hit, naive, blind, cell_rows = [], [], [], []
         certain = right = nothing = 0
         control: list[np.ndarray] = []
@@ -93,26 +107,28 @@ class MinimalSuppression(Attack):
                 continue
             truth = files.original[files.own[gone], j]
             nulls += int((truth == 0).sum())
-            gone, truth = gone[truth > 0], truth[truth > 0]
+            gone = gone[truth > 0]
             if not gone.size:
                 continue
-            asked = seek(k, j, gone)
-            guess, alone, empty = _guesses(asked, files.published(j))
-            at = np.searchsorted(files.domain[j], truth)
-            picked = guess[asked.which]
-            hit.append(picked[np.arange(at.size), at])
-            naive.append(_most(files.published(j))[at])
-            blind.append(np.full(at.size, 1.0 / files.domain[j].size))
-            cell_rows.append(gone)
-            sure = alone[asked.which]
-            certain += int(sure.sum())
-            right += int((hit[-1][sure] == 1.0).sum())
-            nothing += int(empty[asked.which].sum())
-            if files.reference is not None:
-                like = people_like(files.reference, files.shown, gone, asked, j, files.domain[j])
-                met = like.sum(axis=1) > 0
-                share = (like * guess).sum(axis=1) / np.maximum(like.sum(axis=1), 1)
-                control.append(share[asked.which][met[asked.which]])
+            domain, published = files.domain[j], files.published(j)
+            together = max(1, _GUESSES // domain.size)
+            for part in np.split(gone, range(together, gone.size, together)):
+                asked = everyone.ask(needs, j, part, domain)
+                guess, alone, empty = _guesses(asked, published)
+                at = np.searchsorted(domain, files.original[files.own[part], j])
+                hit.append(guess[asked.which, at])
+                naive.append(_most(published)[at])
+                blind.append(np.full(at.size, 1.0 / domain.size))
+                cell_rows.append(part)
+                sure = alone[asked.which]
+                certain += int(sure.sum())
+                right += int((hit[-1][sure] == 1.0).sum())
+                nothing += int(empty[asked.which].sum())
+                if files.reference is not None:
+                    like = people_like(files.reference, files.shown, part, asked, j, domain)
+                    met = like.sum(axis=1) > 0
+                    share = (like * guess).sum(axis=1) / np.maximum(like.sum(axis=1), 1)
+                    control.append(share[asked.which][met[asked.which]])
         if not hit:
             why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
             raise MeasureError(
@@ -123,7 +139,7 @@ class MinimalSuppression(Attack):
         cells = found.size
         detail: dict[str, Any] = {
             "columns": names,
-            "k": k,
+            **sought,
             "reading": reading,
             "cells": cells,
             "certain": certain / cells,
@@ -174,13 +190,35 @@ class MinimalSuppression(Attack):
                 left_out[name] = f"is not a column of {step.name}, whose k is attacked"
         return names, left_out
 
-    def _known(self, step: Method | Partitioner | None) -> tuple[int, str]:
-        """k (0 if it is not known) and the reading, given or as the mechanism publishes them."""
-        reading = (
-            getattr(step, "reading", "wildcard") if self.reading == "published" else self.reading
-        )
-        # A step that went on until a risk was reached has no k.
-        return self.k or int(getattr(step, "k", 0) or 0), reading
+    def _reading(self, step: Method | Partitioner | None) -> str:
+        """The reading, given or as the mechanism publishes it."""
+        return getattr(step, "reading", "wildcard") if self.reading == "published" else self.reading
+
+    def _until(self, step: Method | Partitioner | None) -> dict[str, float]:
+        """The limits of a step that went on until a risk was reached, unless k is given."""
+        return {} if self.k else dict(getattr(step, "until", {}))
+
+    def _weights(self, step: Method | Partitioner | None, pair: Pair) -> np.ndarray | None:
+        """What each record counts for, as published; None for one each."""
+        if not self._until(step) and getattr(step, "weights", "none") != "count":
+            return None
+        found = weights_of(pair.masked)
+        return None if found is None else found[1]
+
+    def _needs(
+        self, step: Method | Partitioner | None, everyone: Everyone
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """What so many records, from none to all, must weigh to be company enough, and what that
+        comes from: k or a risk, given or as the mechanism publishes it, else as counted."""
+        records = len(everyone.counts)
+        if until := self._until(step):
+            limit = until.get("individual-risk", 1.0)
+            if set(until) != {"individual-risk"}:
+                counted = individual_risk(everyone.counts, everyone.sums).max()
+                limit = min(limit, float(counted))
+            return people_needed(records, limit), {"individual_risk": limit}
+        k = self.k or int(getattr(step, "k", 0) or 0) or int(everyone.counts.min())
+        return np.where(np.arange(records + 1) > 0, float(k), 0.0), {"k": k}
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,14 +273,12 @@ class _Files:
         found: np.ndarray = counts[self.domain[j]]
         return found
 
-    def company(self, reading: str) -> tuple[np.ndarray, Any]:
-        """How many records each is like, and the search for what a cell may hold."""
+    def company(self, reading: str, weights: np.ndarray | None) -> Everyone:
+        """The release, ready to be asked what a cell may hold."""
         if reading == "wildcard":
-            everyone = candidates_by_match(self.shown)
-        else:
-            largest = max(int(codes.max(initial=0)) for codes in self.domain)
-            everyone = candidates_by_class(self.shown, self.gone, largest)
-        return everyone.counts, lambda k, j, rows: everyone.ask(k, j, rows, self.domain[j])
+            return candidates_by_match(self.shown, weights)
+        largest = max(int(codes.max(initial=0)) for codes in self.domain)
+        return candidates_by_class(self.shown, self.gone, largest, weights)
 
 
 def _most(weights: np.ndarray) -> np.ndarray:

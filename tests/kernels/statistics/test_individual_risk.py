@@ -12,6 +12,7 @@ from sfumato.kernels.statistics.individual_risk import (
     highest_allowed,
     household_risk,
     individual_risk,
+    people_needed,
 )
 from tests.oracle import individual_risk as oracle
 
@@ -52,6 +53,20 @@ def test_the_known_figures() -> None:
 @pytest.mark.parametrize(("f", "people", "known"), DIGITS)
 def test_nearly_all_digits_hold_everywhere(f: int, people: float, known: float) -> None:
     assert risk(f, people) == pytest.approx(known, rel=2e-15)
+
+
+@given(st.floats(1e-4, 1.0) | st.integers(1, 50).map(lambda k: 1 / k), st.integers(0, 60))
+def test_the_weights_needed_are_just_enough(limit: float, most: int) -> None:
+    needed = people_needed(most, limit)
+    assert needed.shape == (most + 1,)
+    assert needed[0] == 0
+    for f in range(1, most + 1):
+        if needed[f]:
+            assert risk(f, needed[f]) <= limit * (1 + 1e-8)
+            assert risk(f, needed[f] * (1 - 1e-7)) > limit
+            assert f * limit < 1
+        else:
+            assert f * limit >= 1 - 1e-8
 
 
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.5, 0.9])

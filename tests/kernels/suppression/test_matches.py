@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sfumato.kernels.suppression.matches import class_labels, class_sizes, match_counts, pack
+from sfumato.kernels.suppression.matches import (
+    Packed,
+    class_labels,
+    class_sizes,
+    crowd,
+    least_in,
+    match_counts,
+    pack,
+)
 from tests.oracle import matches as oracle
 
 shapes = st.tuples(st.integers(0, 14), st.integers(1, 5))
@@ -37,6 +45,28 @@ def test_classes_are_those_of_equal_records(codes: np.ndarray) -> None:
 def test_matches_are_those_of_every_pair(table: tuple[np.ndarray, np.ndarray]) -> None:
     codes, wild = table
     assert match_counts(codes, wild).tolist() == oracle.match_counts(codes.tolist(), wild.tolist())
+
+
+@given(with_wildcards(), st.integers(0, 14))
+def test_the_least_is_that_of_all_who_match(
+    table: tuple[np.ndarray, np.ndarray], split: int
+) -> None:
+    codes, wild = table
+    words, fields = pack(codes, wild)
+    asked, place = crowd(Packed(words[:split], fields))
+    among, which = crowd(Packed(words[split:], fields))
+    # Records that look alike have one weight, which says nothing of their order.
+    weight = np.arange(among.weight.size) * 7.0 % 5
+    people = list(zip(codes.tolist(), wild.tolist(), strict=True))
+    expected = [
+        min(
+            (w for other, w in zip(people[split:], weight[which], strict=True)
+             if oracle.matches(*one, *other)),
+            default=np.inf,
+        )
+        for one in people[:split]
+    ]  # fmt: skip
+    assert least_in(asked, among._replace(weight=weight))[place].tolist() == expected
 
 
 @given(with_wildcards(), st.data())

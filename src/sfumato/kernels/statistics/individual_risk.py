@@ -71,6 +71,30 @@ def individual_risk(records: Ints | Floats, people: Ints | Floats) -> Floats:
     return _risks(f.ravel(), total.ravel()).reshape(f.shape)
 
 
+def people_needed(most: int, limit: float) -> Floats:
+    """What the weights of 0, 1, ... `most` records must sum to, for a risk within the limit; 0 for
+    as many records as are enough whatever they weigh.
+
+    >>> people_needed(4, 1 / 3).round(3)
+    array([0.   , 6.711, 3.574, 0.   , 0.   ])
+    """
+    found = np.zeros(most + 1)
+    limit *= 1 + 1e-9  # sums of weights are not exact
+    # The risk of f records is at most 1 / f.
+    f = np.arange(1, 1 + (most if most * limit < 1 else int(1 / limit)))
+    f = f[f * limit < 1]
+    low = f.astype(np.float64)
+    high: Floats = low * 2
+    while (above := individual_risk(f, high) > limit).any():
+        low, high = np.where(above, high, low), np.where(above, 2 * high, high)
+    for _ in range(40):
+        middle = (low + high) / 2
+        above = individual_risk(f, middle) > limit
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    found[f] = high
+    return found
+
+
 def approximate_risk(records: Ints | Floats, people: Ints | Floats) -> Floats:
     """The same where classes of three and more are taken as p / (f - q), as sdcMicro takes them.
 

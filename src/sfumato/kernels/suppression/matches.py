@@ -322,6 +322,29 @@ def count_within(among: Crowd) -> Counts:
     return _count(among, among, True)
 
 
+@njit(cache=True, nogil=True)
+def least_in(asked: Crowd, among: Crowd) -> NDArray[np.float64]:
+    """For each distinct record of `asked`, the least weight of the distinct records of `among`
+    that match it; infinite if none does."""
+    least = np.full(asked.weight.size, np.inf)
+    for p in range(len(asked.present)):
+        for q in range(len(among.present)):
+            keep = asked.present[p] & among.present[q]
+            c, d = among.bounds[q], among.bounds[q + 1]
+            table = new_table(d - c, keep.size)
+            lightest = np.full(d - c, np.inf)
+            used = 0
+            for i in range(c, d):
+                slot = find_or_add(table, among.words, i, keep, used)
+                used = max(used, slot + 1)
+                lightest[slot] = min(lightest[slot], among.weight[i])
+            for i in range(asked.bounds[p], asked.bounds[p + 1]):
+                slot = find(table, asked.words, i, keep)
+                if slot >= 0:
+                    least[i] = min(least[i], lightest[slot])
+    return least
+
+
 def match_counts(codes: ArrayLike, wildcard: ArrayLike) -> Ints:
     """For each record, how many records match it, itself included; wildcards match anything.
 

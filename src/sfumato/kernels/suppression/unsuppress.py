@@ -1,6 +1,8 @@
-"""Which values a suppressed cell could be given back with, so that everybody keeps k.
+"""Which values a suppressed cell could be given back with, so that everybody keeps enough company.
 
-Records that look alike have the same answer, so that each appearance is asked once.
+What is enough is said by numbers: f records are if they weigh `needs[f]` at least. For k that is k
+for every f, and a record weighs one. Records that look alike and weigh the same have the same
+answer, so that each appearance is asked once.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.kernels.arrays import Floats
 from sfumato.kernels.suppression.matches import (
-    Crowd,
+    Counts,
     Ints,
     Mask,
     Packed,
@@ -18,6 +21,7 @@ from sfumato.kernels.suppression.matches import (
     count_in,
     count_within,
     crowd,
+    least_in,
     pack,
 )
 
@@ -41,59 +45,78 @@ class Everyone(NamedTuple):
 
     codes: Ints
     wild: Mask
+    weights: Floats | None
+    """what each record weighs; one, unless given"""
     counts: Ints
     """how many records each is like, itself included"""
+    sums: Counts
+    """what those weigh"""
     by_match: bool
 
-    def ask(self, k: int, column: int, rows: Ints, values: Ints) -> Candidates:
-        """For the suppressed cells of these rows, the values with which nobody would fall below k.
+    def ask(self, needs: Floats, column: int, rows: Ints, values: Ints) -> Candidates:
+        """For the suppressed cells of these rows, the values with which all would have enough.
 
-        `values` are the codes that the column may hold.
+        `needs` is what so many records, from none to all, must weigh; `values` are the codes that
+        the column may hold.
         """
-        which, first = _appearances(self.codes[rows], self.wild[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        which, first = _appearances(self.codes[rows], self.wild[rows], weights)
         people = rows[first]
         safe = np.zeros((people.size, values.size), dtype=bool)
-        step = max(1, CHUNK // max(people.size, 1))
-        for start in range(0, values.size, step):
-            part = values[start : start + step]
-            safe[:, start : start + step] = self._safe(k, column, people, part)
+        step = max(1, CHUNK // max(values.size, 1))
+        for start in range(0, people.size, step):
+            part = people[start : start + step]
+            safe[start : start + step] = self._safe(needs, column, part, values)
         return Candidates(which, first, safe)
 
-    def _safe(self, k: int, column: int, people: Ints, values: Ints) -> Mask:
+    def _safe(self, needs: Floats, column: int, people: Ints, values: Ints) -> Mask:
         n = len(self.codes)
         codes, wild = _with_values(self.codes, self.wild, people, column, values)
         packed = pack(np.concatenate([self.codes, codes]), np.concatenate([self.wild, wild]))
         now, then = (Packed(part, packed.fields) for part in (packed.words[:n], packed.words[n:]))
-        everyone = crowd(now)[0]
         asked, place = crowd(then)
         shape = (people.size, values.size)
-        own = count_in(asked, everyone)[place].reshape(shape)
+        own = count_in(asked, crowd(now)[0])[place].reshape(shape)
+        weight, heavy = np.ones((people.size, 1)), own
+        if self.weights is not None:
+            weight = self.weights[people][:, None]
+            heavy = count_in(asked, crowd(now, self.weights)[0])[place].reshape(shape)
+        # What whoever is like each record could lose, if one of them went.
+        spare = self.sums - needs[self.counts - 1]
         if not self.by_match:
-            # It leaves its class, which must keep k or be empty, and joins that of the value.
-            size = self.counts[people][:, None]
-            return (own + 1 >= k) & ((size - 1 >= k) | (size == 1))
-        # Whoever has no match to lose, and agrees only because nothing is published here.
-        tight = np.flatnonzero((self.counts <= k) & ~self.wild[:, column])
-        losers: Crowd = crowd(Packed(now.words[tight], packed.fields))[0]
-        kinds, of = crowd(Packed(now.words[people], packed.fields))
-        met = count_in(kinds, losers)[of]
-        kept = count_in(asked, losers)[place].reshape(shape)
-        return (own >= k) & (met[:, None] == kept)
+            # It leaves its class, which must keep enough or be empty, and joins that of the value.
+            return (heavy + weight >= needs[own + 1]) & (weight <= spare[people][:, None])
+        # Whoever might lose too much, and agrees only because nothing is published here.
+        tight = np.flatnonzero((spare < weight.max()) & ~self.wild[:, column])
+        losers, which = crowd(Packed(now.words[tight], packed.fields))
+        spared = np.empty(losers.weight.size)
+        spared[which] = spare[tight]
+        least = least_in(asked, losers._replace(weight=spared))[place].reshape(shape)
+        return (heavy >= needs[own]) & (weight <= _least_of_others(least))
 
 
-def candidates_by_match(shown: Ints) -> Everyone:
+def candidates_by_match(shown: Ints, weights: Floats | None = None) -> Everyone:
     """The table where a code of 0 matches anything."""
     wild = shown == 0
-    everyone, which = crowd(pack(shown, wild))
-    return Everyone(shown, wild, count_within(everyone)[which], True)
+    packed = pack(shown, wild)
+    everyone, which = crowd(packed)
+    counts = count_within(everyone)[which]
+    sums: Counts = counts
+    if weights is not None:
+        sums = count_within(crowd(packed, weights)[0])[which]
+    return Everyone(shown, wild, weights, counts, sums, True)
 
 
-def candidates_by_class(shown: Ints, gone: Mask, largest: int) -> Everyone:
+def candidates_by_class(
+    shown: Ints, gone: Mask, largest: int, weights: Floats | None = None
+) -> Everyone:
     """The table where missing (0) and suppressed (`gone`) are values of their own; `largest` is the
     largest code that any column may hold."""
     codes = np.where(gone, largest + 1, shown)
     labels = class_labels(codes)
-    return Everyone(codes, np.zeros(codes.shape, bool), np.bincount(labels)[labels], False)
+    counts = np.bincount(labels)[labels]
+    sums = counts if weights is None else np.bincount(labels, weights)[labels]
+    return Everyone(codes, np.zeros(codes.shape, bool), weights, counts, sums, False)
 
 
 def people_like(
@@ -118,9 +141,24 @@ def people_like(
     return found
 
 
-def _appearances(codes: Ints, wild: Mask) -> tuple[Ints, Ints]:
-    labels = class_labels(np.where(wild, 0, codes + 1))
+def _appearances(codes: Ints, wild: Mask, weights: Floats | None) -> tuple[Ints, Ints]:
+    shown = np.where(wild, 0, codes + 1)
+    if weights is not None:
+        shown = np.column_stack([shown, np.unique(weights, return_inverse=True)[1]])
+    labels = class_labels(shown)
     return labels, np.unique(labels, return_index=True)[1]
+
+
+def _least_of_others(found: Floats) -> Floats:
+    """For each place of a row, the least of all its other places."""
+    rows = np.arange(len(found))
+    at = found.argmin(axis=1)
+    others = found.copy()
+    others[rows, at] = np.inf
+    second = others.min(axis=1)
+    others[:] = found[rows, at][:, None]
+    others[rows, at] = second
+    return others
 
 
 def _with_values(
